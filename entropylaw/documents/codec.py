@@ -1,8 +1,7 @@
 """Frozen dataclasses ⇄ plain JSON values, both from the same type hints.
 
-Floats have 12 significant digits. Not-a-number has no place in a document, so that a float that is neither
-finite nor None is an error of ours; the one exception is a field that is annotated
-:class:`~entropylaw.results.arrays.Unbounded`, in which ``null`` stands for infinity.
+Floats have 12 significant digits. A float that is not finite is an error of this package, except in a field
+that is annotated :class:`~entropylaw.results.arrays.Unbounded`, where ``null`` is infinity.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,7 +27,7 @@ _PLAIN = (float, str, type(None), bool, int)
 
 
 class DocumentMismatchError(Exception):
-    """A value is not what the document needs at its place, a JSON path such as ``$.runs[0].law.n``."""
+    """A value that the document does not allow at its JSON path, such as ``$.runs[0].law.n``."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(f"at {where}: {problem}")
@@ -43,11 +43,11 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if names := field_names(value):
+    if members := _members(value):
         types = type(value).__annotations__
         return {
-            name: None if types.get(name) is Unbounded and inner == math.inf else encode(inner)
-            for name, inner in ((name, getattr(value, name)) for name in names)
+            key: None if types.get(name) is Unbounded and inner == math.inf else encode(inner)
+            for key, name, inner in members
         }
     return encode(value.tolist()) if hasattr(value, "tolist") else value
 
@@ -60,12 +60,12 @@ def parse(content: bytes) -> Any:
     """
     try:
         data = msgspec.json.decode(content)
-        # As many keys as in the text: none occurred twice. A value that holds '":' counts, too, and the
-        # content is then read again.
+        # With as many keys as in the text none occurs twice. A value with '":' in it is counted as a key too,
+        # and the content is then read again.
         if _keys(data) == len(_KEY.findall(content)):
             return data
     except msgspec.DecodeError:
-        # Python's module reads more: NaN, 1e999, halves of surrogates, a byte order mark.
+        # Python's module also reads NaN, 1e999, single surrogates and a byte order mark.
         pass
     data = json.loads(content, object_pairs_hook=_Pairs)
     for where, problem in _oddities(data, "$"):
@@ -74,30 +74,37 @@ def parse(content: bytes) -> Any:
 
 
 def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
-    """JSON values as a result of type ``kind``; without ``arrays`` its arrays stay lists that nobody checks.
+    """JSON values as a result of type ``kind``; without ``arrays`` its arrays stay unchecked lists.
 
-    Raises DocumentMismatchError: a value is missing, is not of its type, or does not agree with others: the
-    first that was found.
+    Raises DocumentMismatchError for the first value that is missing, is not of its type, or disagrees with
+    others.
     """
     try:
-        found = msgspec.convert(data, kind, dec_hook=_with_arrays if arrays else _with_lists)
+        found = msgspec.convert(data, kind, dec_hook=partial(_number_or_array, arrays))
     except msgspec.ValidationError as error:
         # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
         problem = problem[:1].lower() + problem[1:]
         raise DocumentMismatchError(where.rstrip("`") or "$", problem) from None
-    # What has a default as an option is nevertheless in every document.
+    # Options with a default are required in documents.
     settings = getattr(found, "settings", None)
-    lacking = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
-    if lacking:
-        raise DocumentMismatchError("$.settings", f"object missing required field `{lacking[0]}`")
+    missing = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
+    if missing:
+        raise DocumentMismatchError("$.settings", f"object missing required field `{missing[0]}`")
     if (flaw := _flaw(found)) is not None:
         raise DocumentMismatchError(f"${flaw[0]}", f"expected {flaw[1]}")
     return found
 
 
+def _members(value: object) -> list[tuple[str, str, Any]]:
+    """The key in JSON, the attribute and the value of every field of a result; nothing for other values."""
+    names = field_names(value)
+    keys = getattr(value, "__struct_encode_fields__", names)
+    return [(key, name, getattr(value, name)) for key, name in zip(keys, names, strict=True)]
+
+
 def as_stored(value: T) -> T:
-    """A result as a reader of its document gets it, so that all that is made of either is the same."""
+    """A result as it is read from its document, so that a fresh one gives the same output as a stored one."""
     return decode(type(value), encode(value))
 
 
@@ -131,46 +138,41 @@ def _oddities(data: Any, where: str) -> Iterator[tuple[str, str]]:
         yield where, f"expected a finite number, found {data!r}"
 
 
-def _with_lists(kind: type, value: Any) -> Any:
-    """A value of a type that only results know, without numpy."""
+def _number_or_array(arrays: bool, kind: type, value: Any) -> Any:
+    """A value of :class:`FloatArray` or :class:`Unbounded`; without ``arrays`` lists stay, and no numpy."""
     if kind is Unbounded:
-        if value is None:
-            return math.inf
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"expected a number or null, found {described(value)}")
-    elif not isinstance(value, list):
+        return math.inf if value is None else float(value)
+    if not isinstance(value, list):
         raise ValueError(f"expected an array of numbers, found {described(value)}")
-    return value
-
-
-def _with_arrays(kind: type, value: Any) -> Any:
-    value = _with_lists(kind, value)
-    if kind is Unbounded:
-        return float(value)
+    if not arrays:
+        return value
     import numpy as np
 
     try:
         array = np.array(value)
     except ValueError:
         raise ValueError("expected an array of numbers, found lists of several lengths") from None
-    # Text that spells numbers is none, and neither are whole numbers beyond a double.
+    # Strings with numbers are not numbers, nor are integers beyond a double.
     if array.dtype.kind not in "fiu":
         raise ValueError("expected an array of finite numbers")
     return array.astype(float, copy=False)
 
 
 def _flaw(value: Any) -> tuple[str, str] | None:
-    """The place of the first part of a result whose own ``flaw`` is not empty, and what that says."""
+    """The place of the first part of a result whose ``flaw`` is not empty, and that flaw."""
     if hasattr(value, "flaw") and (expected := value.flaw()):
         return "", expected
-    parts: Iterable[tuple[str, Any]]
-    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
-        parts = ((f"[{i}]", item) for i, item in enumerate(value))
+    form = ".{}"
+    parts: Iterable[tuple[str | int, Any]]
+    if isinstance(value, tuple):
+        form, parts = "[{}]", enumerate(value)
     elif isinstance(value, dict):
-        parts = ((f".{name}", item) for name, item in value.items())
+        parts = value.items()
     else:
-        parts = ((f".{name}", getattr(value, name)) for name in field_names(value))
-    for place, part in parts:
+        parts = ((key, part) for key, _, part in _members(value))
+    for key, part in parts:
         if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
-            return place + found[0], found[1]
+            return form.format(key) + found[0], found[1]
     return None

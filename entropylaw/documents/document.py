@@ -1,30 +1,42 @@
-"""What all documents have: the files that were read, the runs, and who made it."""
+"""The documents: results of one or many runs with the files that were read, as other programs read them.
+
+Every kind is in :data:`entropylaw.documents.kinds.KINDS`. Numbers have 12 significant digits, and fresh
+results are rounded to them, so that all that is made of a stored document has the same bytes as what is made
+of a fresh one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from entropylaw._version import __version__
-from entropylaw.documents.codec import encode
+from entropylaw import __version__
+from entropylaw.documents.codec import as_stored, encode
+from entropylaw.documents.kinds import KINDS
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results.columns import Refusal
-from entropylaw.results.result import Result
+from entropylaw.results import EntropySet, Estimate, Prediction, Saturation, Validity
+from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
+from entropylaw.results.fields import replace
+from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
+from entropylaw.results.groups import LevelShift, SegmentFit, SharedFit
+from entropylaw.results.law import LawFit
+from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.result import Finding, Result, sentences
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
-    from entropylaw.ingest.phasecolumns import PhaseSeries
-    from entropylaw.ingest.run import Run as Log
-    from entropylaw.ingest.run import Series
+    from entropylaw.ingest.runs import PhaseSeries, Series
+    from entropylaw.ingest.runs import Run as Log
 
 Run = TypeVar("Run")
 
 
 class InputFile(Struct, frozen=True, kw_only=True):
-    """A file that was read: path as given (never absolute), sha256 of its bytes, records in it."""
+    """A file that was read: path as given (never absolute), sha256 of its bytes, number of records."""
 
     path: str
     sha256: str
@@ -49,8 +61,8 @@ class AnyDocument(Result, frozen=True, kw_only=True):
 class Document(AnyDocument, Generic[Run], frozen=True, kw_only=True):
     """Results of one or many runs, with their provenance.
 
-    ``inputs`` are the files that were read. A run that has no result stands among the others with the reason.
-    ``seed`` is None: nothing is drawn at random.
+    ``inputs`` are the files that were read. A run without a result is among the others with the reason.
+    ``seed`` is None: results depend on no seed.
     """
 
     inputs: tuple[InputFile, ...]
@@ -59,7 +71,7 @@ class Document(AnyDocument, Generic[Run], frozen=True, kw_only=True):
 
 
 def refusal_of(error: EntropyLawError | Refusal, log: Log | str) -> Refusal:
-    """An error about a run, or a path, as part of a document, which never names an absolute path."""
+    """An error about a run, or a path, as part of a document, without absolute paths."""
     path = log if isinstance(log, str) else log.source.path
     message, hint = (text.replace(path, shown_path(path)) for text in (error.message, error.hint))
     return Refusal(slug=error.slug, message=message, hint=hint)
@@ -80,9 +92,9 @@ def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def read_of(log: Log | str, series: Series | PhaseSeries | None = None, name: str = "") -> dict[str, Any]:
-    """A run's name and file, and what reading it and choosing its columns dropped and decided.
+    """A run's name and file, rows dropped and notes, from reading it and choosing its columns.
 
-    A path is a file of which nothing was read; it stands for a run, whose ``name`` is known or not.
+    A path takes the place of a run where the file could not be read; ``name`` is the run's, if known.
     """
     if isinstance(log, str):
         return {"run": name or shown_path(log), "path": shown_path(log), "dropped": {}, "notes": ()}
@@ -90,3 +102,338 @@ def read_of(log: Log | str, series: Series | PhaseSeries | None = None, name: st
     dropped.update(series.dropped if series else {})
     notes = log.notes + (series.notes if series else ())
     return {"run": log.name, "path": shown_path(log.source.path), "dropped": dict(dropped), "notes": notes}
+
+
+class RunFit(Result, frozen=True, kw_only=True):
+    """One run of a document: its columns and its law, or the reason why there is none.
+
+    ``entropy_column``, ``reward_column`` and ``pair`` are None for a run whose columns could not be chosen.
+    ``used`` is the share of the reward to be gained from entropy that the run has gained,
+    ``drop_per_100_steps`` its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`); both are None
+    for a refused run. ``level_shifts`` are those found, ``segments`` the law between the given or found ones;
+    ``findings`` say why one of them is missing. ``read_notes`` is what was decided while reading and pairing.
+    """
+
+    run: str
+    path: str
+    entropy_column: Choice | None
+    reward_column: Choice | None
+    pair: str | None
+    dropped: Mapping[str, int]
+    read_notes: tuple[str, ...]
+    law: LawFit | None
+    refusal: Refusal | None
+    level_shifts: tuple[LevelShift, ...] = field(default=(), name="seams")
+    segments: SegmentFit | None = None
+    used: Estimate | None = None
+    drop_per_100_steps: Estimate | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was decided, in sentences: while reading and pairing, and of the level shifts."""
+        return (*self.read_notes, *sentences(self.findings, "note"))
+
+    @property
+    def validity(self) -> Validity | None:
+        """The law's; None for a refused run."""
+        return None if self.law is None else self.law.validity
+
+    @property
+    def read(self) -> bool:
+        """Whether its log could be read, and its columns chosen."""
+        return self.entropy_column is not None
+
+    def flaw(self) -> str:
+        """Both a law and a refusal, or neither."""
+        return "" if (self.law is None) != (self.refusal is None) else "a law or a refusal, one of them"
+
+
+class FitDocument(Document[RunFit], frozen=True, kw_only=True):
+    """Fits of one or many runs, with their provenance.
+
+    ``shared`` has common coefficients, where options request them. ``warnings`` are about files, not runs.
+    """
+
+    settings: FitOptions
+    shared: SharedFit | None = None
+    warnings: tuple[str, ...] = ()
+    schema: str = KINDS["fit"].schema
+
+    @property
+    def fitted(self) -> tuple[LawFit, ...]:
+        """The laws of all runs that have one."""
+        return tuple(run.law for run in self.runs if run.law is not None)
+
+
+def fitted_run(run: Log, series: Series, law: LawFit, **progress: Estimate | None) -> RunFit:
+    """A run with its law and its progress: ``used`` and ``drop_per_100_steps``."""
+    return _run_fit(read_of(run, series), series, law=law, **progress)
+
+
+def refused_run(log: Log | str, series: Series | None, error: EntropyLawError, name: str = "") -> RunFit:
+    """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted.
+
+    ``log`` is a path where the file has no run, or where its run of that ``name`` cannot be used.
+    """
+    return _run_fit(read_of(log, series, name), series, refusal=refusal_of(error, log))
+
+
+def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFit:
+    """An entry from ``read`` and the fields in ``found``; without a series its columns are None."""
+    return RunFit(
+        read_notes=read.pop("notes"),
+        **read,
+        entropy_column=series.entropy_choice if series else None,
+        reward_column=series.reward_choice if series else None,
+        pair=series.pair if series else None,
+        **{"law": None, "refusal": None} | found,
+    )
+
+
+COLUMNS = ("planning_column", "execution_column", "aggregate_column", "share_column", "length_column")
+"""The attributes with the columns, in a series and in an entry."""
+
+
+class RunPhases(Result, frozen=True, kw_only=True):
+    """One run of a document: its columns and its phases, or the reason why there are none.
+
+    ``planning_column`` may hold a semantic entropy, see its ``what``. ``share_column`` is planning's share of
+    the tokens, ``length_column`` the length of a response. ``findings`` are those of the columns; the phases
+    have their own.
+    """
+
+    run: str
+    path: str
+    planning_column: PhaseColumn | None
+    execution_column: PhaseColumn | None
+    aggregate_column: PhaseColumn | None
+    share_column: str | None
+    length_column: str | None
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    phases: PhaseFit | None
+    refusal: Refusal | None
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Properties of the columns that may look like a change point, in sentences."""
+        return sentences(self.findings, "caution")
+
+    def flaw(self) -> str:
+        """Both phases and a refusal, or neither."""
+        return "" if (self.phases is None) != (self.refusal is None) else "phases or a refusal, one of them"
+
+
+class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
+    """Phases of one or many runs, with their provenance.
+
+    ``across`` is over two runs or more. ``warnings`` are about files, not runs.
+    """
+
+    settings: PhaseOptions
+    across: PhasesAcross | None = None
+    warnings: tuple[str, ...] = ()
+    schema: str = KINDS["phases"].schema
+
+    @property
+    def fitted(self) -> tuple[PhaseFit, ...]:
+        """The phases of all runs that have some."""
+        return tuple(run.phases for run in self.runs if run.phases is not None)
+
+
+def phased_run(run: Log, series: PhaseSeries, phases: PhaseFit) -> RunPhases:
+    """A run with its phases; ``dropped`` counts rows of reading, finding the columns and fitting."""
+    read = read_of(run, series)
+    dropped = Counter(read["dropped"])
+    dropped.update(phases.dropped)
+    return as_stored(_run_phases(read | {"dropped": dict(dropped)}, series, phases=phases, refusal=None))
+
+
+def unphased_run(
+    log: Log | str, series: PhaseSeries | None, error: EntropyLawError, name: str = ""
+) -> RunPhases:
+    """A run whose columns cannot be found (no ``series``), or whose curves cannot be fitted.
+
+    ``log`` is a path where the file has no run, or where its run of that ``name`` cannot be used.
+    """
+    return _run_phases(read_of(log, series, name), series, phases=None, refusal=refusal_of(error, log))
+
+
+def _run_phases(read: dict[str, Any], series: PhaseSeries | None, **found: Any) -> RunPhases:
+    columns: dict[str, Any] = {name: getattr(series, name, None) for name in COLUMNS}
+    return RunPhases(**read, **columns, findings=series.findings if series else (), **found)
+
+
+class RunReport(Result, frozen=True, kw_only=True):
+    """One run of a report.
+
+    ``fit`` is its law, or why there is none. ``forecast`` is of later steps, ``spending`` says when the
+    entropy will be spent; where both are None, ``no_forecast`` says why. ``phases`` is None where the log has
+    no curves of planning or execution; where they cannot be fitted it has a refusal.
+    """
+
+    fit: RunFit
+    forecast: Forecast | None = None
+    spending: SaturationForecast | None = None
+    no_forecast: str | None = None
+    phases: RunPhases | None = None
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+        return self.fit.run
+
+
+class ReportDocument(Document[RunReport], frozen=True, kw_only=True):
+    """Reports of one or many runs, with their provenance.
+
+    ``shared`` and ``across`` are over several runs, of their laws and of their phases. ``warnings`` are about
+    files, not runs.
+    """
+
+    settings: FitOptions
+    shared: SharedFit | None = None
+    across: PhasesAcross | None = None
+    warnings: tuple[str, ...] = ()
+    schema: str = KINDS["report"].schema
+
+
+def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
+    """The report of a fit document's runs."""
+    return ReportDocument(
+        inputs=fits.inputs,
+        settings=fits.settings,
+        runs=tuple(runs),
+        shared=fits.shared,
+        warnings=fits.warnings,
+        version=fits.version,
+    )
+
+
+class RunPrediction(Result, frozen=True, kw_only=True):
+    """Predictions for one run; ``validity`` is the fit's, to be read first.
+
+    ``forecast`` is of later steps, ``spending`` of when the entropy will be spent; where these were requested
+    and are None, ``no_forecast`` says why.
+    """
+
+    run: str
+    path: str
+    validity: Validity
+    entropy_range: tuple[float, float]
+    predictions: tuple[Prediction, ...]
+    entropies: tuple[EntropySet, ...]
+    saturation: Saturation | None
+    forecast: Forecast | None = None
+    spending: SaturationForecast | None = None
+    no_forecast: str | None = None
+
+
+class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):
+    """Predictions of every fitted run of a fit document."""
+
+    schema: str = KINDS["prediction"].schema
+
+
+class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
+    """A backtest with its provenance; ``warnings`` are about files."""
+
+    level: float
+    overall: tuple[Skill, ...]
+    warnings: tuple[str, ...] = ()
+    schema: str = KINDS["backtest"].schema
+
+
+def refused_backtest(log: Log | str, _: Any, error: EntropyLawError, name: str = "") -> RunBacktest:
+    """A run, or a path without any, that could not be tested; the reason names no absolute path."""
+    refusal = refusal_of(error, log).message
+    return RunBacktest(run=read_of(log, name=name)["run"], n=0, block=1, scores=(), refusal=refusal)
+
+
+class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):
+    """The columns of each run; its file is in the run."""
+
+    runs: tuple[ColumnReport, ...]
+    schema: str = KINDS["columns"].schema
+
+
+def columns_document(reports: Sequence[ColumnReport]) -> ColumnsDocument:
+    """The document of some runs, which names no absolute path."""
+    runs = (
+        replace(
+            report,
+            source=replace(report.source, path=shown_path(report.source.path)),
+            problem=report.problem and refusal_of(report.problem, report.source.path),
+        )
+        for report in reports
+    )
+    return ColumnsDocument(runs=tuple(runs))
+
+
+class GateCase(Struct, frozen=True, kw_only=True):
+    """One gate on one run.
+
+    Attributes
+    ----------
+    run, sources
+        Its name, with the document's where several runs have that name, and what it was read from.
+    gate, outcome, failed
+        The expression; ``passed``, ``not excluded``, ``tripped`` or ``unknown``; and whether that fails.
+    value, low, high, level, method
+        The number and its interval; None where there is none.
+    word
+        The value of a quantity that is a word.
+    limit
+        What it was compared with; a percentage as a share.
+    sentence
+        What was found, in words.
+    """
+
+    run: str
+    sources: tuple[str, ...]
+    gate: str
+    outcome: str
+    failed: bool
+    sentence: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    method: str | None = None
+    word: str | None = None
+    limit: float | None = None
+
+
+class CheckedFile(Struct, frozen=True, kw_only=True):
+    """A file that was read: path as given (never absolute), sha256 of its bytes, its schema or format."""
+
+    path: str
+    sha256: str
+    format: str
+
+
+class CheckDocument(AnyDocument, frozen=True, kw_only=True):
+    """Outcomes of gates.
+
+    ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_invalid`` are the options.
+    ``failed`` says whether any case failed. ``warnings`` are about files, not runs.
+    """
+
+    inputs: tuple[CheckedFile, ...]
+    gates: tuple[str, ...]
+    strict: bool
+    point: bool
+    even_if_invalid: bool
+    runs: int
+    failed: bool
+    cases: tuple[GateCase, ...]
+    warnings: tuple[str, ...] = ()
+    schema: str = KINDS["check"].schema
+    seed: int | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Outcome → number of cases, without zeros."""
+        return dict(Counter(case.outcome for case in self.cases))

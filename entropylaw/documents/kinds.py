@@ -1,4 +1,4 @@
-"""The kinds of documents: the one place that says which there are, and how each is read."""
+"""The kinds of documents, and how each is read."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 class Kind:
     """A kind of document.
 
-    ``command`` writes it, and what it is read as is imported only then, from ``module`` or the one of its
-    name. Version 2 holds findings where version 1 held sentences; both are read.
+    ``command`` writes it; its type is imported from ``module`` when it is first needed. Version 2 holds
+    findings where version 1 held sentences; both are read.
     """
 
     name: str
     command: str
     version: int = 1
-    module: str = ""
+    module: str = "entropylaw.documents.document"
 
     @property
     def schema(self) -> str:
-        """What a document of this kind has as its ``schema``."""
+        """The ``schema`` of a document of this kind."""
         return f"entropylaw/{self.name}/{self.version}"
 
     @property
     def type(self) -> type[Any]:
         """The frozen type of the document."""
-        module = import_module(self.module or f"entropylaw.documents.{self.name}")
+        module = import_module(self.module)
         return getattr(module, f"{self.name.capitalize()}Document")  # type: ignore[no-any-return]
 
 

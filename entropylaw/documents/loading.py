@@ -1,16 +1,54 @@
-"""Stored documents back as results: of the right kind, of a version that is read here, and undamaged."""
+"""Stored documents: found by their content, and read back as results, those of older versions too."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.documents.kinds import KINDS, Kind
-from entropylaw.documents.migration import upgraded
 from entropylaw.errors import InputError, known_form
-from entropylaw.paths import shown_path
+from entropylaw.inputs import SCHEMA
+from entropylaw.paths import is_file, shown_path, walk
+
+if TYPE_CHECKING:
+    from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
+
+FITS = ".fit.json"
+"""How the names of stored fits end, but for what is added to a copy's name."""
+
+# Larger than what any number of runs makes.
+_LARGEST = 1 << 30
+
+_SENTENCES: dict[str, dict[str, str]] = {
+    "contradicted": {"reasons": "reason", "cautions": "caution"},
+    "share_planning": {"cautions": "caution", "notes": "note"},
+    "planning_column": {"cautions": "caution"},
+    "path_members": {"notes": "note"},
+    "share_both": {"notes": "note"},
+}
+"""A member that identifies an object → the members that held its sentences, with their severity."""
+
+_OF_SEGMENTS = ("no seam found: ", "no law by segment: ")
+"""How those notes of a run began that were not about reading it."""
+
+
+def load_fit(path: str | os.PathLike[str]) -> FitDocument:
+    """Read a fit document; an InputError as :func:`load_document` has it."""
+    return load_document("fit", path)  # type: ignore[no-any-return]
+
+
+def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
+    """Read a phases document; an InputError as :func:`load_document` has it."""
+    return load_document("phases", path)  # type: ignore[no-any-return]
+
+
+def load_report(path: str | os.PathLike[str]) -> ReportDocument:
+    """Read a report document; an InputError as :func:`load_document` has it."""
+    return load_document("report", path)  # type: ignore[no-any-return]
 
 
 def load_document(name: str, path: str | os.PathLike[str]) -> Any:
@@ -33,7 +71,7 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
 
 
 def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> Any:
-    """The values of a document of a kind as results; ``shown`` is how sentences call it.
+    """The values of a document of a kind as results; ``shown`` is its name in messages.
 
     Without ``arrays`` they stay lists, and numpy is not imported.
 
@@ -81,3 +119,99 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except (ValueError, RecursionError) as error:
         message = f"{shown} is no JSON document ({error})"
         raise InputError("not-a-document", message, "give a file that `entropylaw fit` wrote") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A document of entropylaw; ``data`` is None where it cannot be read, and ``flaw`` says why."""
+
+    path: str
+    content: bytes
+    data: Any
+    flaw: str = ""
+
+    @property
+    def kind(self) -> str:
+        """``fit``, ``report`` and so on; empty for a damaged one."""
+        return "" if self.data is None else str(self.data["schema"]).split("/")[1]
+
+    def damaged(self, shown: str) -> InputError:
+        """The error for a document that cannot be read."""
+        size = len(self.content)
+        return damaged(shown, self.flaw or f": its {size} bytes are no JSON object with a schema")
+
+
+def find_document(path: str) -> Stored | None:
+    """Read the document at ``path``; None where there is something else, or nothing."""
+    file = Path(path)
+    named = FITS in file.name.casefold()
+    content = None
+    with suppress(OSError):
+        if (named or file.suffix.lower() == ".json") and is_file(file) and file.stat().st_size <= _LARGEST:
+            content = file.read_bytes()
+    if content is None or not (named or b"entropylaw" in content):
+        return None  # a log: parsing it would take many times its size
+    data, flaw = None, ""
+    try:
+        data = parse(content)
+    except DocumentMismatchError as error:
+        flaw = str(error)
+    except (ValueError, RecursionError):
+        pass
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if isinstance(schema, str) and schema.startswith("entropylaw/"):
+        return Stored(path=path, content=content, data=data)
+    named = named or (data is None and SCHEMA.search(content) is not None)
+    return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
+
+
+def documents_in(folder: str) -> tuple[list[Stored], bool]:
+    """The documents below a folder, and whether there is anything else, such as an unreadable folder."""
+    found: list[Stored] = []
+    others = False
+    for visit in walk(folder):
+        where, _, names = ("", [], []) if isinstance(visit, OSError) else visit
+        inside = [find_document(str(Path(where) / name)) for name in names]
+        others = others or None in inside or isinstance(visit, OSError)
+        found += filter(None, inside)
+    return found, others
+
+
+def upgraded(data: dict[str, Any]) -> dict[str, Any]:
+    """The values of a document of version 1 in the form of version 2; its sentences stay as they were.
+
+    Values that version 1 did not allow are left as they are: decoding reports them.
+    """
+    return {**_upgraded(data), "schema": data["schema"].removesuffix("/1") + "/2"}
+
+
+def _upgraded(value: Any) -> Any:
+    # Lists of numbers are long and hold no sentences.
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [_upgraded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {name: _upgraded(inner) for name, inner in value.items()}
+    held = next((fields for mark, fields in _SENTENCES.items() if mark in found), None)
+    if held is not None:
+        findings = [_stated(severity, found.pop(name, [])) for name, severity in held.items()]
+        found["findings"] = [finding for each in findings for finding in each]
+    elif {"seams", "same", "note"} <= found.keys():
+        note = found.pop("note")
+        found["findings"] = _stated("note", [] if note is None else [note])
+    elif {"reward_column", "law", "notes"} <= found.keys() and isinstance(found["notes"], list):
+        notes = found.pop("notes")
+        of_segments = [note for note in notes if isinstance(note, str) and note.startswith(_OF_SEGMENTS)]
+        found["read_notes"] = [note for note in notes if note not in of_segments]
+        found["findings"] = _stated("note", of_segments)
+    return found
+
+
+def _stated(severity: str, sentences: Any) -> list[Any]:
+    """Findings whose only value is a sentence; a value that is no sentence is left as it is."""
+    return [
+        {"code": "stated", "severity": severity, "values": {"sentence": each}}
+        if isinstance(each, str)
+        else each
+        for each in (sentences if isinstance(sentences, list) else [sentences])
+    ]

@@ -1,4 +1,4 @@
-"""Documents on disk: the same bytes for the same result, and never half a file."""
+"""Documents on disk: the same bytes for the same result, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def dumps(value: Any) -> str:
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write beside the target and move over it, so that a reader finds the old file or the new one.
+    """Write to a temporary file and move it over the target, so that readers see the old or the new file.
 
-    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full. The old file
-    stands; UsageError (``output-is-input``).
+    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full; the old file
+    is then unchanged. Raises UsageError ``output-is-input``.
     """
     check_targets([path])
     target = Path(path)
-    # A file name that is no UTF-8 reaches us with surrogates, which are written out as \\udcff.
+    # A file name that is no UTF-8 has surrogates, which are written as \\udcff.
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     temporary: str | None = None
     try:
@@ -40,13 +40,13 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes private files; a report is as readable as any file that the user creates.
+        # mkstemp makes private files; a report gets the permissions of the user's other files.
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(target)
     except OSError as error:
-        message = f"{target} could not be written ({error.strerror or error}); what stood there is unchanged"
+        message = f"{target} could not be written ({error.strerror or error}); an existing file is unchanged"
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
     finally:
@@ -67,5 +67,5 @@ def _lines(value: Any, indent: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Floats rounded; what is no number, or not finite, is left to JSON."""
+    """A finite float rounded; any other value as it is."""
     return rounded(value) if isinstance(value, float) and math.isfinite(value) else value

@@ -1,1 +1,1 @@
-"""Gates: an expression, a run's stored numbers, and whether a pipeline may go on. No numpy on this path."""
+"""Gates: an expression, the quantities of a run that it compares, and whether a pipeline passes."""

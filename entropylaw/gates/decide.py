@@ -1,8 +1,9 @@
-"""Whether a gate trips: the interval decides, on full floats; what is not known fails.
+"""Whether a gate trips: the interval decides, on full floats; an unknown value fails.
 
-A gate names what must not be. It trips where the data establish that: the expression holds for the whole
-interval. Where it holds for a part only, the data neither establish nor exclude it; that is said, and trips
-with ``strict``. Where the quantity is not known, or the law that it belongs to does not hold, the gate fails.
+A gate is a condition that must not be true. It trips if the data establish it: the expression holds for the
+whole interval. Where it holds for a part only, the data neither establish nor exclude it; this is reported,
+and trips with ``strict``. Where the quantity is unknown, or belongs to a law that does not hold, the gate
+fails.
 """
 
 from __future__ import annotations
@@ -15,18 +16,31 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from itertools import product
-from typing import NamedTuple
 
-from entropylaw.gates.baseline import regression
+from entropylaw.documents.document import GateCase
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_json
+from entropylaw.errors import InputError, known_form
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import WRITTEN_BY, Kind, Unknown, Value
-from entropylaw.gates.subjects import Subject
+from entropylaw.gates.quantities import (
+    QUANTITIES,
+    WRITTEN_BY,
+    Kind,
+    Part,
+    Subject,
+    Unknown,
+    Value,
+    read_document,
+    subjects_of,
+)
+from entropylaw.inputs import note_input
+from entropylaw.paths import shown_path
+from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate
-from entropylaw.results.check import GateCase
 
 
 class Outcome(StrEnum):
-    """What a gate says of a run."""
+    """The outcome of a gate for a run."""
 
     passed = "passed"
     open = "not excluded"
@@ -47,8 +61,12 @@ class Rules:
     even_if_invalid: bool = False
 
 
-Baselines = Mapping[str, Sequence[Subject]]
-"""Path as written in a gate → the runs of that document."""
+_BY_PART = {
+    (True, True): (Outcome.tripped, "all"),
+    (False, True): (Outcome.open, "a part"),
+    (False, False): (Outcome.passed, "none"),
+}
+"""Whether an expression holds for all of an interval, and for any of it → the outcome, and in words."""
 
 _COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "<": (operator.lt, "below"),
@@ -63,15 +81,22 @@ _MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 
 def decide(
-    gates: Sequence[Gate], subjects: Sequence[Subject], baselines: Baselines, rules: Rules
+    gates: Sequence[Gate],
+    subjects: Sequence[Subject],
+    baselines: Mapping[str, Sequence[Subject]],
+    rules: Rules,
 ) -> tuple[GateCase, ...]:
-    """Every gate on every run, run by run."""
+    """Apply every gate to every run, run by run; ``baselines`` are as :func:`load_baselines` has them."""
     counts = Counter(subject.run for subject in subjects)
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
     cases = []
     for subject, gate in product(subjects, gates):
-        found = _found(gate, subject, baselines, rules)
-        outcome, sentence = _judged(gate, found, rules)
+        value: Value | None = None
+        if gate.quantity.kind is Kind.flag:
+            outcome, sentence = _by_flag(gate, subject)
+        else:
+            value = _value(gate, subject, baselines, rules)
+            outcome, sentence = _by_value(gate, value, rules)
         case = GateCase(
             run=subject.run + (f" ({', '.join(subject.sources)})" if counts[subject.run] > 1 else ""),
             sources=subject.sources,
@@ -79,84 +104,78 @@ def decide(
             outcome=outcome.value,
             failed=outcome in failing,
             sentence=sentence,
-            value=found if isinstance(found, float) else getattr(found, "value", None),
-            **{key: getattr(found, key, None) for key in ("low", "high", "level", "method")},
-            word=found if isinstance(found, str) else None,
+            value=value if isinstance(value, float) else getattr(value, "value", None),
+            **{key: getattr(value, key, None) for key in ("low", "high", "level", "method")},
+            word=value if isinstance(value, str) else None,
             limit=gate.limit,
         )
         cases.append(case)
     return tuple(cases)
 
 
-class _Flag(NamedTuple):
-    """Whether a run is what a flag names, in a word and in words."""
-
-    up: bool
-    sentence: str
-
-
-def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:
-    """What a run has for a gate: validity first, then the value."""
-    quantity, refusal = gate.quantity, subject.refusal
-    if quantity.name == "refused":
-        said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
-        return _Flag(refusal is not None, said)
-    if quantity.kind is Kind.flag and subject.reasons is None:
+def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
+    refusal = subject.refusal
+    if gate.quantity.name == "refused":
+        trips, other = f"the run was refused: {refusal.message}" if refusal else "", "the run was not refused"
+    elif subject.reasons is None:
         why = refusal.message if refusal else "no document given for it holds its law"
-        return Unknown(reason=f"whether the law holds is not known: {why}")
-    if quantity.kind is Kind.flag:
-        return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
-    if quantity.name not in subject.values and (refusal or quantity.part not in subject.parts):
+        return Outcome.unknown, f"whether the law holds is not known: {why}"
+    else:
+        trips, other = subject.invalid, "the law is valid for this run"
+    return (Outcome.tripped, trips) if trips else (Outcome.passed, other)
+
+
+def _value(gate: Gate, subject: Subject, baselines: Mapping[str, Sequence[Subject]], rules: Rules) -> Value:
+    """The value that a gate compares: validity first, then the number."""
+    quantity, refusal = gate.quantity, subject.refusal
+    value = subject.value(QUANTITIES[gate.measured] if gate.measured else quantity)
+    if value is None:
         written = f"{WRITTEN_BY[quantity.part]} writes one"
-        missing = f"no document given for this run holds {quantity.name}; {written}"
+        missing = f"none of the documents for this run has {quantity.name}; {written}"
         return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
     if quantity.of_law and subject.invalid and not rules.even_if_invalid:
         return Unknown(reason=subject.invalid)
-    if gate.baseline is not None:
-        assert gate.measured is not None
-        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.even_if_invalid)
-    return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
+    if gate.baseline is None or gate.measured is None:
+        return value
+    others = baselines[gate.baseline]
+    return regression(value, others, gate.measured, subject.run, any_law=rules.even_if_invalid)
 
 
-def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, str]:
+def _by_value(gate: Gate, value: Value, rules: Rules) -> tuple[Outcome, str]:
     name = gate.quantity.name
-    if isinstance(found, Unknown):
-        return Outcome.unknown, found.reason
-    if isinstance(found, _Flag):
-        return (Outcome.tripped if found.up else Outcome.passed), found.sentence
-    if isinstance(found, str):
-        holds = (found == gate.word) is (gate.operator == "==")
-        return (Outcome.tripped if holds else Outcome.passed), f"{name} is {found!r}"
+    if isinstance(value, Unknown):
+        return Outcome.unknown, value.reason
+    if isinstance(value, str):
+        holds = (value == gate.word) is (gate.operator == "==")
+        return _BY_PART[holds, holds][0], f"{name} is {value!r}"
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     compare, side = _COMPARE[gate.operator]
-    called = f"fall of {gate.measured}" if gate.measured else name
-    if isinstance(found, Estimate) and not rules.point:
-        return _by_interval(gate, found, called, side)
-    value, note = (found.value, found.note) if isinstance(found, Estimate) else (found, None)
-    if value is None:
+    if isinstance(value, Estimate) and not rules.point:
+        return _by_interval(gate, value, side)
+    number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
+    if number is None:
         return Outcome.unknown, f"{name} has no value{f': {note}' if note else ''}"
-    holds = compare(value, gate.limit)
-    (text,) = beside([value], gate.limit, percent=gate.percent)
-    sentence = f"{called} {text} {'is' if holds else 'is not'} {side} {gate.limit_text}"
-    return (Outcome.tripped if holds else Outcome.passed), sentence
+    holds = compare(number, gate.limit)
+    (text,) = consistent_decimals([number], gate.limit, percent=gate.percent)
+    sentence = f"{gate.label} {text} {'is' if holds else 'is not'} {side} {gate.limit_text}"
+    return _BY_PART[holds, holds][0], sentence
 
 
-def _by_interval(gate: Gate, found: Estimate, called: str, side: str) -> tuple[Outcome, str]:
-    """All of the interval, none of it, or a part; an open end is open to anything."""
+def _by_interval(gate: Gate, estimate: Estimate, side: str) -> tuple[Outcome, str]:
+    """Compare all of the interval, none of it, or a part; an open end may have any value."""
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
-    if found.low is None and found.high is None:
-        note = f": {found.note}" if found.note else ""
+    if estimate.low is None and estimate.high is None:
+        note = f": {estimate.note}" if estimate.note else ""
         return Outcome.unknown, f"{gate.quantity.name} has no interval{note}"
-    low = -math.inf if found.low is None else found.low
-    high = math.inf if found.high is None else found.high
-    all_of_it, some_of_it = holds_for(gate.operator, low, high, gate.limit)
-    value, left, right = beside([found.value, found.low, found.high], gate.limit, percent=gate.percent)
-    outcome = Outcome.tripped if all_of_it else Outcome.open if some_of_it else Outcome.passed
-    extent = {Outcome.tripped: "all", Outcome.open: "a part", Outcome.passed: "none"}[outcome]
-    number = "" if found.value is None else f"{value} "
-    note = f" ({found.note})" if found.note else ""
-    interval = f"{extent} of the {100 * found.level:g} % interval"
-    return outcome, f"{called} {number}[{left}, {right}]: {interval} is {side} {gate.limit_text}{note}"
+    low = -math.inf if estimate.low is None else estimate.low
+    high = math.inf if estimate.high is None else estimate.high
+    numbers = [estimate.value, estimate.low, estimate.high]
+    value, left, right = consistent_decimals(numbers, gate.limit, percent=gate.percent)
+    outcome, extent = _BY_PART[holds_for(gate.operator, low, high, gate.limit)]
+    number = "" if estimate.value is None else f"{value} "
+    note = f" ({estimate.note})" if estimate.note else ""
+    interval = f"{extent} of the {100 * estimate.level:g} % interval"
+    return outcome, f"{gate.label} {number}[{left}, {right}]: {interval} is {side} {gate.limit_text}{note}"
 
 
 def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:
@@ -170,32 +189,25 @@ def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, b
     return all(ends), any(ends)
 
 
-def beside(numbers: Sequence[float | None], limit: float, *, percent: bool = False) -> list[str]:
-    """Texts of some numbers, with common decimals, each on the same side of ``limit`` as its number.
+def consistent_decimals(numbers: Sequence[float | None], limit: float, *, percent: bool = False) -> list[str]:
+    """Some numbers as text, with common decimals, each on the same side of ``limit`` as its number.
 
     The interval's half-width gets two significant digits, a number alone four; where that hides a
     difference from the limit, all get the decimals that show it. None is ``open``. With ``percent`` they
     are percentages.
     """
-    exact = [None if x is None else _exact(x, percent) for x in numbers]
-    bound = _exact(limit, percent)
-    known = [x for x in exact if x is not None]
+    # The shortest decimal that reads back as a float keeps the order of floats.
+    known = [Decimal(repr(float(x))).scaleb(2 * percent) for x in numbers if x is not None]
+    bound = Decimal(repr(float(limit))).scaleb(2 * percent)
     decimals = 0
     if any(x != x.to_integral_value() for x in known):
         half, largest = (max(known) - min(known)) / 2, max(map(abs, known))
         wide = half > largest * Decimal("1e-12")
         decimals = max(1 - half.adjusted() if wide else 3 - largest.adjusted(), 0)
-    while decimals <= _MOST_DECIMALS and any(
-        Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in known
-    ):
+    while any(Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in known):
         decimals += 1
-    return ["open" if x is None else _text(x, decimals) + "%" * percent for x in exact]
-
-
-def _exact(x: float, percent: bool) -> Decimal:
-    """The shortest decimal that reads back as ``x``: it keeps the order of floats."""
-    shortest = Decimal(repr(float(x)))
-    return shortest.scaleb(2) if percent else shortest
+    texts = (_text(x, decimals) + "%" * percent for x in known)
+    return ["open" if x is None else next(texts) for x in numbers]
 
 
 def _text(x: Decimal, decimals: int) -> str:
@@ -204,3 +216,93 @@ def _text(x: Decimal, decimals: int) -> str:
         return str(x)
     text = f"{x:.{decimals}f}"
     return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def regression(
+    value: Value, baseline: Sequence[Subject], measured: str, name: str, *, any_law: bool
+) -> Value:
+    """The relative decrease to a value from that of the run of the same ``name`` in the baseline.
+
+    With ``any_law`` the baseline's law need not hold.
+    """
+    runs = [run for run in baseline if run.run == name and Part.law in run.parts]
+    if len(runs) != 1:
+        count = "no run" if not runs else f"{len(runs)} runs"
+        return Unknown(reason=f"the baseline has {count} of the name {name!r}")
+    (before,) = runs
+    if before.refusal is not None:
+        return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
+    if before.reasons and not any_law:
+        return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
+    then = before.value(QUANTITIES[measured])
+    if not isinstance(value, Estimate):
+        return Unknown(reason=f"this run has no {measured}")
+    if not isinstance(then, Estimate):
+        return Unknown(reason=f"the baseline has no {measured}")
+    return relative_decrease(value, then, measured)
+
+
+def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
+    """The documents that regressions are measured against, each read once.
+
+    InputErrors are those of :func:`load_json` and :func:`read_document`.
+    """
+    loaded: dict[str, list[Subject]] = {}
+    for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
+        note_input(path)
+        data, shown = load_json(path), shown_path(path)
+        document = read_document(data, shown)
+        if document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
+            message = f"the baseline {shown} has schema {known_form(data['schema'])}, which holds no law"
+            hint = "give what `entropylaw fit` or `entropylaw report` wrote"
+            raise InputError("not-a-document", message, hint)
+        loaded[path] = subjects_of(document, shown)
+    return loaded
+
+
+def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
+    """1 − now/before with its interval, of estimates as documents hold them.
+
+    It is Unknown where an end of an interval is missing, the levels differ, or the interval of ``before``
+    includes values of 0 or less, so that a ratio to it has no meaning. ``measured`` names the quantity.
+
+    MOVER recovers variances from the ends of given intervals: Zou & Donner (2008, doi:10.1002/sim.3095) for
+    a difference. For a ratio its limits of now − r·before are set to 0, which gives a quadratic in r
+    (MOVER-R; Newcombe 2016, doi:10.1177/0962280213502144, for a numerator of any sign). The two runs are
+    taken as independent; for two fits of the same evaluations the interval is wider than necessary.
+    """
+    given = (now.value, now.low, now.high, before.value, before.low, before.high)
+    ends = [end for end in given if end is not None]
+    if len(ends) < len(given):
+        return Unknown(reason=f"the interval of {measured} has an open end here or in the baseline")
+    if now.level != before.level:
+        return Unknown(reason=f"the levels differ: {now.level:g} here, {before.level:g} in the baseline")
+    if ends[4] <= 0:
+        reason = f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
+        return Unknown(reason=reason)
+    # In units of the baseline, whose square does not overflow.
+    top, top_low, top_high, unit, unit_low, unit_high = ends
+    try:
+        above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
+        share, least, most = top / unit, top_low / unit, top_high / unit
+        # Where r is negative, r·before has its ends exchanged.
+        low = _limit(share, share - least, above if least >= 0 else below, 1.0)
+        high = _limit(share, most - share, below if most >= 0 else above, -1.0)
+    except (ZeroDivisionError, OverflowError):
+        low = high = share = math.inf
+    if not all(map(math.isfinite, (low, high, share))):
+        return Unknown(reason=f"{measured} is not on one scale here and in the baseline")
+    value, low, high = (rounded(1.0 - ratio) for ratio in (share, high, low))
+    method = "MOVER-R, from the two intervals as independent"
+    return Estimate(value=value, low=low, high=high, level=now.level, method=method)
+
+
+def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:
+    """Solve top − r = side·√(top_half² + r²·bottom_half²) for r."""
+    square, rest = 1.0 - bottom_half**2, top**2 - top_half**2
+    root = math.sqrt(max(top**2 - square * rest, 0.0))
+    # Of the two forms of the root, the one without cancellation.
+    if top * side >= 0:
+        stable = top + side * root
+        return rest / stable if stable else 0.0
+    return (top - side * root) / square

@@ -27,7 +27,7 @@ _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A gate, understood: the expression as given, and the quantity that it asks about.
+    """A parsed gate: the expression as given, and the quantity that it compares.
 
     ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
     with the number ``limit``, as written ``limit_text``; a percentage is a share. A regression is of the
@@ -52,6 +52,11 @@ class Gate:
         return before + shown_path(self.baseline) + after
 
     @property
+    def label(self) -> str:
+        """What is compared, in sentences."""
+        return f"fall of {self.measured}" if self.measured else self.quantity.name
+
+    @property
     def percent(self) -> bool:
         """Whether the limit was written as a percentage; then everything is shown as one."""
         return self.limit_text.endswith("%")
@@ -70,6 +75,7 @@ class _Reader:
         self.move(0)
 
     def gate(self) -> Gate:
+        """The whole expression."""
         start = self.place
         name = self.take(_NAME)
         if name is None:
@@ -99,7 +105,7 @@ class _Reader:
         return gate
 
     def call(self) -> tuple[str, str]:
-        """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; the path may hold anything but needs no quotes."""
+        """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; a path with any characters needs no quotes."""
         if not self.text.startswith("(", self.place):
             self.fail("'(' and the baseline's document were expected")
         begin = self.place + 1
@@ -123,14 +129,14 @@ class _Reader:
 
     def number(self, quantity: Quantity) -> str:
         start = self.place
-        found = self.take(_NUMBER)
-        if found is None:
+        number = self.take(_NUMBER)
+        if number is None:
             self.fail(f"a number was expected for {quantity.name}")
         percent = self.text.startswith("%", self.place)
         self.move(self.place + percent)
-        if abs(_value(found)) == float("inf"):
+        if abs(_value(number)) == float("inf"):
             self.fail("a finite number was expected", at=start)
-        return found + "%" * percent
+        return number + "%" * percent
 
     def word(self, quantity: Quantity, operator: str, before: int) -> str:
         words = ", ".join(f"'{word}'" for word in quantity.words)
@@ -154,11 +160,11 @@ class _Reader:
         return match and match[0]
 
     def move(self, place: int) -> None:
-        """Go on at a place, or behind the white space that is there."""
+        """Continue at a position, or after the white space there."""
         self.place = len(self.text) - len(self.text[place:].lstrip())
 
     def fail(self, expected: str, at: int | None = None, more: str = "") -> NoReturn:
-        """What was expected, and where; ``more`` is said after what was found."""
+        """Raise the error with what was expected, the position and the text there; ``more`` follows it."""
         place = self.place if at is None else at
         rest = self.text[place:].strip()
         found = f"found {rest[:40]!r}" if rest else "found its end"

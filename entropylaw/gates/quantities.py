@@ -1,36 +1,44 @@
-"""What a gate can ask about: every quantity, how it is read from a typed document, and what must hold before.
+"""The quantities that a gate compares, the runs that have them, and how both are read from typed documents.
 
 A quantity is one entry of :data:`QUANTITIES`: expressions on the command line and in the settings file, every
-format of a check and the table of ``docs/ci.md`` come from it.
+format of a check and the table of ``docs/ci.md`` are made from it. Nothing here imports numpy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entropylaw.documents.document import CheckedFile
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import Stored, as_document, damaged
+from entropylaw.errors import InputError, known_form
+from entropylaw.inputs import note_input
+from entropylaw.paths import is_file, shown_path
 from entropylaw.results import VERDICTS, Estimate
+from entropylaw.results.columns import Refusal
 
 if TYPE_CHECKING:
-    from entropylaw.documents.fit import RunFit
-    from entropylaw.documents.phases import RunPhases
-    from entropylaw.documents.prediction import RunPrediction
+    from entropylaw.documents.document import Document, RunFit, RunPhases, RunPrediction
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """What takes a value's place where there is none: the reason."""
+    """The reason why a quantity has no value."""
 
     reason: str
 
 
 Value = Estimate | float | str | Unknown
-"""An estimate, a number without an interval, a word, or why there is nothing."""
+"""An estimate, a number without an interval, a word, or the reason why there is no value."""
 
 
 class Part(StrEnum):
@@ -42,7 +50,7 @@ class Part(StrEnum):
 
 
 class Kind(StrEnum):
-    """How a quantity is compared: an estimate by its interval, a number, which has none, as it stands."""
+    """How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
 
     estimate = "estimate"
     number = "number"
@@ -52,14 +60,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that a gate can ask about: what an expression calls it, and a few words and a unit for lists.
+    """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
 
-    ``accessor`` reads it from the ``part`` of the documents that holds it: of a
-    :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report or a prediction for
-    what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for the phases. It is the path
-    of an attribute, by default the one of its name in the law, or a function that returns None where the
-    document has no value. Flags have none.
-    ``of_law`` says that it means something only where the law holds; ``words`` are the values of a word.
+    ``accessor`` reads it from the ``part`` of the documents that holds it: from a
+    :class:`~entropylaw.documents.document.RunFit` with a law, from a run of a report or a prediction for
+    later steps, from a :class:`~entropylaw.documents.document.RunPhases` or None for the phases. It is the
+    path of an attribute, by default the one of its name in the law, or a function that returns None where
+    the document has no value. Flags have none. ``of_law`` marks quantities that are meaningful only where
+    the law holds; ``words`` are the values of a word.
     """
 
     name: str
@@ -72,19 +80,19 @@ class Quantity:
     words: tuple[str, ...] = ()
 
     def read(self, holder: Any) -> Value:
-        """The value that the part of a run's documents has, or why it has none."""
+        """The value in a part of a run's documents, or the reason why there is none."""
         path = self.accessor or f"law.{self.name}"
-        found = attrgetter(path)(holder) if isinstance(path, str) else path(holder)
-        if found is None:
+        value = attrgetter(path)(holder) if isinstance(path, str) else path(holder)
+        if value is None:
             return Unknown(reason=f"the document has no {self.name} for this run")
-        return float(found) if isinstance(found, int) else found
+        return float(value) if isinstance(value, int) else value
 
 
 VALID, FAILS, UNDECIDED = "valid", "law fails", "undecided"
 
 
 def _since(name: str) -> Callable[[Any], Value]:
-    """An estimate beside the law that the first documents do not have."""
+    """An estimate with the law that documents of the first versions lack."""
     older = Unknown(reason=f"the document is older than {name}; fit the log again")
     return lambda run: getattr(run, name) or older
 
@@ -95,12 +103,12 @@ def _verdict(run: RunFit | RunPrediction) -> str:
 
 
 def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
-    """What a run says of later steps, or why it says nothing."""
-    return lambda run: read(run) or Unknown(reason=run.no_forecast or "no forecast was asked for")
+    """A forecast of a run, or the reason why it has none."""
+    return lambda run: read(run) or Unknown(reason=run.no_forecast or "no forecast was requested")
 
 
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
-    """What is known of the phases; where it is not, the phases' notes say why, or else ``missing``."""
+    """A value of the phases; where there is none, the reason from the phases' notes, or else ``missing``."""
 
     def accessor(run: RunPhases | None) -> Value:
         if run is None:
@@ -112,14 +120,14 @@ def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[
     return accessor
 
 
-def _boundary(name: str) -> Callable[[Any], Value]:
-    """The step of a boundary, if there is one: its place without that would be a place of nothing."""
+def _change_point(name: str) -> Callable[[Any], Value]:
+    """The step of a change point that was found; the step of one that was not has no meaning."""
 
     def read(phases: PhaseFit) -> Value | None:
         curve: CurvePhases | None = getattr(phases, name)
         if curve is None or curve.found:
-            return curve.boundary.step if curve else None
-        return Unknown(reason=f"no boundary was found in {name} (p = {curve.p_value:.2g})")
+            return curve.change_point.step if curve else None
+        return Unknown(reason=f"no change point was found in {name} (p = {curve.p_value:.2g})")
 
     return _phases(read, f"there is no curve of {name}")
 
@@ -127,8 +135,8 @@ def _boundary(name: str) -> Callable[[Any], Value]:
 _step = _ahead(lambda run: run.spending.step if run.spending else None)
 _reward = _ahead(lambda run: run.spending.reward if run.spending else None)
 _forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
-_order = _phases(lambda phases: phases.verdict, "one curve only has no order")
-_delta = _phases(lambda phases: phases.delta, "no difference is told")
+_order = _phases(lambda phases: phases.verdict, "a single curve has no order")
+_delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _valid = partial(Quantity, of_law=True)
 _number = partial(Quantity, kind=Kind.number)
 _later = partial(Quantity, part=Part.ahead)
@@ -139,42 +147,37 @@ _ALL = (
     _valid("b", "coefficient of R = −a·exp(H) + b", "reward"),
     _valid("ceiling", "b − a, the reward at H = 0", "reward"),
     _valid("headroom", "ceiling − reward_now", "reward"),
-    _valid("reward_now", "reward at the last evaluation, noise taken out", "reward"),
-    _valid("used", "share of the reward that entropy can buy, had by now", "share", _since("used")),
-    Quantity("drop_per_100_steps", "entropy lost per 100 steps lately", "nats", _since("drop_per_100_steps")),
+    _valid("reward_now", "reward at the last evaluation, without evaluation noise", "reward"),
+    _valid("used", "share of the reward from spending entropy that is reached", "share", _since("used")),
+    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", "nats", _since("drop_per_100_steps")),
     _number("entropy_now", "entropy at the last evaluation", "nats"),
     _number("entropy_noise", "noise of a logged entropy", "nats"),
-    _number("law_weight", "probability of the law among the forms", "probability"),
+    _number("law_weight", "posterior probability of the law", "probability", "law.law_probability"),
     _number("r_squared", "share of the reward's variance explained", "share"),
     _number("n", "evaluations that were fitted", "evaluations"),
     _number("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1"),
-    _number(
-        "effective_n", "independent evaluations they are worth", "evaluations", "law.residuals.effective_n"
-    ),
+    _number("effective_n", "effective sample size", "evaluations", "law.residuals.effective_n"),
     _number("cautions", "number of cautions", "", lambda run: len(run.validity.cautions)),
-    Quantity("verdict", "what is said of the law", "", _verdict, Kind.word, words=(VALID, FAILS, UNDECIDED)),
+    Quantity("verdict", "verdict on the law", "", _verdict, Kind.word, words=(VALID, FAILS, UNDECIDED)),
     _later("forecast_reward", "reward at the last step forecast", "reward", _forecast),
     _later("saturation_step", "step at which the entropy is spent", "steps", _step, of_law=True),
     _later("saturation_reward", "reward at that step", "reward", _reward, of_law=True),
     _ordered("phases", "the order of the two phases", "", _order, Kind.word, words=VERDICTS),
-    _ordered("boundary_planning", "step of planning's boundary", "steps", _boundary("planning")),
-    _ordered("boundary_execution", "step of execution's boundary", "steps", _boundary("execution")),
-    _ordered("delta", "planning's boundary less execution's", "steps", _delta),
-    Quantity("invalid", "the law does not hold, or cannot be told", kind=Kind.flag),
+    _ordered("boundary_planning", "step of planning's change point", "steps", _change_point("planning")),
+    _ordered("boundary_execution", "step of execution's change point", "steps", _change_point("execution")),
+    _ordered("delta", "planning's change point minus execution's", "steps", _delta),
+    Quantity("invalid", "the law does not hold, or this is not known", kind=Kind.flag),
     Quantity("refused", "the run could not be fitted", kind=Kind.flag),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
 """Name → quantity, in the order in which they are listed."""
 
-OF_VALIDITY = ("cautions", "verdict")
-"""Quantities of the law that a prediction holds, too: beside its numbers it has the law's validity."""
-
-REGRESSION = Quantity("regression", "share by which it fell against the baseline's run", "share", of_law=True)
-"""Made from a quantity of two documents; its expression names them."""
+REGRESSION = Quantity("regression", "relative decrease since the baseline's run", "share", of_law=True)
+"""Computed from a quantity in two documents, which its expression names."""
 
 MEASURED = ("ceiling", "reward_now")
-"""What a regression can be of; the first where none is named."""
+"""The quantities that a regression can be of; the first is the default."""
 
 WRITTEN_BY = {
     Part.law: "`entropylaw fit` or `entropylaw report`",
@@ -182,3 +185,161 @@ WRITTEN_BY = {
     Part.phases: "`entropylaw phases` or `entropylaw report`",
 }
 """The commands whose documents hold a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
+
+    ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
+    they hold nothing of a part that they could have. ``reasons`` are why its law may not be used: empty for a
+    valid law, None where no document holds its law. ``refusal`` is why it has no fit, ``read`` whether its
+    file could be read.
+    """
+
+    run: str
+    path: str
+    sources: tuple[str, ...]
+    holders: Mapping[Part, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] | None = None
+    refusal: Refusal | None = None
+    read: bool = True
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        """The parts that its sources hold."""
+        return frozenset(part for part, holder in self.holders.items() if holder is not None)
+
+    @property
+    def invalid(self) -> str:
+        """Why the law is not valid, the first reason of several; empty where it is, or is not known."""
+        if not self.reasons:
+            return ""
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the law is not valid for this run: {self.reasons[0]}{more}"
+
+    def value(self, quantity: Quantity) -> Value | None:
+        """The value of a quantity; None where the run's sources cannot have one."""
+        if quantity.part not in self.holders:
+            # A prediction has the law's validity in addition to its own numbers.
+            validity = quantity.name in ("cautions", "verdict") and Part.ahead in self.holders
+            return quantity.read(self.holders[Part.ahead]) if validity else None
+        holder = self.holders[quantity.part]
+        return None if quantity.part is Part.law and holder.law is None else quantity.read(holder)
+
+
+READ = ("fit", "report", "phases", "prediction")
+"""The kinds of documents that gates read."""
+
+
+def read_document(data: Any, source: str) -> Document[Any]:
+    """A document from JSON values, its arrays as lists; ``source`` is its name in error messages.
+
+    Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
+    """
+    schema = data.get("schema") if isinstance(data, dict) else None
+    ours, _, rest = schema.partition("/") if isinstance(schema, str) else ("", "", "")
+    kind = rest.partition("/")[0]
+    if ours != "entropylaw" or kind not in READ:
+        expected = ", ".join(KINDS[name].schema for name in READ)
+        raise InputError(
+            "not-a-document",
+            f"{source} has schema {known_form(schema)}, expected one of {expected}",
+            "give a document that `entropylaw fit`, `report`, `phases` or `predict` wrote, or the log itself",
+        )
+    document: Document[Any] = as_document(KINDS[kind], data, source, arrays=False)
+    if not document.runs:
+        raise damaged(source, "at $.runs: expected one run or more")
+    return document
+
+
+def subjects_of(document: Document[Any], source: str) -> list[Subject]:
+    """The runs of a document of a kind in :data:`READ`, fresh or stored."""
+    kind = document.schema.split("/")[1]
+    return [_subject(kind, entry, source) for entry in document.runs]
+
+
+def _subject(kind: str, entry: Any, source: str) -> Subject:
+    holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
+    run, column = entry, "entropy_column"
+    if kind == "report":
+        run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
+    elif kind == "phases":
+        holders = {Part.phases: entry}
+        column = "aggregate_column" if entry.aggregate_column else "planning_column"
+    validity, reasons = getattr(run, "validity", None), None
+    if validity is not None:
+        reasons = () if validity.ok else validity.reasons or ("its document gives no reason",)
+    return Subject(
+        run=run.run,
+        path=run.path,
+        sources=(source,),
+        holders=holders,
+        reasons=reasons,
+        refusal=getattr(run, "refusal", None),
+        read=getattr(run, column, "") is not None,
+    )
+
+
+def stored_subjects(document: Stored) -> list[Subject]:
+    """The runs of a stored document; one that cannot be used, as one without runs, is a refused run."""
+    shown = shown_path(document.path)
+    try:
+        if document.data is None:
+            raise document.damaged(shown)
+        return subjects_of(read_document(document.data, shown), shown)
+    except InputError as error:
+        return [_unread(shown, error)]
+
+
+def missing_pages(index: Stored) -> list[Subject]:
+    """The runs in a report's index whose documents are missing from its folder; none of other documents."""
+    rows = index.data.get("rows") if index.kind == "index" else None
+    slugs = [row.get("slug") for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    paths = [Path(index.path).parent / "runs" / f"{slug}.json" for slug in slugs if isinstance(slug, str)]
+    missing = [shown_path(str(path)) for path in paths if not is_file(path)]
+    why = "there is no {}, which the index of the report names"
+    hint = "make the report again"
+    return [_unread(shown, InputError("file-not-found", why.format(shown), hint)) for shown in missing]
+
+
+def _unread(source: str, error: InputError) -> Subject:
+    refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    return Subject(run=source, path=source, sources=(source,), refusal=refusal, read=False)
+
+
+def checked_file(document: Stored) -> CheckedFile:
+    """A document's entry among the files that were read."""
+    note_input(document.path)
+    schema = "damaged" if document.data is None else document.data["schema"]
+    digest = hashlib.sha256(document.content).hexdigest()
+    return CheckedFile(path=shown_path(document.path), sha256=digest, format=schema)
+
+
+def joined(subjects: Sequence[Subject]) -> list[Subject]:
+    """Subjects in their order; documents that hold different parts of one run make one subject.
+
+    One run is one name and one log. Where two documents hold the same part of it, all of them stay apart.
+    """
+    groups: dict[tuple[str, str], list[Subject]] = {}
+    for subject in subjects:
+        groups.setdefault((subject.run, subject.path), []).append(subject)
+    result: list[Subject] = []
+    for group in groups.values():
+        parts = [part for subject in group for part in subject.parts]
+        merged = len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
+        result += [_merged(group)] if merged else group
+    return result
+
+
+def _merged(group: Sequence[Subject]) -> Subject:
+    """Several parts of a run as one subject; validity and refusal are those of its law, if it has one."""
+    # Parts without a holder first, so that another document replaces them.
+    pairs = chain(*(subject.holders.items() for subject in group))
+    holders = dict(sorted(pairs, key=lambda pair: pair[1] is not None))
+    with_law = [subject for subject in group if Part.law in subject.parts] or group
+    reasons = next((subject.reasons for subject in with_law if subject.reasons is not None), None)
+    refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
+    sources = tuple(chain(*(subject.sources for subject in group)))
+    merged = replace(group[0], sources=sources, holders=holders, reasons=reasons)
+    return replace(merged, refusal=refused.refusal, read=refused.read)

@@ -1,8 +1,8 @@
-"""Results that were computed before, in the user's cache folder: the same bytes, found by their content.
+"""Results of earlier calls in the user's cache folder, with the same bytes as computed ones.
 
-A key stands for all that a result depends on: the run, the step and its options, this package's own source
-files, the releases of numpy and scipy, and the arithmetic of the processor. The folder is the user's own,
-and never one of a working copy: what a stranger put there would pass a gate.
+A key is a digest of all that a result depends on: the run, the step and its options, this package's own
+source files, the releases of numpy and scipy, and the arithmetic of the processor. The folder is the user's
+own, and never one of a working copy, where a stranger's results could pass a gate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import msgspec
 
 import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
-from entropylaw.ingest.run import Run
+from entropylaw.ingest.runs import Run
 from entropylaw.paths import shown_path
 from entropylaw.reproducible import ARITHMETIC
 
@@ -40,12 +40,12 @@ LARGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Results by key; without a ``folder``, and where it cannot be used, nothing is found or kept."""
+    """Results by key; without a ``folder``, and where it cannot be used, nothing is kept."""
 
     folder: Path | None = None
 
     def key(self, name: str, options: Any, subject: Any) -> str:
-        """The key of what a step of that name makes of a run, or of an earlier result."""
+        """The key of a step's result for a run, or for an earlier result."""
         if self.folder is None:
             return ""
         content = run_content(subject) if isinstance(subject, Run) else packed(subject)
@@ -64,11 +64,10 @@ class Cache:
             return None
 
     def put(self, key: str, result: Any) -> None:
-        """Keep a result; the oldest beside it go where there are too many."""
+        """Keep a result; the oldest in its folder are deleted where there are too many."""
         if self.folder is None:
             return
-        place = self._place(key)
-        content = packed(result)
+        place, content = self._place(key), packed(result)
         with contextlib.suppress(OSError):
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=place.parent, suffix=".part")
@@ -92,7 +91,7 @@ OFF = Cache()
 
 
 def user_cache() -> Cache:
-    """The cache in the user's own folder, or in that which :data:`VARIABLE` names."""
+    """The cache in the user's own folder, or in the one that :data:`VARIABLE` names."""
     named = os.environ.get(VARIABLE, "")
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "")
@@ -101,7 +100,7 @@ def user_cache() -> Cache:
     else:
         base = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     folder = Path(os.path.expanduser(named or str(Path(base) / "entropylaw")))  # noqa: PTH111  no error without a home
-    # A relative folder is one of wherever the command was started, which may be a stranger's.
+    # A relative folder would be one of the working folder, which may be a stranger's.
     if named == "off" or not folder.is_absolute():
         return OFF
     with contextlib.suppress(OSError):
@@ -117,9 +116,10 @@ def packed(result: Any) -> bytes:
 
 
 def canonical(values: Mapping[str, Any]) -> bytes:
-    """Plain values, and the program that makes something of them, as bytes."""
-    whole = {"program": _program(), "arithmetic": [os.environ.get(name) for name in ARITHMETIC], **values}
-    return json.dumps(whole, sort_keys=True).encode("utf-8", "surrogatepass")
+    """Plain values, and the version of the program and its libraries, as bytes."""
+    arithmetic = [os.environ.get(name) for name in ARITHMETIC]
+    known = {"program": _program(), "arithmetic": arithmetic, **values}
+    return json.dumps(known, sort_keys=True).encode("utf-8", "surrogatepass")
 
 
 def run_content(run: Run) -> bytes:

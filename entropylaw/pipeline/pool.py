@@ -1,4 +1,4 @@
-"""Tasks over processes: a few at a time, and one that dies takes nobody with it."""
+"""Tasks in several processes: a process that dies affects only its own task."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from entropylaw.inputs import Inputs, adopt_inputs, noted_inputs
 T = TypeVar("T")
 R = TypeVar("R")
 Progress = Callable[[int, int], None]
-"""Takes how many tasks are done, and of how many."""
+"""Called with the number of tasks that are done, and of all."""
 
 _METHODS = multiprocessing.get_all_start_methods()
-# A fork of a process with threads, as Arrow's, may stand still for ever.
+# A fork of a process with threads, such as Arrow's, may hang for ever.
 _CONTEXT = multiprocessing.get_context("forkserver" if "forkserver" in _METHODS else "spawn")
 _STARTED: list[bool] = []
 
@@ -35,10 +35,9 @@ def cores() -> int:
 
 
 def start(module: str) -> None:
-    """Let the process from which workers are forked import what they need, while this one goes on.
+    """Start the process from which workers are forked; it imports ``module`` and the analysis in parallel.
 
-    That is the ``module`` with their function, and the analysis. Nothing happens where there is no such
-    process, as on Windows.
+    Nothing happens where there is no such process, as on Windows.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -47,7 +46,7 @@ def start(module: str) -> None:
     from multiprocessing import forkserver
 
     _CONTEXT.set_forkserver_preload(["entropylaw.pipeline.answers", module])
-    # Ctrl-C is for the process that hands out the work; what it starts inherits the mask.
+    # Only the main process handles Ctrl-C; its children inherit the mask.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()
@@ -61,11 +60,11 @@ def start(module: str) -> None:
 def results(
     work: Callable[[T], R], tasks: Sequence[T], *, jobs: int, died: Callable[[T], R], few: int = 3
 ) -> Iterator[tuple[T, R]]:
-    """Do every task; results come as they are ready.
+    """Do every task; yields results as they are ready.
 
     ``work`` is a function of a module, which ``jobs`` processes look up by name. Tasks are independent of one
-    another, so that their order and the number of processes do not matter. ``died`` says something of a task
-    whose process was killed twice. Up to ``few`` are done here where no process was started yet.
+    another, so that their order and the number of processes do not matter. ``died`` makes the result of a
+    task whose process was killed twice. Up to ``few`` are done in this process if no other was started yet.
     """
     if jobs <= 1 or len(tasks) <= (0 if _STARTED else few):
         for task in tasks:
@@ -85,7 +84,7 @@ def results(
 def _until_broken(
     work: Callable[[T], R], waiting: list[T], jobs: int, suspects: list[T]
 ) -> Iterator[tuple[T, R]]:
-    """Work through ``waiting``, from its end; if a process dies, what was being done goes to ``suspects``."""
+    """Do the ``waiting`` tasks, from the end; if a process dies, its tasks and others become ``suspects``."""
     start(work.__module__)
     running: dict[Future[R], T] = {}
     count = min(jobs, len(waiting))
@@ -105,7 +104,7 @@ def _until_broken(
 
 
 def _prepared(read: Inputs) -> None:
-    """Leave Ctrl-C to the process that hands out the work, and end with it, however it ends."""
+    """Ignore Ctrl-C, which the main process handles, and end when it ends for any reason."""
     adopt_inputs(read)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")

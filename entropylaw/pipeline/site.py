@@ -1,4 +1,8 @@
-"""A whole report: gather, do what is not done yet, write the index; interrupted, what is there is usable."""
+"""A report of many runs: gather them, make what is not made yet in parallel, write the index.
+
+Every file is written whole, and a record in the folder says which output belongs to which input: an
+interrupted report is usable, and the same command completes it.
+"""
 
 from __future__ import annotations
 
@@ -10,41 +14,44 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from entropylaw.analysis.shared import share
-from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import AnyDocument, InputFile, input_files, skipped_files
-from entropylaw.documents.fit import load_fit, refused_run
+from entropylaw.documents.document import (
+    AnyDocument,
+    FitDocument,
+    InputFile,
+    ReportDocument,
+    RunReport,
+    input_files,
+    refused_run,
+    skipped_files,
+)
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.report import RunReport, load_report
+from entropylaw.documents.loading import Stored, load_fit, load_report
 from entropylaw.documents.store import TEMPORARY, dumps, write_atomically
 from entropylaw.errors import InputError, OutputError, UsageError, known_form
+from entropylaw.escaping import safe_name
 from entropylaw.ingest import catalog
-from entropylaw.ingest.labels import told_apart
-from entropylaw.ingest.phasecolumns import candidates
-from entropylaw.ingest.run import Run
+from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.select import candidates
 from entropylaw.inputs import check_targets, note_input
-from entropylaw.options import FitOptions
+from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import shown_path
-from entropylaw.pipeline.documents import renamed
-from entropylaw.pipeline.pages import FOLDER, Done, Making, Task, died, remembered, work
+from entropylaw.pipeline import steps
+from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
-from entropylaw.pipeline.steps import named_columns
-from entropylaw.report import index_page
-from entropylaw.report.describe.report import index_table
+from entropylaw.report import pages
+from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import FIGURES
-from entropylaw.report.index_rows import IndexRow, natural
-from entropylaw.report.printable import safe_name
-from entropylaw.report.render import csv
+from entropylaw.report.numbers import count
+from entropylaw.report.pages import Neighbour
+from entropylaw.report.render import csv_text
 from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
 
-ALL = ("svg", "png", "pdf")
-
 FEW = 50
-"""Runs up to which every figure is written in every format, where nobody says which."""
+"""Runs up to which every figure is written in every format, by default."""
 
-INNER = (FOLDER, "runs", "figures")
+INNER = (STATE, "runs", "figures")
 """The folders in a report's folder."""
 
 PAGE = "index.html"
@@ -53,11 +60,11 @@ FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What is to come of a report, and what came of it.
+    """The runs of a report and what was made of them.
 
     ``tasks`` are its runs in their order, all fitted as ``settings`` say; ``warnings`` are about files.
-    ``done`` lacks the runs that an interrupt left; ``unchanged`` of them were as they had been. ``written``
-    are the files over all runs.
+    ``done`` lacks the runs that an interrupt left; ``unchanged`` of them were made by an earlier call.
+    ``written`` are the files over all runs.
     """
 
     tasks: tuple[Task, ...]
@@ -80,11 +87,11 @@ class Outcome:
     @property
     def answered(self) -> bool:
         """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
-        return any(one.answered for one in self.done)
+        return any(one.refusal is None or "phases" in one.row.cells for one in self.done)
 
 
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
-    """One row a run; ``runs/SLUG.json`` has the whole document of each.
+    """One row per run; ``runs/SLUG.json`` has the whole document of each.
 
     ``shared`` has what the runs of each stored document have in common. ``unfinished`` runs were left by an
     interrupt: writing the report again makes them, and only them.
@@ -101,147 +108,159 @@ class IndexDocument(AnyDocument, frozen=True, kw_only=True):
 
 
 def report_logs(
-    sources: Sequence[str], making: Making, *, jobs: int, told: bool = False, progress: Progress | None = None
+    sources: Sequence[str],
+    making: Making,
+    *,
+    jobs: int,
+    fixed: Sequence[str] = (),
+    progress: Progress = lambda done, total: None,
 ) -> Outcome:
-    """Write the report of everything that some sources hold.
+    """Write the report of everything in some sources.
 
     ``sources`` are logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
-    The files do not depend on the number of processes, ``jobs``. ``told`` says whether the user gave options
-    of how to fit, which no stored fit can follow. ``progress`` is called after each run.
+    The files do not depend on the number of processes, ``jobs``. ``fixed`` are flags of the user that are
+    options of the fit, which a stored fit cannot follow. ``progress`` is called after each run.
 
     Raises OutputError (``cannot-write``, ``folder-busy``); UsageError and InputError ``output-is-input``; of
     the sources and options. An unreadable log is no error but a run of the report.
     """
-    whole = gather(sources, making, told=told)
-    check_targets(_targets(whole.tasks, making.folder))
-    progress = progress or (lambda done, whole: None)
-    with only_writer(making.folder):
-        tasks = _with_shared(whole.tasks, jobs, progress)
+    outcome, folder = gather(sources, making, fixed), making.folder
+    targets = [folder / name for name in (*FILES.values(), PAGE)]
+    for task in outcome.tasks:
+        targets += [task.document, task.document.with_suffix(".html"), task.state]
+        names = product(FIGURES, task.making.kinds or ())
+        targets += [folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry, kind in names]
+    check_targets(targets)
+    with only_writer(folder):
+        tasks = _with_shared(outcome.tasks, jobs, progress)
         done, unchanged = _all_done(tasks, jobs, progress)
         in_order = tuple(done[task.slug] for task in tasks if task.slug in done)
-        whole = replace(whole, tasks=tasks, done=in_order, unchanged=unchanged)
-        # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
-        return replace(whole, written=_indexed(whole, making.folder) if whole.answered else ())
+        outcome = replace(outcome, tasks=tasks, done=in_order, unchanged=unchanged)
+        # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
+        return replace(outcome, written=_write_index(outcome, folder) if outcome.answered else ())
 
 
-def gather(sources: Sequence[str], making: Making, *, told: bool) -> Outcome:
-    """Read every source; a file that cannot be read is a task too, and its page says why.
+def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
+    """Read every source; a file that cannot be read is a task too, and its page has the reason.
 
     Parameters as :func:`report_logs`.
 
-    Raises UsageError (``fit-is-fixed``, ``settings-differ``, and whatever is wrong with an option);
-    InputError ``not-a-document``: a document of ours of which no report can be made. ``damaged-document``,
-    or one of another version.
+    Raises UsageError (``fit-is-fixed``, ``settings-differ``, and for any wrong option);
+    InputError ``not-a-document``: a document of which no report can be made. ``damaged-document``, or one of
+    another version.
     """
     pointed = list(places(sources))
     stored = [document for place in pointed if place.stored for document in place.documents]
     logs = [place.path for place in pointed if not place.stored]
-    for source in stored:
-        shown = shown_path(source.path)
-        if source.data is None:
-            raise source.damaged(shown)
-        if source.kind not in ("fit", "report"):
-            message = f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report"
-            hint = "give the log itself, or a file that `entropylaw fit` wrote"
-            raise InputError("not-a-document", message, hint)
-    if stored and told:
-        message = f"{stored[0].path} is a stored fit, and options that say how to fit were given"
+    documents = list(map(_load, stored))
+    if stored and fixed:
+        message = f"{stored[0].path} is a stored fit, and options of the fit were given"
         raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
-    documents = [load_fit(each.path) if each.kind == "fit" else load_report(each.path) for each in stored]
     fresh = [making.settings] if logs or not stored else []
     settings = same_settings([*(document.settings for document in documents), *fresh])
-    found, warnings = [], list[str]()
-    for source, document in zip(stored, documents, strict=True):
-        note_input(source.path)
+    tasks, warnings = [], tuple[str, ...]()
+    for document in documents:
         for entry in document.runs:
             fit = entry.fit if isinstance(entry, RunReport) else entry
             alone = len(document.runs) == 1
             files = tuple(file for file in document.inputs if alone or file.path == fit.path)
             task = Task(name=fit.run, making=making, known=entry, inputs=files, shared=document.shared)
-            found.append((fit.path, task))
+            tasks.append((fit.path, task))
     if logs:
-        columns = named_columns(settings)
-        reading = read(logs, settings, columns)
-        warnings += skipped_files(reading.ignored)
-        for run in reading.runs:
-            beside, warning = histogram_beside(run)
-            warnings += [warning] if warning else []
-            histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
-            light, files = _light(run, columns), input_files([run])
-            task = Task(name=run.name, making=making, run=light, inputs=files, histogram=histogram)
-            found.append((run.source.path, task))
-        refused = (refused_run(path, None, error, name) for path, error, name in reading.failures)
-        found += [(entry.path, Task(name=entry.run, making=making, known=entry)) for entry in refused]
-    kinds = ALL if len(found) <= FEW else ALL[:1]
-    made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Outcome(tasks=tuple(_in_order(found, made)), settings=settings, warnings=tuple(warnings))
+        read_tasks, warnings = read_logs(logs, replace(making, settings=settings))
+        tasks += read_tasks
+    kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
+    final = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
+    return Outcome(tasks=tuple(_in_order(tasks, final)), settings=settings, warnings=warnings)
 
 
-def _light(run: Run, columns: Sequence[str]) -> Run:
-    """A run with the columns that something is made of: a thousand runs are in memory at once."""
-    kept = {*columns, *candidates(), *filter(catalog.is_useful, run.columns)}
-    used = {name: values for name, values in run.columns.items() if name in kept}
-    return replace(
-        run, columns=used, unread=(*run.unread, *(name for name in run.columns if name not in kept))
-    )
+def _load(source: Stored) -> FitDocument | ReportDocument:
+    """A stored document that a report can be made of."""
+    shown = shown_path(source.path)
+    if source.data is None:
+        raise source.damaged(shown)
+    if source.kind not in ("fit", "report"):
+        message = f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report"
+        hint = "give the log itself, a file that `entropylaw fit` wrote, or files of a report's folder runs"
+        raise InputError("not-a-document", message, hint)
+    note_input(source.path)
+    return load_fit(source.path) if source.kind == "fit" else load_report(source.path)
 
 
-def _in_order(found: Sequence[tuple[str, Task]], making: Making) -> Iterator[Task]:
-    """The tasks in the order of the index, each with a name of its own and its neighbours there."""
-    names = told_apart([task.name for _, task in found], [path for path, _ in found])
-    order = sorted(range(len(found)), key=lambda i: (natural(names[i]), names[i]))
+def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
+    """The path and the task of every run in some logs, and warnings about files."""
+    tasks, columns = [], steps.named_columns(making.settings)
+    reading = read(logs, making.settings, columns)
+    warnings = [*skipped_files(reading.ignored)]
+    kept = {*columns, *candidates()}
+    for run in reading.runs:
+        beside, warning = histogram_beside(run)
+        warnings += [warning] if warning else []
+        histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
+        # Only the columns that are used: a thousand runs are in memory at once.
+        used = {
+            name: values for name, values in run.columns.items() if name in kept or catalog.is_useful(name)
+        }
+        unread = tuple(name for name in run.columns if name not in used)
+        light = replace(run, columns=used, unread=(*run.unread, *unread))
+        task = Task(name=run.name, making=making, run=light, inputs=input_files([run]), histogram=histogram)
+        tasks.append((run.source.path, task))
+    for entry in (refused_run(path, None, error, name) for path, error, name in reading.failures):
+        tasks.append((entry.path, Task(name=entry.run, making=making, known=entry)))
+    return tasks, tuple(warnings)
+
+
+def _in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Task]:
+    """The tasks in the order of the index, each with a distinct name and its neighbours there."""
+    names = distinct_names([task.name for _, task in tasks], [path for path, _ in tasks])
+    order = sorted(range(len(tasks)), key=lambda i: (natural(names[i]), names[i]))
     taken: set[str] = set()
-    slugs = [(names[i], safe_name(names[i], taken)) for i in order]
-    for i, (name, slug), before, after in zip(order, slugs, [None, *slugs], [*slugs[1:], None], strict=False):
-        task = replace(found[i][1], name=name, slug=slug, making=making, before=before, after=after)
+    slugs = [safe_name(names[i], taken) for i in order]
+    linked = [Neighbour(run=names[i], href=f"{slug}.html") for i, slug in zip(order, slugs, strict=True)]
+    for i, slug, before, after in zip(order, slugs, [None, *linked], [*linked[1:], None], strict=False):
+        name = names[i]
+        task = replace(tasks[i][1], name=name, slug=slug, making=making, before=before, after=after)
         if task.run is not None:
             task = replace(task, run=replace(task.run, name=name))
         elif isinstance(task.known, RunReport):
-            task = replace(task, known=replace(task.known, fit=renamed(task.known.fit, name)))
+            task = replace(task, known=replace(task.known, fit=steps.renamed(task.known.fit, name)))
         elif task.known is not None:
-            task = replace(task, known=renamed(task.known, name))
+            task = replace(task, known=steps.renamed(task.known, name))
         yield task.with_keys()
-
-
-def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
-    """Every file that the report may write."""
-    yield from (folder / name for name in (*FILES.values(), PAGE))
-    for task in tasks:
-        yield from (task.document, task.document.with_suffix(".html"), task.state)
-        names = product(FIGURES, task.making.kinds or ())
-        yield from (folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry, kind in names)
 
 
 def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tuple[Task, ...]:
     """The tasks with what the runs of logs share, where an option says so; all are fitted for it first.
 
-    Raises FitError and UsageError: as :func:`entropylaw.analysis.shared.share`.
+    Raises FitError and UsageError: as :func:`entropylaw.analysis.groups.share`.
     """
     logs = [task for task in tasks if task.run is not None]
     if not logs or not logs[0].making.settings.shared:
         return tasks
-    known = [getattr(remembered(task), "fit_key", "") for task in logs]
-    first = [replace(task, page=False) for task, key in zip(logs, known, strict=True) if key != task.fit_key]
-    for count, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
-        progress(count, len(first))
+    first = [replace(task, page=False) for task in logs if _fit_key(remembered(task)) != task.fit_key]
+    for fitted, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
+        progress(fitted, len(first))
     laws = [law for task in logs if (law := load_report(task.document).runs[0].fit.law) is not None]
-    stored = as_stored(share(laws, shared=logs[0].making.settings.shared))
-    return tuple(task if task.run is None else replace(task, shared=stored).with_keys() for task in tasks)
+    shared = steps.shared_fit(laws, logs[0].making.settings.shared)
+    return tuple(task if task.run is None else replace(task, shared=shared).with_keys() for task in tasks)
+
+
+def _fit_key(done: Done | None) -> str:
+    return "" if done is None else done.fit_key
 
 
 def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
-    """Every task's result by its slug, and how many were known before; what an interrupt leaves lacks."""
+    """Every task's result by its slug, without those that an interrupt left, and how many were unchanged."""
     done: dict[str, Done] = {}
     waiting: list[Task] = []
     for task in tasks:
         known = remembered(task)
-        if known is None or known.fit_key != task.fit_key:
-            waiting.append(task)
-        elif known.key != task.key:
-            # A new neighbour or style changes a page, and no number.
-            waiting.append(replace(task, again=True, run=None))
-        else:
+        if known is not None and known.key == task.key:
             done[task.slug] = known
+        else:
+            # A new neighbour or style changes a page but no number.
+            again = _fit_key(known) == task.fit_key
+            waiting.append(replace(task, again=True, run=None) if again else task)
     unchanged = len(done)
     progress(len(done), len(tasks))
     try:
@@ -249,7 +268,7 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
             done[task.slug] = result
             progress(len(done), len(tasks))
     except KeyboardInterrupt:
-        # What was being done when the interrupt came is whole, and noted.
+        # What was in progress when the interrupt came is complete and recorded.
         for task in waiting:
             known = remembered(task)
             if known is not None and known.key == task.key:
@@ -257,15 +276,15 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     return done, unchanged
 
 
-def _indexed(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
-    there = {one.row.slug: one for one in outcome.done}
-    tasks = [task for task in outcome.tasks if task.slug in there]
+    done = {one.row.slug: one for one in outcome.done}
+    tasks = [task for task in outcome.tasks if task.slug in done]
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
     warnings, shared = outcome.warnings, list[SharedFit]()
     if outcome.unfinished:
-        runs = "1 run is" if outcome.unfinished == 1 else f"{outcome.unfinished} runs are"
-        warnings = (f"interrupted: {runs} missing; the same command finishes the report", *warnings)
+        missing = count(outcome.unfinished, "run")
+        warnings = (f"interrupted before {missing}; the same command finishes the report", *warnings)
     for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:
             shared.append(task.shared)
@@ -278,17 +297,18 @@ def _indexed(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
         warnings=warnings,
         shared=common,
     )
-    paths = {slug: {each.name: f"figures/{slug}-{each.name}.svg" for each in FIGURES} for slug in there}
     figures = {
-        slug: {name: path for name, path in paths[slug].items() if path in one.files}
-        for slug, one in there.items()
+        slug: {
+            each.name: path for each in FIGURES if (path := f"figures/{slug}-{each.name}.svg") in one.files
+        }
+        for slug, one in done.items()
     }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
     contents = {
-        "report.md": index_page.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
-        "report.csv": csv.render(index_table(rows, common)),
+        "report.md": pages.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
+        "report.csv": csv_text(index_table(rows, common)),
         "report.json": dumps(index.to_json()),
-        PAGE: index_page.render(rows, warnings=warnings, files=FILES, shared=common),
+        PAGE: pages.index_page(rows, warnings=warnings, files=FILES, shared=common),
     }
     for name, content in contents.items():
         write_atomically(folder / name, content)
@@ -297,24 +317,24 @@ def _indexed(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
 
 @contextlib.contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Keep other batches out of a folder, and sweep up what a killed one left half-written.
+    """Keep other calls out of a folder, and remove what a killed one left half-written.
 
-    Raises OutputError ``folder-busy``: another batch writes into it. ``cannot-write``.
+    Raises OutputError ``folder-busy``: another call writes into it. ``cannot-write``.
     """
     for link in filter(Path.is_symlink, (folder / inner for inner in INNER)):
         message = f"{link} is a link, and a report writes into its own folder only"
         raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
     try:
-        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-        # Neither truncated nor followed: a link or a hard link of this name may stand for any file.
+        (folder / STATE).mkdir(parents=True, exist_ok=True)
+        # Neither truncated nor followed: a link or a hard link of this name may be any file.
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        lock = os.fdopen(os.open(folder / FOLDER / "lock", flags, 0o666), "r+b")
+        lock = os.fdopen(os.open(folder / STATE / "lock", flags, 0o666), "r+b")
     except OSError as error:
         message = f"{folder} could not be made or written ({error.strerror or error})"
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
     with lock:
-        # Where a system has no locks, the folder is always ours.
+        # Where a system has no locks, nothing keeps other calls out.
         with contextlib.suppress(ImportError):
             import fcntl
 

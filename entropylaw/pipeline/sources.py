@@ -1,29 +1,30 @@
-"""What a user points at: documents of entropylaw, and logs, which are the same runs for every command.
+"""The arguments of commands: documents of entropylaw, and logs, which are the same runs for every command.
 
-Imports no numpy before a log is read: gates on stored documents need none.
+Nothing here imports numpy before a log is read: gates on stored documents need none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.finding import Stored, documents_in, find_document
+from entropylaw.documents.loading import Stored, documents_in, find_document
 from entropylaw.errors import UsageError
 from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, is_folder
 
 if TYPE_CHECKING:
     from entropylaw.ingest.load import Reading
-    from entropylaw.ingest.run import Run
+    from entropylaw.ingest.runs import Run
     from entropylaw.options import Command, FitOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One thing that a user points at: its documents, and whether ``others`` are there that may be logs."""
+    """One argument: its documents, and whether it has ``others`` that may be logs."""
 
     path: str
     documents: Sequence[Stored]
@@ -32,12 +33,12 @@ class Place:
 
     @property
     def stored(self) -> bool:
-        """Whether it holds documents and nothing else."""
+        """Whether it holds only documents."""
         return bool(self.documents) and not self.others
 
 
 def document_at(source: str) -> Stored | None:
-    """The document of whatever kind or version that a path names; None for a log, a folder or nothing."""
+    """The document at a path, of any kind or version; None for a log, a folder or nothing."""
     note_input(source)
     return find_document(source)
 
@@ -54,10 +55,10 @@ def places(sources: Sequence[str]) -> Iterator[Place]:
 
 
 def read(logs: Sequence[Any], options: Any, columns: Sequence[str] = ()) -> Reading:
-    """Read logs with the ``step`` and ``run`` columns of some options; failures stand in the reading.
+    """Read logs with the ``step`` and ``run`` columns of some options; failures are in the reading.
 
     ``logs`` are files, folders, ``-``, ``name:format``, tables in memory; ``options`` of a family that has
-    :class:`~entropylaw.options.LogOptions`. ``columns`` are read whatever the catalog knows of them.
+    :class:`~entropylaw.options.LogOptions`. ``columns`` are read in addition to those of the catalog.
 
     Raises UsageError: an option that is wrong for one log is wrong for all.
     """
@@ -79,35 +80,34 @@ def refuse_documents(logs: Sequence[str]) -> None:
 
 
 def refuse_flags(source: str, options: Command, *families: type) -> None:
-    """Refuse flags that say how to fit beside a stored document; what a settings file says is left alone.
+    """Refuse flags of the fit together with a stored document; a settings file may have them.
 
     Raises UsageError (``fit-is-fixed``).
     """
     given = options.flags_given(*families)
     if given:
-        message = f"{source} was given together with {', '.join(given)}, which says how to fit"
+        message = f"{source} was given together with {', '.join(given)}, an option of the fit"
         raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
 
 
 def same_settings(settings: Sequence[FitOptions]) -> FitOptions:
-    """The one way in which several documents were fitted.
+    """The common settings of several documents.
 
     Raises UsageError ``settings-differ``; it names the first difference.
     """
     first, *others = settings
-    for other in others:
-        if other != first:
-            names = (each.name for each in fields(first))
-            pairs = ((name, getattr(first, name), getattr(other, name)) for name in names)
-            differ = next(f"{name} {left} and {right}" for name, left, right in pairs if left != right)
-            message = f"fits with different settings ({differ}), one document has one"
+    for other, each in product(others, fields(first)):
+        left, right = (getattr(one, each.name) for one in (first, other))
+        if left != right:
+            differ = f"{each.name} {left} and {right}"
+            message = f"fits with different settings ({differ}), but one document has one"
             hint = "fit the logs anew with the same options, or treat them one by one"
             raise UsageError("settings-differ", message, hint)
     return first
 
 
 def histogram_beside(run: Run) -> tuple[str, str]:
-    """The file with the sums of tokens beside a log that ``entropylaw tokens`` wrote, and a warning.
+    """The file with the sums of tokens that ``entropylaw tokens`` wrote with a log, and a warning.
 
     Either may be empty. The file is an input of the call.
     """

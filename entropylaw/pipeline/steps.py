@@ -1,50 +1,171 @@
-"""Steps: what is made of one run, or why it is refused; and one runner for all of them.
+"""Steps: what is computed of each run, one runner for all of them, and the documents of their results.
 
-A step is small and says which function of :mod:`entropylaw.pipeline.answers` answers it: that module brings
-scipy and the analysis, and is imported where a step is run.
+A step is small and names the function of :mod:`entropylaw.pipeline.answers` that computes it: that module
+imports scipy and the analysis, and is imported where a step is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from itertools import chain
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from entropylaw.documents.backtest import refused_backtest
-from entropylaw.documents.fit import RunFit, refused_run
-from entropylaw.documents.phases import RunPhases, unphased_run
-from entropylaw.documents.report import RunReport
+from entropylaw.arguments import of_kind, several
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import (
+    BacktestDocument,
+    FitDocument,
+    PhasesDocument,
+    RunFit,
+    RunPhases,
+    RunReport,
+    input_files,
+    refused_backtest,
+    refused_run,
+    skipped_files,
+    unphased_run,
+)
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import select
-from entropylaw.ingest.pairing import as_number
-from entropylaw.ingest.phasecolumns import PhaseSeries, candidates, phase_series
-from entropylaw.ingest.run import Run, Series
-from entropylaw.late import late
+from entropylaw.ingest.load import Reading
+from entropylaw.ingest.runs.pairing import as_number
+from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.select import candidates, phase_series
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.pool import Progress, results
-from entropylaw.results.backtest import RunBacktest
+from entropylaw.pipeline.sources import read, same_settings
+from entropylaw.results.fields import late, replace
+from entropylaw.results.forecast import RunBacktest
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[R]):
-    """What is made of a run.
+    """What is computed of a run, with some options.
 
     The function ``name`` of :mod:`entropylaw.pipeline.answers` takes a run, its series and the options and
-    makes a ``result``. ``choose`` takes run and options and finds the series; ``refuse`` takes run, series
-    (None where choosing failed) and the error, and makes a result with a refusal. ``columns`` have to be read
-    for the step; up to ``few`` runs are done faster here than by processes that have to be started.
+    returns a ``result``. ``select`` finds the series, by the options of the names ``selected_by``. Up to
+    ``few`` runs are done faster in this process than by others that have to be started.
     """
 
-    name: str
     options: Any
-    choose: Callable[[Any, Any], Any]
-    refuse: Callable[[Any, Any, EntropyLawError], R]
-    result: type[R]
-    columns: tuple[str, ...] = ()
-    few: int = 3
+
+    name: ClassVar[str]
+    result: ClassVar[type[Any]]
+    select: ClassVar[Callable[..., Any]] = staticmethod(lambda run: run)
+    selected_by: ClassVar[tuple[str, ...]] = ()
+    few: ClassVar[int] = 3
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read for the step in addition to those of the catalog."""
+        return ()
+
+    def choose(self, run: Any) -> Any:
+        """The series of a run."""
+        return self.select(run, **{name: getattr(self.options, name) for name in self.selected_by})
+
+    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> R:
+        """The result for a run that has none; ``series`` is None where choosing it failed.
+
+        ``log`` may be the path of a file that was not read, with the ``name`` of the run that is missing.
+        """
+        raise NotImplementedError
+
+    def document(self, reading: Reading, entries: Iterable[R]) -> Any:
+        """The document of the results for a reading, with what could not be read."""
+        raise NotImplementedError
+
+    def contents(self, reading: Reading, entries: Iterable[R]) -> dict[str, Any]:
+        """The parts that the documents of all steps have."""
+        refused = (self.refuse(path, None, error, name) for path, error, name in reading.failures)
+        files = {"inputs": input_files(reading.runs), "warnings": skipped_files(reading.ignored)}
+        return {"runs": (*entries, *refused), **files}
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired(Step[R]):
+    """A step on the paired entropies and rewards of a run."""
+
+    options: FitOptions
+
+    select, selected_by = staticmethod(select), ("entropy", "reward", "pair", "entropy_sd")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return named_columns(self.options)
+
+
+class Fit(_Paired[RunFit]):
+    """The law of a run, with its level shifts where the options say so."""
+
+    name, result, few = "fit", RunFit, 12
+    refuse = staticmethod(refused_run)
+
+    def document(self, reading: Reading, entries: Iterable[RunFit]) -> FitDocument:
+        """The fits of the runs."""
+        return FitDocument(settings=self.options, **self.contents(reading, entries))
+
+
+class Backtest(_Paired[RunBacktest]):
+    """How well the early part of a run forecasts the rest."""
+
+    name, result = "backtest", RunBacktest
+    refuse = staticmethod(refused_backtest)  # type: ignore[assignment]
+
+    def document(self, reading: Reading, entries: Iterable[RunBacktest]) -> BacktestDocument:
+        """The backtests of the runs, and the skill over all of them."""
+        contents = self.contents(reading, entries)
+        overall = late("analysis.backtest.skills", contents["runs"])
+        return as_stored(BacktestDocument(level=self.options.level, overall=overall, **contents))
+
+
+@dataclass(frozen=True, slots=True)
+class Phases(Step[RunPhases]):
+    """The phases of a run's planning and execution entropies."""
+
+    options: PhaseOptions
+
+    name, result = "phases", RunPhases
+    select, selected_by = staticmethod(phase_series), ("planning", "execution", "entropy")
+    refuse = staticmethod(unphased_run)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that may hold the entropies of classes, and those that the options name."""
+        named = (getattr(self.options, name) for name in self.selected_by)
+        return (*candidates(), *filter(None, named))
+
+    def document(self, reading: Reading, entries: Iterable[RunPhases]) -> PhasesDocument:
+        """The phases of the runs, and tests over several runs."""
+        document = PhasesDocument(settings=self.options, **self.contents(reading, entries))
+        if sum(bool(fit.planning and fit.execution) for fit in document.fitted) < 2:
+            return document
+        return replace(document, across=as_stored(late("analysis.phases.combine_phases", document.fitted)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead(Step[RunReport]):
+    """The forecast of a fitted run, at some later steps (``options``) up to half of its span."""
+
+    options: int = 4
+
+    name, result = "ahead", RunReport
+
+    def refuse(self, log: RunFit, series: Any, error: EntropyLawError, name: str = "") -> RunReport:
+        """A run without a forecast."""
+        return RunReport(fit=log, no_forecast=error.message)
+
+
+def named_columns(options: FitOptions) -> tuple[str, ...]:
+    """The columns that the options name, which are read even if they are not in the catalog."""
+    noise = options.entropy_sd
+    named = (options.entropy, options.reward, noise if noise and as_number(noise) is None else None)
+    return tuple(filter(None, named))
 
 
 class Answer(NamedTuple, Generic[R]):
@@ -52,34 +173,6 @@ class Answer(NamedTuple, Generic[R]):
 
     result: R
     error: EntropyLawError | None = None
-
-
-def fit(options: FitOptions) -> Step[RunFit]:
-    """The law of a run, with its level shifts where the options say so."""
-    return Step("fit", options, _paired, refused_run, RunFit, named_columns(options), few=12)
-
-
-def phases(options: PhaseOptions) -> Step[RunPhases]:
-    """The phases of a run's planning and execution entropies."""
-    named = filter(None, (options.planning, options.execution, options.entropy))
-    return Step("phases", options, _curves, unphased_run, RunPhases, (*candidates(), *named))
-
-
-def backtest(options: FitOptions) -> Step[RunBacktest]:
-    """How well the early part of a run forecasts the rest."""
-    return Step("backtest", options, _paired, refused_backtest, RunBacktest, named_columns(options))
-
-
-def ahead(points: int = 4) -> Step[RunReport]:
-    """The forecast beside a fitted run, at some later steps up to half of its span."""
-    return Step("ahead", {"points": points}, _itself, _no_forecast, RunReport)
-
-
-def named_columns(options: FitOptions) -> tuple[str, ...]:
-    """The columns that the options name, which are read whatever the catalog knows of them."""
-    noise = options.entropy_sd
-    named = (options.entropy, options.reward, noise if noise and as_number(noise) is None else None)
-    return tuple(filter(None, named))
 
 
 class _Task(NamedTuple):
@@ -91,10 +184,7 @@ class _Task(NamedTuple):
 
 
 def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> Answer[R]:
-    """Run a step, whatever happens; a result that the cache has is not computed again.
-
-    Raises UsageError: an option that is wrong for one run is wrong for all.
-    """
+    """Run a step on one run; see :func:`answers`."""
     return answers(step, [subject], cache=cache)[0]
 
 
@@ -108,9 +198,9 @@ def answers(
 ) -> list[Answer[R]]:
     """Run a step on every run, in their order; what the cache lacks is computed by ``jobs`` processes.
 
-    Raises UsageError: as :func:`answer`.
+    Raises UsageError: an option that is wrong for one run is wrong for all.
     """
-    found: dict[int, Answer[R]] = {}
+    done: dict[int, Answer[R]] = {}
     waiting: list[_Task] = []
     for place, subject in enumerate(subjects):
         key = cache.key(step.name, step.options, subject)
@@ -118,12 +208,16 @@ def answers(
         if known is None:
             waiting.append(_Task(place, step, subject, cache, key))
         else:
-            found[place] = Answer(known)
-    for task, made in results(_made, waiting, jobs=jobs, died=_killed, few=step.few):
-        found[task.place] = made
+            done[place] = Answer(known)
+
+    def died(task: _Task) -> Answer[Any]:
+        return Answer(step.refuse(task.subject, None, killed()), killed())
+
+    for task, result in results(_run_step, waiting, jobs=jobs, died=died, few=step.few):
+        done[task.place] = result
         if progress is not None:
-            progress(len(found), len(subjects))
-    return [found[place] for place in range(len(subjects))]
+            progress(len(done), len(subjects))
+    return [done[place] for place in range(len(subjects))]
 
 
 def killed() -> FitError:
@@ -132,38 +226,77 @@ def killed() -> FitError:
     return FitError("worker-killed", why, "try that log alone, with --jobs 1")
 
 
-def _made(task: _Task) -> Answer[Any]:
+def _run_step(task: _Task) -> Answer[Any]:
     """What a worker does: the one place where the error of a run becomes a refusal."""
     _, step, subject, cache, key = task
     series = None
     try:
-        series = step.choose(subject, step.options)
-        made = late(f"pipeline.answers.{step.name}", subject, series, step.options)
+        series = step.choose(subject)
+        result = late(f"pipeline.answers.{step.name}", subject, series, step.options)
     except UsageError:
         raise
     except EntropyLawError as error:
         return Answer(step.refuse(subject, series, error), error)
-    cache.put(key, made)
-    return Answer(made)
+    cache.put(key, result)
+    return Answer(result)
 
 
-def _killed(task: _Task) -> Answer[Any]:
-    return Answer(task.step.refuse(task.subject, None, killed()), killed())
+def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDocument:
+    """Read every log and fit every run in it.
+
+    Parameters
+    ----------
+    paths
+        Files, folders, ``-`` for standard input, ``name:format`` to force a format.
+    settings
+        The options of the fit; by default those of :class:`~entropylaw.options.FitOptions`.
+
+    Returns
+    -------
+    A document with one entry per run. A run that cannot be fitted has a ``refusal`` in place of a law, and
+    so has a file that cannot be read; nothing is raised for either.
+    """
+    step = Fit(FitOptions() if settings is None else of_kind(settings, FitOptions, "settings"))
+    paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
+    reading = read(paths, step.options, step.columns)
+    return step.document(reading, [entry for entry, _ in answers(step, reading.runs)])
 
 
-def _paired(run: Run, options: FitOptions) -> Series:
-    return select(
-        run, entropy=options.entropy, reward=options.reward, pair=options.pair, entropy_sd=options.entropy_sd
+def combine(documents: Sequence[FitDocument]) -> FitDocument:
+    """Several documents with the same settings as one; a file that several read is listed once.
+
+    Raises UsageError ``settings-differ``: a document has one level and one way to fit.
+    """
+    settings = same_settings([document.settings for document in documents])
+    if len(documents) == 1:
+        return documents[0]
+    inputs, runs, warnings = (
+        tuple(chain.from_iterable(getattr(document, name) for document in documents))
+        for name in ("inputs", "runs", "warnings")
     )
+    names = distinct_names([run.run for run in runs], [run.path for run in runs])
+    named = tuple(map(renamed, runs, names))
+    files = {(file.path, file.sha256): file for file in inputs}
+    return FitDocument(inputs=tuple(files.values()), settings=settings, runs=named, warnings=warnings)
 
 
-def _curves(run: Run, options: PhaseOptions) -> PhaseSeries:
-    return phase_series(run, planning=options.planning, execution=options.execution, entropy=options.entropy)
+def renamed(entry: RunFit, name: str) -> RunFit:
+    """A run by another name, which distinguishes it from others."""
+    return replace(entry, run=name, law=entry.law and replace(entry.law, run=name))
 
 
-def _itself(entry: RunFit, _: Any) -> RunFit:
-    return entry
+def with_shared(document: FitDocument) -> FitDocument:
+    """Add what the runs of a document have in common, as its settings say.
+
+    Raises FitError (``too-few-runs``, where fewer than two have a law); UsageError (``bad-shared``).
+    """
+    if not document.settings.shared:
+        return document
+    return replace(document, shared=shared_fit(document.fitted, document.settings.shared))
 
 
-def _no_forecast(entry: RunFit, _: RunFit | None, error: EntropyLawError) -> RunReport:
-    return RunReport(fit=entry, no_forecast=error.message)
+def shared_fit(laws: Sequence[Any], names: Sequence[str]) -> Any:
+    """The coefficients of these names that some laws have in common, as documents hold them."""
+    from entropylaw.analysis.groups import share
+
+    return as_stored(share(laws, shared=names))

@@ -1,4 +1,4 @@
-"""Where the query runs: DuckDB in this process, or a Spark cluster. Both take the same Ibis expression."""
+"""The engines that run the Ibis expressions: DuckDB in this process, or a Spark cluster."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.ingest.wording import shown
+from entropylaw.escaping import shown
 from entropylaw.paths import is_file
-from entropylaw.tokens.files import TokenFile
+from entropylaw.tokens.files import TokenFile, element_type
 from entropylaw.tokens.query import ROW, TokenColumns
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
-    import pyarrow as pa
 
 MEMORY = "256MB"
-"""What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
+"""Memory limit of DuckDB, which then spills to disk; Python, the libraries and the result are extra."""
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",
-    # Parquet's least and greatest leave nan out, and DuckDB would decide isnan(x) and x < 13 by them for the
+    # Parquet's minima and maxima ignore nan, and DuckDB would evaluate isnan(x) and x < 13 by them for the
     # whole file: a nan would count as an entropy.
     "SET disabled_optimizers = 'statistics_propagation'",
     "SET enable_progress_bar = true",
@@ -39,13 +40,13 @@ _SETTINGS = (
 )
 
 Progress = Callable[[float], None]
-"""Called with how much of a query is done, from 0 to 1."""
+"""Called with the share of a query that is done, from 0 to 1."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder in the system's place for such, which no interrupt leaves behind."""
-    # TemporaryDirectory makes the folder before it knows how to remove it.
+    """A temporary folder that is removed after an interrupt, too."""
+    # An interrupt of TemporaryDirectory between creation and return would leave its folder.
     folder = Path(tempfile.gettempdir()) / f"entropylaw-tokens-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
@@ -56,7 +57,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
-    """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
+    """DuckDB in this process, out of core, with a temporary folder for spilled data."""
     import ibis
 
     with temporary_folder() as folder:
@@ -66,7 +67,7 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
             connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
             connection.con.execute("SET temp_directory = $folder", {"folder": str(folder)})
             with warnings.catch_warnings():
-                # ibis 12 calls what DuckDB 2 has renamed.
+                # ibis 12 calls methods that DuckDB 2 has renamed.
                 warnings.filterwarnings("ignore", message=r"fetch_\w+\(\) is deprecated")
                 yield DuckDB(connection, progress)
         finally:
@@ -80,19 +81,19 @@ class DuckDB:
         self._connection, self._progress = connection, progress
 
     def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
-        """The files as one table, with a number of every row where that tells responses apart."""
+        """The files as one table, with a row number if that identifies responses."""
         import ibis
 
         paths = [str(file.path) for file in files]
         with _explained():
             if files[0].kind == "jsonl":
-                # Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
+                # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
                 self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-                types = json_types(files, columns, "{}[]", other="json")
+                types = json_types(files, columns, "{}[]")
                 rows = self._connection.read_json(paths, columns=types, format="newline_delimited")
             else:
                 rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
-            # Any different numbers do: no result depends on which they are.
+            # The numbers only have to differ: no result depends on their values.
             return rows.mutate(**{ROW: ibis.uuid()}) if ROW in columns.response else rows
 
     def parquet(self, path: Path) -> ir.Table:
@@ -102,9 +103,9 @@ class DuckDB:
     def write(self, expression: ir.Table, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
         execute = self._connection.con.execute
-        # What has an order keeps it only so.
+        # Without this, the order of the rows is lost.
         execute("SET preserve_insertion_order = true")
-        # Less while a table is put in order: what sorting took stays taken while the text is searched.
+        # Less while sorting: this memory is not freed before the text is searched.
         execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
         execute(";".join(_SETTINGS[:2]))
@@ -114,32 +115,32 @@ class DuckDB:
         return self._watched(lambda: self._connection.to_pyarrow(expression))
 
     def _watched(self, call: Callable[[], Any]) -> Any:
-        """Call here, where DuckDB hears Ctrl-C, and tell the progress from another thread."""
+        """Call in this thread, which receives Ctrl-C, and report the progress from another one."""
         done, progress = threading.Event(), self._progress
 
-        def tell() -> None:
+        def report() -> None:
             while progress is not None and not done.wait(0.1):
                 progress(max(0.0, self._connection.con.query_progress()) / 100)
 
-        teller = threading.Thread(target=tell, daemon=True)
-        teller.start()
+        reporter = threading.Thread(target=report, daemon=True)
+        reporter.start()
         try:
             with _explained():
                 return call()
         finally:
             done.set()
-            teller.join()
+            reporter.join()
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """DuckDB's errors as ours."""
+    """Raise DuckDB's errors as errors of this package."""
     import duckdb
 
     try:
         yield
     except RuntimeError as error:
-        # So DuckDB passes on Ctrl-C; its own errors are no RuntimeErrors.
+        # DuckDB raises this for Ctrl-C; its other errors are not RuntimeErrors.
         if "interrupted" in str(error).lower() and not isinstance(error, duckdb.Error):
             raise KeyboardInterrupt from None
         raise
@@ -149,14 +150,14 @@ def _explained() -> Iterator[None]:
         raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:
         message = f"the table cannot be read: {shown(_cause(error), 300)}"
-        hint = "copy or write the file again that the message names"
+        hint = "copy or write the file again"
         raise InputError("file-corrupt", message, hint) from None
 
 
 def _cause(error: BaseException) -> str:
-    """What went wrong without what the message quotes, such as a cell; the names of files stay."""
+    """An error's message without quotations, such as of a cell; names of files stay."""
     quoted = r"'[^']*'|\"[^\"]*\""
-    return re.sub(quoted, lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
+    return re.sub(quoted, lambda match: match[0] if is_file(match[0][1:-1]) else "…", _first_line(error))
 
 
 @contextmanager
@@ -164,7 +165,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
     """Spark on ``master`` or as it is configured; UsageErrors ``spark-not-installed``, ``spark-failed``."""
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
-        message = f"--master {shown(master)} is no Spark master"
+        message = f"--master {shown(master)} is not a Spark master"
         raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
     try:
         # ibis and pyspark warn about the newest pandas, which nothing here uses.
@@ -179,9 +180,9 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
 
     builder = (
         SparkSession.builder.appName("entropylaw tokens")
-        # What goes wrong comes back as an exception, and is reported once.
+        # Errors are raised as exceptions, and reported once.
         .config("spark.log.level", "WARN" if os.environ.get("ENTROPYLAW_DEBUG") else "OFF")
-        # Sums that do not fit are an error, never another number.
+        # An overflow of a sum is an error, and does not wrap.
         .config("spark.sql.ansi.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.enabled", "false")
@@ -191,7 +192,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         builder = builder.master(master)
     with warnings.catch_warnings(), ExitStack() as stack:
         warnings.simplefilter("ignore")
-        # What is raised anyway needs no traceback: py4j logs it to the root logger, which prints by default.
+        # py4j logs the traceback of every error to the root logger, which prints it by default.
         silent = logging.NullHandler()
         logging.getLogger().addHandler(silent)
         stack.callback(logging.getLogger().removeHandler, silent)
@@ -203,15 +204,15 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             raise UsageError("spark-failed", f"{where}: {shown(_first_line(error), 200)}", hint) from None
         stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
-            # Spark's own handler asks Java while Java is being called, and fails.
+            # Spark's own handler calls Java during a call of Java, and fails.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         yield Spark(ibis.pyspark.connect(session), session)
 
 
 def _first_line(error: BaseException) -> str:
-    """The first line of what went wrong, in Java at the bottom where Python only says that something did."""
+    """The first line of an error's message, in Spark that of the innermost Java exception."""
     java, lines = getattr(error, "java_exception", None) or getattr(error, "_origin", None), ""
-    with suppress(Exception):  # Java may be gone by now
+    with suppress(Exception):  # Java may have stopped
         while java is not None and java.getCause() is not None:
             java = java.getCause()
         lines = "" if java is None else str(java.toString())
@@ -227,19 +228,19 @@ class Spark:
         self._connection, self._session = connection, session
 
     def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
-        """The files as one table, with a number of every row where that tells responses apart."""
-        # Hadoop reads no URI's escapes, and would take these characters for a pattern.
+        """The files as one table, with a row number if that identifies responses."""
+        # Hadoop does not decode a URI, and would take these characters for a pattern.
         escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
         paths = [f"file:{path}" for path in escaped]
         reader = self._session.read
         with self._explained():
             if files[0].kind == "jsonl":
-                kinds = json_types(files, columns, "array<{}>", other="string").items()
-                schema = ", ".join(f"`{name}` {kind}" for name, kind in kinds)
+                types = json_types(files, columns, "array<{}>")
+                schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
                 frame = reader.schema(schema).option("mode", "FAILFAST").json(paths)
             else:
                 if files[0].hive:
-                    # The folders name columns only below the base: the folder that the shortest name is in.
+                    # Only folders below the base name columns.
                     base = files[0].path.absolute().parents[files[0].name.count("/")]
                     reader = reader.option("basePath", f"file:{base.as_posix()}")
                 frame = reader.parquet(*paths)
@@ -256,14 +257,14 @@ class Spark:
             with self._explained():
                 return self._connection.to_pyarrow(expression)
         except KeyboardInterrupt:
-            # An interrupted connection may not take it; stopping ends the jobs, too.
+            # This may fail on an interrupted connection; stopping Spark then ends the jobs.
             with suppress(Exception):
                 self._session.sparkContext.cancelAllJobs()
             raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Spark's errors as ours."""
+        """Raise Spark's errors as errors of this package."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -276,25 +277,22 @@ class Spark:
             raise InputError("spark-failed", message, hint) from None
 
 
-def json_types(
-    files: Sequence[TokenFile], columns: TokenColumns, array: str, *, other: str
-) -> dict[str, str]:
-    """SQL types of the columns that are used, for engines that would otherwise each guess their own.
+def json_types(files: Sequence[TokenFile], columns: TokenColumns, array: str) -> dict[str, str]:
+    """SQL types of the used columns of JSON lines, which each engine would otherwise infer in its own way.
 
-    Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
-    0.5 would be rounded to a flag. ``array`` is how the engine writes a list's type, ``other`` the type of
-    what is neither number, flag nor text.
+    Measured numbers are ``double``, whatever the first records hold; flags are text, because 0.5 would be
+    rounded to a flag. ``array`` is the engine's pattern for the type of a list.
     """
-    sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
-    flags, numbers = (columns.planning, columns.mask, columns.correct), {"int64", "double"}
+    sql = {pa.bool_(): "boolean", pa.int64(): "bigint", pa.float64(): "double"}
+    flags, numbers = (columns.planning, columns.mask, columns.correct), {pa.int64(), pa.float64()}
+    measured = (columns.entropy, columns.logprob, columns.position)
     types = {}
     for name in columns.stored:
-        seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
-        measured = name in (columns.entropy, columns.logprob, columns.position)
-        kind = "string" if name in flags else min(seen, default="string")
-        if name not in flags and (measured or seen == numbers or (name == columns.step and seen <= numbers)):
+        kinds = {element_type(file.types[name]) for file in files} - {pa.null()}
+        kind = sql.get(next(iter(kinds), pa.string()), "string")
+        if name in measured or kinds == numbers or (name == columns.step and kinds <= numbers):
             kind = "double"
-        types[name] = (array if name in columns.lists else "{}").format(sql.get(kind, other))
+        types[name] = (array if name in columns.lists else "{}").format("string" if name in flags else kind)
     return types
 
 

@@ -1,13 +1,16 @@
-"""The files of a token table: found, each with what its columns hold by its own word or its first records."""
+"""The files of a token table: finding them, missing files and copies, and the types of their columns."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,137 +18,141 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.wording import listing, shown, shown_path
-from entropylaw.paths import is_utf8
-from entropylaw.tokens import shards
-from entropylaw.walk import walk
+from entropylaw.escaping import counted, listing, shown
+from entropylaw.paths import is_utf8, shown_path, walk
 
 Kind = Literal["parquet", "jsonl"]
 
 METADATA = b"entropylaw"
-"""Key of what our own files say about themselves."""
+"""Key of our metadata in the Parquet files that we write."""
 SUMMARY_SUFFIX = ".hist.parquet"
-"""How the files end that :mod:`entropylaw.tokens.sums` writes; a folder's are none of its token logs."""
+"""Suffix of the files that :mod:`entropylaw.tokens.sums` writes; in a folder they are not token logs."""
 
 _SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HIVE = re.compile(r"([^=/\\]+)=[^/\\]*$")
-_SEEN = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
-_PLAIN = {bool: "bool", int: "int64", float: "double", str: "string"}
+_READ = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
+_JSON_TYPES = {
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    str: pa.string(),
+    type(None): pa.null(),
+}
+
+_OF = re.compile(r"(?P<stem>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<rest>\D.*)?$")
+_KINDS = "(?i:part|shard|chunk|split|rank)"
+_NUMBERED = re.compile(rf"(?P<stem>(?:.*[-_.])?{_KINDS}[-_.]?)(?P<number>\d+)(?P<rest>\D.*)$")
+_RANK = re.compile(r"rank_(\d+)\..+$")
+_STEP_FOLDER = re.compile(r"step_(\d+)$")
+_NEVER_WRITTEN = "were they written, and not copied?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenFile:
-    """A file of a token table: where it is, what it is called in documents, what its columns are.
+    """A file of a token table.
 
-    ``types`` maps columns to the name of their type, nested ones as ``list of …``; ``hive`` are the columns
-    that its folders name, ``rows`` None where the format does not say, ``ours`` the format of a file that
-    ``entropylaw tokens`` wrote, which holds no tokens.
+    Attributes
+    ----------
+    name
+        Its name in documents, relative to the folder that was given.
+    types
+        Column → Arrow type; text for those in ``hive`` alone.
+    hive
+        Columns that the names of its folders give.
+    rows
+        None where the format does not store the number.
     """
 
     path: Path
     name: str
     kind: Kind
     size: int
-    types: dict[str, str]
+    types: dict[str, pa.DataType]
     hive: tuple[str, ...] = ()
     rows: int | None = None
-    ours: str = ""
 
 
-def find(
-    tables: Sequence[str], *, allow_missing: bool, looked_for: Mapping[str, set[str]]
-) -> tuple[list[TokenFile], list[str]]:
-    """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
+def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[TokenFile], list[str]]:
+    """Every file of ``tables`` (files, folders, patterns), by name, each once, and a note on skipped ones.
 
-    ``looked_for`` are lower-case names of columns by role: to find them more than a few JSON lines are read.
-    What is no table is an InputError ``file-not-found``, ``no-token-files``, ``mixed-formats``,
-    ``shard-missing``, ``file-corrupt``, ``file-empty``, ``name-not-utf8`` or ``already-summarised``.
+    ``names`` are possible lower-case names of columns by role: JSON lines are read until their types are
+    known. InputErrors are ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``file-corrupt``,
+    ``file-empty``, ``name-not-utf8``, ``already-summarised``.
     """
-    found: dict[Path, tuple[str, Path]] = {}
-    for name, path in [file for table in tables for file in _expanded(table)]:
-        found.setdefault(path.resolve(), (name, path))
-    lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
-    if 0 < len(lines) < len(found):
-        one = shown(min(lines, key=_natural)[0])
-        message = f"the table has Parquet files and {one}, one format is needed"
-        hint = "name the files of one format, or summarise each and join them: "
-        hint += "entropylaw tokens *.hist.parquet"
+    paths: dict[Path, tuple[str, Path]] = {}
+    for name, path in chain.from_iterable(map(_expanded, tables)):
+        paths.setdefault(path.resolve(), (name, path))
+    ordered = sorted(paths.values(), key=_natural)
+    lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
+    if 0 < len(lines) < len(ordered):
+        message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
+        hint = "summarise each format and join them: entropylaw tokens *.hist.parquet"
         raise InputError("mixed-formats", message, hint)
-    opened = [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
-    ours = [file for file in opened if file.ours]
-    named = {path.resolve() for path in map(Path, tables) if path.is_file()}
-    for file in ours:
-        if file.path.resolve() in named:
-            message = f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens"
-            hint = "leave it out; sums of shards are joined from their .hist.parquet"
-            raise InputError("already-summarised", message, hint)
-    skipped = listing(list(dict.fromkeys(file.name for file in ours)))
-    files = [file for file in opened if not file.ours]
+    opened = [_opened(path, name, names) for name, path in ordered]
+    files = [file for file, ours in opened if not ours]
+    skipped = {file.path.resolve(): file.name for file, ours in opened if ours}
+    named = set(map(Path.resolve, map(Path, tables)))
+    if given := next(filter(named.__contains__, skipped), None):
+        message = f"{shown(skipped[given])} was written by entropylaw tokens, and holds no tokens"
+        hint = "leave it out; sums of shards are joined from their .hist.parquet"
+        raise InputError("already-summarised", message, hint)
     if not files:
-        message = f"all that is there is what entropylaw tokens wrote: {skipped}"
+        message = f"the table has only files that entropylaw tokens wrote: {listing([*skipped.values()])}"
         raise InputError("no-token-files", message, "name the folder with the tokens themselves")
-    notes = [f"skipped {skipped}: what entropylaw tokens wrote, no tokens"] if ours else []
-    notes += shards.absent([file.path for file in files], allow_missing=allow_missing)
-    # Files without rows may repeat each other's bytes.
-    for later, earlier in shards.copies([(file.name, file.path) for file in files if file.rows != 0]):
-        twice = f"{shown(later)} holds the same bytes as {shown(earlier)}"
-        notes.append(f"{twice}: if it is a copy, its tokens count twice")
-    return files, notes
+    note = f"skipped {listing([*skipped.values()])}: written by entropylaw tokens, no tokens"
+    return files, [note] if skipped else []
 
 
-def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
-    """Numbers in names in their own order."""
-    parts = re.split(r"(\d+)", file[0])
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts], str(file[1])
+def _natural(file: tuple[str, Path]) -> tuple[list[Any], str]:
+    """Sort key of a file: numbers in its name by their value."""
+    # Text is at even places, numbers are at odd ones, so that only like is compared.
+    return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The format that a file's suffix stands for; None for what is no token log."""
+    """The format by the file's suffix; None for a suffix that token logs do not have."""
     return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
-def matching(pattern: str) -> list[Path] | None:
-    """The files of a pattern that no shell has expanded, in order; None for what is no pattern."""
+def matching(pattern: str) -> list[Path]:
+    """The files of a pattern that the shell did not expand, in order; none if it is not a pattern."""
     if not any(c in pattern for c in "*?["):
-        return None
+        return []
     path = Path(pattern)
     return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
 
 
 def _expanded(table: str) -> list[tuple[str, Path]]:
-    """Files behind one argument, each with its name relative to it: it does not show a machine."""
-    if not table:
-        raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
-    path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
-    if path.is_dir():
-        if files := sorted(_logs_in(table)):
-            return [(file.relative_to(path).as_posix(), file) for file in files]
-        message = f"{shown_path(table)} holds no token logs, {expected}"
-        raise InputError("no-token-files", message, "name the folder with the files, or the files")
-    if path.is_file():
-        if kind_of(path) is None:
-            message = f"{shown_path(table)} is no token log by its suffix, {expected}"
-            hint = "a table of tokens has one row a token, or one sequence of tokens a line"
-            raise InputError("no-token-files", message, hint)
-        return [(path.name, path)]
-    found = matching(table)
-    if found is None:
-        raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
-    if not any(map(kind_of, found)):
-        raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
-    return [(each.name, each) for each in found if kind_of(each)]
+    """Files of one argument, each with its name relative to it, so that documents show no local path."""
+    path = Path(table)
+    if folder := bool(table) and path.is_dir():
+        files = list(_files_in(table))
+    else:
+        files = [path] if path.is_file() else matching(table)
+    logs = [file for file in sorted(files) if kind_of(file)]
+    if not logs:
+        slug = "no-token-files" if table and path.exists() else "file-not-found"
+        message = (
+            f"{shown_path(table)} is no file or folder with token logs, expected .parquet, .jsonl or .ndjson"
+        )
+        hint = "name a folder or files, with one row per token or one sequence of tokens per row"
+        raise InputError(slug, message, hint)
+    return [(file.relative_to(path).as_posix() if folder else file.name, file) for file in logs]
 
 
-def _logs_in(folder: str) -> Iterator[Path]:
-    """The logs in a folder: no marker, no hidden file, no summary of ours."""
-    for where, inner, names in (visit for visit in walk(folder) if not isinstance(visit, OSError)):
-        inner[:] = filter(_SEEN.fullmatch, inner)
-        for path in (Path(where, name) for name in filter(_SEEN.fullmatch, names)):
-            if not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
-                yield path
+def _files_in(folder: str) -> Iterator[Path]:
+    """The files in a folder that can be token logs: no marker, no temporary file, no summary of ours."""
+    for visit in walk(folder):
+        if not isinstance(visit, OSError):
+            where, inner, names = visit
+            # Markers and temporary files begin with an underscore, as partitions may do, too.
+            inner[:] = filter(_READ.fullmatch, inner)
+            paths = (Path(where, name) for name in filter(_READ.fullmatch, names))
+            yield from (path for path in paths if path.is_file() and not path.name.endswith(SUMMARY_SUFFIX))
 
 
-def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenFile:
+def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> tuple[TokenFile, bool]:
+    """A file with the types of its columns, and whether ``entropylaw tokens`` wrote it."""
     if not is_utf8(str(path)):
         message = f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open"
         raise InputError("name-not-utf8", message, "rename the file")
@@ -153,131 +160,223 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
     if not size:
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
     if kind_of(path) == "jsonl":
-        types = _record_types(path, name, looked_for)
-        return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
+        types = _record_types(path, name, names)
+        return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types), False
     try:
         with pq.ParquetFile(path) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
         message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
-        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
+        hint = "copy or write the file again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
-    types = {field.name: _arrow_type(field.type) for field in schema}
-    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types, rows=rows)
+    types = {field.name: _plain(field.type) for field in schema}
     hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
-    ours = str(facts_of(schema.metadata).get("format"))
-    return replace(file, hive=hive, ours=ours if ours.startswith("entropylaw ") else "")
+    types |= {column: pa.string() for column in hive if column not in types}
+    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive)
+    return file, str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
 
 
-def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    """What a Parquet file of ours says about itself, from its schema's metadata; nothing for any other."""
-    facts = None
-    with suppress(ValueError, RecursionError):
-        facts = json.loads((metadata or {}).get(METADATA, b"null"))
-    return facts if isinstance(facts, dict) else {}
-
-
-def histogram_of(summary: Path) -> tuple[Path | None, str]:
-    """The histograms beside a summary, and a warning where a file of that name is of other tokens."""
-    beside = summary.with_suffix(SUMMARY_SUFFIX)
-    if not beside.is_file():
-        return None, ""
-    with suppress(pa.ArrowException, OSError, ValueError):
-        sums = [facts_of(pq.read_schema(path).metadata).get("sums") for path in (summary, beside)]
-        if None not in sums and sums[0] != sums[1]:
-            return None, f"{beside.name} is of other tokens than {summary.name}: it is not drawn"
-    return beside, ""
-
-
-def _arrow_type(kind: Any) -> str:
-    """A type's name, the same for what differs only in how it is stored."""
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """An Arrow type without differences that are only about storage."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"list of {_arrow_type(kind.value_type)}"
-    return str(kind).removeprefix("large_").replace("string_view", "string")
+        return pa.list_(_plain(kind.value_type))
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
-def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[str, str]:
-    """Types of the fields in the first records of JSON lines; ``null`` for what has no value in them.
+def metadata_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Our metadata in a Parquet schema's; empty for a file that is not ours."""
+    ours = None
+    with suppress(ValueError, RecursionError):
+        ours = json.loads((metadata or {}).get(METADATA, b"null"))
+    return ours if isinstance(ours, dict) else {}
 
-    More are read while a field of ``roles`` (names by role) has none, or the step or entropy is missing.
+
+def histogram_of(summary: Path) -> tuple[Path | None, str]:
+    """The histograms of a summary, and a warning where the file of that name is of other tokens."""
+    histogram = summary.with_suffix(SUMMARY_SUFFIX)
+    if not histogram.is_file():
+        return None, ""
+    with suppress(pa.ArrowException, OSError, ValueError):
+        sums = [metadata_of(pq.read_schema(path).metadata).get("sums") for path in (summary, histogram)]
+        if None not in sums and sums[0] != sums[1]:
+            return None, f"{histogram.name} is of other tokens than {summary.name}: it is not drawn"
+    return histogram, ""
+
+
+def _record_types(path: Path, name: str, names: Mapping[str, set[str]]) -> dict[str, pa.DataType]:
+    """Types of the fields in the first records of JSON lines; null for a field without a value in them.
+
+    20 records are read, or 256 KiB; and up to 1000 records, or 4 MiB, while a field with one of the ``names``
+    has no value, or the step or entropy is missing.
     """
-    types, size = dict[str, str](), 0
-    for number, (record, length) in enumerate(_records(path, name), 1):
-        size += length
+    values: dict[str, list[Any]] = defaultdict(list)
+    seen, known, used = set[str](), set[str](), set().union(*names.values())
+    for number, (record, size) in enumerate(_records(path, name), 1):
         for key, value in record.items():
-            types[key] = both(types.get(key, "null"), _json_type(value))
-        there = {key.casefold(): kind for key, kind in types.items()}
-        unknown = any(there.get(each, "").endswith("null") for names in roles.values() for each in names)
-        needed = all(roles[role] & there.keys() for role in ("step", "entropy"))
-        few, most = number >= 20 or size >= 1 << 18, number >= 1000 or size >= 1 << 22
-        if (few and needed and not unknown) or most:
+            values[key].append(value)
+            seen.add(key.casefold())
+            if element_type(_json_type([value])) != pa.null():
+                known.add(key.casefold())
+        complete = not used & (seen - known) and names["step"] & seen and names["entropy"] & seen
+        if complete and (number >= 20 or size >= 1 << 18):
             break
-    return types
+    return {key: _json_type(given) for key, given in values.items()}
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """The objects of a file of JSON lines with their bytes, up to a later line that an engine will refuse."""
-    import gzip
-
-    hint, number = "one JSON object a line is needed", 0
+    """Up to 1000 objects or 4 MiB of JSON lines, each with the size so far; stops at a malformed line."""
+    hint, empty, size = "one JSON object per line is needed", True, 0
     try:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
-            for number, line in enumerate(filter(bytes.strip, file), 1):
+            for line in islice(filter(bytes.strip, file), 1000):
                 record = json.loads(line)
-                if isinstance(record, dict):
-                    yield record, len(line)
-                    continue
-                if number > 1:
+                if not isinstance(record, dict):
+                    raise TypeError(f"it is a {type(record).__name__}")
+                empty, size = False, size + len(line)
+                yield record, size
+                if size >= 1 << 22:
                     return
-                message = f"{shown(name)} starts with {type(record).__name__}"
-                raise InputError("file-corrupt", message, hint)
-    except (OSError, EOFError, ValueError, RecursionError) as problem:
-        if number > 1 and not isinstance(problem, (OSError, EOFError)):
-            return
-        message = f"the first line of {shown(name)} is no JSON ({shown(str(problem))})"
-        raise InputError("file-corrupt", message, hint) from None
-    if not number:
-        raise InputError("file-corrupt", f"{shown(name)} starts with no line", hint)
+    except (OSError, EOFError, TypeError, ValueError, RecursionError) as problem:
+        if empty or isinstance(problem, (OSError, EOFError)):
+            message = f"the first line of {shown(name)} is not a JSON object ({shown(str(problem))})"
+            raise InputError("file-corrupt", message, hint) from None
+    if empty:
+        raise InputError("file-corrupt", f"{shown(name)} has only empty lines", hint)
 
 
-def _json_type(value: object) -> str:
-    if isinstance(value, list):
-        return f"list of {reduce(both, map(_json_type, value), 'null')}"
-    return _PLAIN.get(type(value), "null" if value is None else "struct")
+def _json_type(values: Sequence[Any]) -> pa.DataType:
+    """The type of JSON values: text where numbers, flags and text are mixed, an empty struct for the rest."""
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {list}:
+        return pa.list_(_json_type([item for value in values for item in value or ()]))
+    if kinds == {int, float}:
+        return pa.float64()
+    if len(kinds) > 1:
+        return pa.string() if kinds <= _JSON_TYPES.keys() else pa.struct([])
+    return _JSON_TYPES.get(next(iter(kinds), type(None)), pa.struct([]))
 
 
-def both(one: str, other: str) -> str:
-    """Return the type that holds two: any of them beside null, numbers together, and otherwise text."""
-    if one == other or other == "null":
-        return one
-    if one == "null":
-        return other
-    if one.startswith("list of ") and other.startswith("list of "):
-        return f"list of {both(one.removeprefix('list of '), other.removeprefix('list of '))}"
-    if {one, other} == {"int64", "double"}:
-        return "double"
-    return "string" if {one, other} <= set(_PLAIN.values()) else "single values and lists"
+def element_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the elements of a list, and otherwise the type itself."""
+    return kind.value_type if pa.types.is_list(kind) else kind
 
 
 def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
-    """Refuse a shard whose columns differ from those of the first in what is used (``shards-differ``)."""
+    """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
     for column in columns:
-        first, *others = ("partition" if column in f.hive else f.types.get(column, "") for f in files)
-        for file, got in zip(files[1:], others, strict=True):
-            if got == first or (file.kind == "jsonl" and _same_json(got, first)):
+        first, *others = ("partition" if column in file.hive else file.types.get(column) for file in files)
+        for file, kind in zip(files[1:], others, strict=True):
+            if kind == first or (file.kind == "jsonl" and _same_json(kind, first)):
                 continue
-            there = f"column {shown(column)} as {got}" if got else f"no column {shown(column)}"
-            message = f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as "
+            here, there = (f"as {each}" if each else "not at all" for each in (kind, first))
+            message = (
+                f"{shown(file.name)} has column {shown(column)} {here}, {shown(files[0].name)} has it {there}"
+            )
             hint = "write all files with the same columns and types, or name only those that belong "
             hint += f"together; the file's columns are {listing(list(file.types))}"
-            raise InputError("shards-differ", message + (first or "no column"), hint)
+            raise InputError("shards-differ", message, hint)
 
 
-def _same_json(one: str, other: str) -> bool:
-    """Whether two JSON types are one: 0 and 0.5 are both numbers, and null may be anything."""
-    plain = {one.removeprefix("list of "), other.removeprefix("list of ")}
-    if "" in plain or one.startswith("list") != other.startswith("list"):
-        return "null" in (one, other) and "" not in plain
-    return "null" in plain or plain <= {"int64", "double"}
+def _same_json(one: pa.DataType | None, other: pa.DataType | None) -> bool:
+    """Whether types of two JSON files can be one: 0 and 0.5 are both numbers, and null may be anything."""
+    if one is None or other is None:
+        return False
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        one, other = one.value_type, other.value_type
+    return pa.null() in (one, other) or {one, other} <= {pa.int64(), pa.float64()}
+
+
+def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
+    """Notes on copies, and on files that the names of the others imply; or InputError ``shard-missing``."""
+    paths = [file.path for file in files]
+    gaps = [*_missing_in_sets(paths), *_missing_in_steps(paths)]
+    if gaps and not allow_missing:
+        name, why = gaps[0]
+        hint = "copy it as well, or go on without it: --allow-missing"
+        raise InputError("shard-missing", f"{shown(name)} is missing{why}", hint)
+    names = listing([name for name, _ in gaps])
+    notes = [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
+    notes += [*_missing_numbers(paths), *_missing_steps(paths)]
+    # Files without rows may have the same bytes.
+    for later, earlier in copies([(file.name, file.path) for file in files if file.rows != 0]):
+        same = f"{shown(later)} holds the same bytes as {shown(earlier)}"
+        notes.append(f"{same}: if it is a copy, its tokens count twice")
+    return notes
+
+
+def _missing_in_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Each gap in ``part-00000-of-00008``: the name of the missing file, and the reason."""
+    numbered: dict[tuple[str, str, int, str, str], set[int]] = defaultdict(set)
+    for path in paths:
+        if part := _OF.match(path.name):
+            key = (str(path.parent), part["stem"], len(part["number"]), part["count"], part["rest"] or "")
+            numbered[key].add(int(part["number"]))
+    for (_, stem, width, count, rest), numbers in sorted(numbered.items()):
+        first = 0 if 0 in numbers or int(count) not in numbers else 1
+        for number in sorted(set(range(first, first + int(count))) - numbers):
+            name = f"{stem}{number:0{width}d}-of-{count}{rest}"
+            yield name, f": {counted(len(numbers), 'file')} of {count} are there"
+
+
+def _missing_in_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Each rank or marker that the folders of other steps have, as :func:`_missing_in_sets`."""
+    ranks: dict[Path, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for path in paths:
+        rank = _RANK.match(path.name)
+        if rank and _STEP_FOLDER.match(path.parent.name):
+            ranks[path.parent.parent][path.parent.name].add(int(rank[1]))
+    for folder, steps in sorted(ranks.items()):
+        every = set().union(*steps.values())
+        order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
+        for step in order:
+            for number in sorted(every - steps[step]):
+                yield f"{step}/rank_{number}.jsonl", ", and other steps have this rank"
+        unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
+        for step in unmarked if len(unmarked) < len(order) else ():
+            yield f"{step}/STABLE", ", and other steps have it: this step was not finished"
+
+
+def _missing_numbers(paths: Iterable[Path]) -> Iterator[str]:
+    """A note on each gap in numbers without a total: the files may never have been written."""
+    numbered: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
+    for path in paths:
+        if not _OF.match(path.name) and (match := _NUMBERED.match(path.name)):
+            numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
+    for (_, stem, rest), numbers in sorted(numbered.items()):
+        width, absent = len(numbers[max(numbers)]), sorted(set(range(1, max(numbers))) - set(numbers))
+        if len(numbers) > 1 and absent:
+            names = listing([f"{stem}{number:0{width}d}{rest}" for number in absent], 3)
+            yield f"{names} would come between files that are there: {_NEVER_WRITTEN}"
+
+
+def _missing_steps(paths: Iterable[Path]) -> Iterator[str]:
+    """A note on each evenly spaced series of ``step_N`` folders that lacks steps."""
+    folders: dict[Path, set[int]] = defaultdict(set)
+    for path in paths:
+        if folder := _STEP_FOLDER.match(path.parent.name):
+            folders[path.parent.parent].add(int(folder[1]))
+    for _, steps in sorted(folders.items()):
+        pairs = list(pairwise(sorted(steps)))
+        usual = min(apart := [after - before for before, after in pairs], default=0)
+        if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
+            continue
+        gaps = [f"step_{s}" for a, b in pairs if (b - a) % usual == 0 for s in range(a + usual, b, usual)]
+        if gaps:
+            yield f"no folder {listing(gaps, 3)}, and the others are {usual} apart: {_NEVER_WRITTEN}"
+
+
+def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:
+    """Pairs of files (name of the later, name of the earlier) that hold the same bytes."""
+    sizes = Counter(path.stat().st_size for _, path in files)
+    first: dict[bytes, str] = {}
+    pairs = []
+    for name, path in files:
+        if sizes[path.stat().st_size] > 1:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "blake2b").digest()
+            if digest in first:
+                pairs.append((name, first[digest]))
+            first.setdefault(digest, name)
+    return pairs

@@ -1,11 +1,13 @@
-"""Strategic n-grams in text: which tokens announce a plan, and which gram each of them belongs to.
+"""Strategic n-grams in text: which tokens announce a plan, and the entropy of the plans by step.
 
-A gram is a turn of phrase ("let's try") by which a model says what it is going to do (arXiv:2509.03646):
-tokens inside one are *planning*, all others *execution*. The list is the caller's, or a short one of our own.
+A gram is a phrase ("let's try") by which a model announces its next step (arXiv:2509.03646): tokens inside
+one are *planning*, all others *execution*. The list is the user's, or a short default.
 
-Text is cut into units: words, punctuation marks, and single characters in scripts without spaces. A gram
-matches whole units, so that "try" is not found in "trying" nor "let" in "let's". Units are compared after
-NFKC and case folding, with apostrophes the same; white space between them does not matter, punctuation does.
+Text is split into units: words, punctuation marks, and single characters in scripts without spaces. A gram
+matches whole units, so that "try" does not match in "trying" nor "let" in "let's". Units are compared after
+NFKC and case folding, with all apostrophes equal; white space between them is ignored, punctuation is not.
+
+A table of tokens is read once; one chunk of whole responses is in memory, and 20 bytes per occurrence.
 """
 
 from __future__ import annotations
@@ -14,29 +16,39 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.wording import shown_path
-from entropylaw.tokens.query import IntArray
+from entropylaw.escaping import shown
+from entropylaw.paths import shown_path
+from entropylaw.results.arrays import BoolArray, IntArray
+from entropylaw.tokens.query import TokenColumns
+from entropylaw.tokens.semantic import semantic_entropy
 
-BoolArray = NDArray[np.bool_]
 Notation = Literal["byte-level", "sentencepiece", "plain"]
 
+PLANNING, PLANNING_LONG = "planning_by_gram", "planning_by_long_gram"
+"""Columns of the rows that a gram covers, and that a gram of more than two words covers."""
+
 MOST_GRAMS, MOST_WORDS = 10_000, 32
-"""Most entries of a list (the published one has 249), and most words of a gram: a longer line is prose."""
-SHORT, BREAK = 2, "\0"
-"""Words of the longest short gram, without which results are shown, too; and what no gram reaches over."""
+"""Largest number of grams in a list (the published one has 249), and of words in a gram."""
+SHORT = 2
+"""Largest number of words in a short gram; results without short grams are reported in addition."""
+_BREAK_BYTE = b"\0"
 _OTHER, _SPACE, _MARK, _BREAK = 0, -1, -2, -3
-"""What a unit is where no gram holds it: some other word, white space, punctuation, a break."""
+"""Codes of units that are in no gram: another word, white space, punctuation, a break."""
 
 # Thai to Tibetan, Myanmar, Khmer, and the scripts of China and Japan: no spaces between words.
 _SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
@@ -51,7 +63,7 @@ _ALL_STRAIGHT = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GramList:
-    """Strategic n-grams, normalised, each once, in the order of the file; ``grams[i]`` has ``words[i]``."""
+    """Strategic n-grams, normalised and without repetition, and their numbers of words."""
 
     grams: tuple[str, ...]
     words: tuple[int, ...]
@@ -61,21 +73,21 @@ class GramList:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the normalised grams in alphabetical order: the same grams, the same name."""
+        """SHA-256 over the normalised grams in alphabetical order."""
         return hashlib.sha256("\n".join(sorted(self.grams)).encode("utf-8")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GramMatches:
-    """Where grams are in a sequence of n tokens.
+    """Occurrences of grams in a sequence of n tokens.
 
-    ``covered`` (n,) marks tokens that any occurrence touches, counted or not; ``covered_long`` the same for
-    grams of more than two words. The other arrays have one entry for each *counted* occurrence, by position:
-    ``gram`` its index in the list, ``start`` and ``stop`` its tokens, start included, stop not, and
-    ``follower`` the word after it, folded (None where the text ends before that; punctuation is skipped).
+    ``covered`` (n,) marks tokens of any occurrence, counted or not; ``covered_long`` the same for grams of
+    more than two words. The other arrays have one entry per *counted* occurrence, by position: ``gram`` its
+    index in the list, ``start`` and ``stop`` its tokens (start included, stop not), and ``follower`` the
+    folded word after it (None where the text ends before it; punctuation is skipped).
 
-    Of two occurrences that overlap only one is counted: the one with more words, then with more units, then
-    the earlier. Leaving out the occurrences of short grams is so the same as a list without them.
+    Of two overlapping occurrences only one is counted: the one with more words, then with more units, then
+    the earlier one. To leave out short grams afterwards is therefore the same as a list without them.
     """
 
     covered: BoolArray
@@ -87,16 +99,16 @@ class GramMatches:
 
 
 def default_grams() -> GramList:
-    """Our own short English list, ``entropylaw/tokens/data/grams.txt``; not that of arXiv:2509.03646."""
+    """Our short English list, ``entropylaw/tokens/data/grams.txt``; it is not that of arXiv:2509.03646."""
     text = resources.files("entropylaw.tokens").joinpath("data/grams.txt").read_text(encoding="utf-8")
     return parse_grams(text, "entropylaw's default list")
 
 
 def read_grams(path: str | Path) -> GramList:
-    """Read a list of grams: UTF-8, one a line, ``#`` for comments.
+    """Read a list of grams: UTF-8, one per line, ``#`` for comments.
 
-    A file that cannot be opened, is not UTF-8, or has a line that is no gram is an InputError
-    ``grams-unreadable``, one without a gram ``grams-empty``, and one above 10,000 ``grams-too-many``.
+    InputErrors are ``grams-unreadable`` (not a file, not UTF-8, or a line is not a gram), ``grams-empty``
+    and ``grams-too-many`` (more than 10,000).
     """
     name = shown_path(str(path))
     try:
@@ -109,8 +121,8 @@ def read_grams(path: str | Path) -> GramList:
 
 
 def parse_grams(text: str, source: str) -> GramList:
-    """Read a list from its text, see :func:`read_grams`; ``source`` is how messages name it."""
-    found: dict[str, int] = {}
+    """Parse a list from its text, see :func:`read_grams`; ``source`` is its name in messages."""
+    grams: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line or line.startswith("#"):
@@ -119,24 +131,26 @@ def parse_grams(text: str, source: str) -> GramList:
         words = sum(map(_is_word, units))
         if not 1 <= words <= MOST_WORDS:
             raise _unreadable(f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected")
-        found.setdefault(" ".join(units), words)
-    if not found:
-        message = f"{source} holds no gram, at least one line that is no comment was expected"
-        raise InputError("grams-empty", message, "write one gram a line, as let's try")
-    if len(found) > MOST_GRAMS:
-        message = f"{source} holds {len(found):,} grams, at most {MOST_GRAMS:,} were expected"
-        raise InputError("grams-too-many", message, "keep the grams that many answers share")
-    return GramList(grams=tuple(found), words=tuple(found.values()))
+        grams.setdefault(" ".join(units), words)
+    if not grams:
+        message = f"{source} holds no gram, at least one line that is not a comment was expected"
+        raise InputError("grams-empty", message, "write one gram per line, such as let's try")
+    if len(grams) > MOST_GRAMS:
+        message = f"{source} holds {len(grams):,} grams, at most {MOST_GRAMS:,} were expected"
+        raise InputError("grams-too-many", message, "keep the grams that many responses share")
+    return GramList(grams=tuple(grams), words=tuple(grams.values()))
 
 
 def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | None = None) -> GramMatches:
-    """Find grams in tokens given as UTF-8 bytes (:func:`token_bytes`); a character may lie in several.
+    """Find grams in tokens, which are UTF-8 bytes (:func:`token_bytes`) and may split a character.
 
-    ``breaks[i]`` says that a new text starts at token i: no gram and no follower reaches over it.
+    ``breaks[i]`` is True where a new text starts at token i: no gram and no follower crosses a break.
     """
     parts = list(tokens)
     if breaks is not None:
-        parts = [b"\0" + part if cut else part for part, cut in zip(parts, breaks.tolist(), strict=True)]
+        parts = [
+            _BREAK_BYTE + part if cut else part for part, cut in zip(parts, breaks.tolist(), strict=True)
+        ]
     joined = b"".join(parts)
     start, stop = _extents(parts)
     text = joined.decode("utf-8", "surrogateescape")
@@ -146,7 +160,7 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     ascii_only = len(text) == len(joined)
     places = _extents(units if ascii_only else [unit.encode("utf-8", "surrogateescape") for unit in units])
     codes, begin, end = codes[solid], places[0][solid], places[1][solid]
-    place, gram = matcher.events(codes)
+    place, gram = matcher.occurrences(codes)
     last = place + matcher.length[gram] - 1
     first_token = np.searchsorted(stop, begin[place], side="right")
     after_token = np.searchsorted(start, end[last], side="left")
@@ -164,7 +178,7 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
 
 
 def token_notation(tokens: Iterable[str]) -> Notation | None:
-    """How a tokenizer wrote these, by the commonest mark of a leading space; None where there is no mark."""
+    """A tokenizer's notation by its most frequent mark of a leading space; None if no token has one."""
     firsts = Counter(token[:1] for token in tokens)
     marks: dict[str, Notation] = {"\u0120": "byte-level", "\u2581": "sentencepiece", " ": "plain"}
     best = max(marks, key=firsts.__getitem__)
@@ -172,10 +186,10 @@ def token_notation(tokens: Iterable[str]) -> Notation | None:
 
 
 def token_bytes(token: str, notation: Notation) -> bytes:
-    """Return the UTF-8 bytes that a token stands for.
+    """The UTF-8 bytes of a token.
 
-    ``byte-level``: every byte a visible character, as GPT-2 (``Ġlet``, ``Ċ``, ``Ã©``); a token with other
-    characters is special and stands for itself. ``sentencepiece``: ``▁`` is a space, ``<0x0A>`` a byte.
+    ``byte-level``: every byte is a visible character, as in GPT-2 (``Ġlet``, ``Ċ``, ``Ã©``); a token with
+    other characters is special and is its own text. ``sentencepiece``: ``▁`` is a space, ``<0x0A>`` a byte.
     ``plain``: the text itself, spaces included.
     """
     if notation == "byte-level" and all(c in _BYTE_OF for c in token):
@@ -187,14 +201,155 @@ def token_bytes(token: str, notation: Notation) -> bytes:
     return token.encode("utf-8", "replace")
 
 
+def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
+    """Write a token table with :data:`PLANNING` and :data:`PLANNING_LONG`, without text, to a Parquet file.
+
+    ``ordered`` is a Parquet file sorted by step, response and position (:func:`query.in_order`), read in
+    batches. Returns the scan, with the entropies of the grams.
+    """
+    scan = GramScan(grams, columns)
+    batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
+    tables = (pa.Table.from_batches([one]).drop_columns([columns.token, columns.position]) for one in batches)
+    first = next(tables, None)
+    if first is None:
+        raise InputError("no-records", "no row is left to search for grams", "check the table and its mask")
+    with pq.ParquetWriter(target, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+    return scan
+
+
+class GramScan:
+    """One pass over a table of tokens, in which the rows of a response must be adjacent (not checked).
+
+    Parameters
+    ----------
+    grams
+        The list; results without its short grams come from the same pass.
+    columns
+        Names of the columns: ``response`` and the step identify a response; ``position`` must increase within
+        a response, and a gap in it ends the text.
+    chunk_rows
+        Number of rows that are matched at once, except for the end of their last response.
+
+    The tokenizer's notation is that of the first chunk in which a token has a leading space.
+    """
+
+    def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = 65_536) -> None:
+        assert columns.position is not None and columns.token is not None  # noqa: PT018
+        self.grams, self.chunk_rows = grams, chunk_rows
+        self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
+        self._step, self._position, self._token = columns.step, columns.position, columns.token
+        self._notation: Notation | None = None
+        self._responses, self._steps = 0, set[int]()
+        self._followers: dict[str | None, int] = {None: -1}
+        # Four numbers per occurrence: step, gram, response, follower.
+        self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
+
+    def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order with two boolean columns, see :data:`PLANNING`.
+
+        InputErrors are ``tokens-without-column`` (a step, response or position is null or not whole),
+        ``tokens-without-text``, and ``tokens-unordered`` if a position does not increase within a response.
+        """
+        waiting: list[pa.RecordBatch] = []
+        rows, enough = 0, self.chunk_rows
+        for batch in source:
+            if batch.num_rows:
+                waiting.append(batch)
+                rows += batch.num_rows
+            if rows >= enough:
+                table = pa.Table.from_batches(waiting).combine_chunks()
+                starts = self._starts(table)
+                cut = int(np.flatnonzero(starts)[-1])
+                if cut:
+                    yield from self._classified(table.slice(0, cut))
+                else:
+                    self._jumps(table, starts)  # fails early where the columns do not identify responses
+                waiting, rows = table.slice(cut).to_batches(), table.num_rows - cut
+                enough = max(self.chunk_rows, 2 * rows)
+        if rows:
+            yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
+
+    def result(self, *, long_only: bool = False) -> pa.Table:
+        """Semantic entropy over the rows read so far, one row per step.
+
+        ``step, grams, gram_types, entropy_semantic…`` are of all occurrences, ``gram_pairs, gram_contexts,
+        entropy_conditional…`` of those with a word after them, ``grams_unfollowed`` the number of the others;
+        for the names see :meth:`CountEntropy.columns`. ``long_only`` leaves out grams of one or two words.
+        """
+        parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
+        step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
+        kept = np.array(self.grams.words)[gram] > (SHORT if long_only else 0)
+        steps = np.array(sorted(self._steps), dtype=np.int64)
+        plans = semantic_entropy(step[kept], gram[kept], cluster=response[kept], steps=steps)
+        kept &= follower >= 0
+        step, follower, gram, response = step[kept], follower[kept], gram[kept], response[kept]
+        next_words = semantic_entropy(step, follower, context=gram, cluster=response, steps=steps)
+        columns = {"step": steps, "grams": plans.count, "gram_types": plans.types}
+        columns |= plans.columns("entropy_semantic")
+        columns |= {"gram_pairs": next_words.count, "gram_contexts": next_words.contexts}
+        columns |= {"grams_unfollowed": plans.count - next_words.count}
+        return pa.table(columns | next_words.columns("entropy_conditional"))
+
+    def _starts(self, table: pa.Table) -> BoolArray:
+        """Rows in which a response begins."""
+        starts: BoolArray = np.arange(table.num_rows) == 0
+        for column in (_plain(table, name) for name in self._key):
+            starts[1:] |= np.asarray(pc.not_equal(column[1:], column[:-1]), dtype=bool)
+        return starts
+
+    def _classified(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        starts = self._starts(table)
+        breaks = starts | self._jumps(table, starts)
+        column = table[self._token].combine_chunks()
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if kind not in (pa.string(), pa.large_string(), pa.string_view()):
+            message = f"column {shown(self._token)} holds {kind}, the text of tokens was expected"
+            hint = "decode the token ids with the tokenizer of the run first"
+            raise InputError("tokens-without-text", message, hint)
+        coded = column.cast(pa.string()).dictionary_encode()
+        if self._notation is None:
+            self._notation = token_notation(column.drop_null()[:100_000].cast(pa.string()).to_pylist())
+        texts = [token_bytes(name, self._notation or "plain") for name in coded.dictionary.to_pylist()]
+        # A null token is unknown text, so that no gram may cross it.
+        texts.append(_BREAK_BYTE)
+        places = coded.indices.fill_null(len(texts) - 1).to_pylist()
+        matches = match_tokens(self.grams, map(texts.__getitem__, places), breaks)
+        step = _integers(table, self._step)
+        self._steps.update(step.tolist())
+        names = self._followers
+        follower = [names.setdefault(word, len(names) - 1) for word in matches.follower]
+        response = self._responses + np.cumsum(starts) - 1
+        self._responses += int(starts.sum())
+        # Three of the four fit in 32 bits, and there can be millions of each.
+        short = (np.asarray(c, dtype=np.int32) for c in (matches.gram, response[matches.start], follower))
+        self._parts.append((step[matches.start], *short))
+        table = table.append_column(PLANNING, pa.array(matches.covered))
+        yield from table.append_column(PLANNING_LONG, pa.array(matches.covered_long)).to_batches()
+
+    def _jumps(self, table: pa.Table, starts: BoolArray) -> BoolArray:
+        """Rows before which there is a gap in the positions."""
+        position = _integers(table, self._position)
+        rise = np.diff(position, prepend=position[0])
+        back = np.flatnonzero((rise <= 0) & ~starts)
+        if len(back):
+            before, here = position[back[0] - 1], position[back[0]]
+            message = f"column {shown(self._position)} goes from {before} to {here} within one response, "
+            message += "it was expected to increase"
+            hint = "name every column that identifies a response with --response"
+            raise InputError("tokens-unordered", message, hint)
+        return np.asarray((rise > 1) & ~starts)
+
+
 def _unreadable(message: str) -> InputError:
-    return InputError("grams-unreadable", message, "pass a UTF-8 text file with one gram a line")
+    return InputError("grams-unreadable", message, "give a UTF-8 text file with one gram per line")
 
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[str]:
-    """Cut a text into units and the white space between them; nothing is left out."""
-    # Combining marks belong to the word: Python's \w has none of them.
+    """Split a text into units and the white space between them, without loss."""
+    # Combining marks are part of a word, and Python's \w does not match them.
     marks = "".join(chr(c) for c in range(0x300, 0x1F000) if unicodedata.category(chr(c))[0] == "M")
     marks = re.sub(f"[{_SPACELESS}]", "", marks) + "\u200c\u200d"
     letter = rf"[^\W{_SPACELESS}]"
@@ -230,56 +385,76 @@ class _Matcher:
         self.length = np.array([len(key) for key in self.grams], dtype=np.int64)
 
     def encode(self, pieces: list[str]) -> IntArray:
-        """Code of every piece: above 0 where a gram holds it, otherwise what kind it is."""
+        """Code of every piece: above 0 for a unit of a gram, otherwise its kind."""
         codes = {}
         for piece in set(pieces):
             folded = _folded(piece)
-            kind = _OTHER if _is_word(folded) else _BREAK if piece == BREAK else _MARK
+            kind = _OTHER if _is_word(folded) else _BREAK if piece == "\0" else _MARK
             codes[piece] = _SPACE if piece.isspace() else self.units.get(folded, kind)
         return np.array([codes[piece] for piece in pieces], dtype=np.int64)
 
-    def events(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+    def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Every occurrence of every gram: position of its first unit, and the gram."""
         listed, known, lengths = codes.tolist(), self.grams, self.lengths
-        found = [
+        pairs = [
             (at, known[key])
             for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist()
             for length in lengths[listed[at]]
             if (key := tuple(listed[at : at + length])) in known
         ]
-        place, gram = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        place, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return place, gram
 
     def counted(self, place: IntArray, gram: IntArray) -> IntArray:
-        """Which events count: the longest first, none over another; indices by position."""
+        """Indices, by position, of the occurrences that count: the longest first, without overlap."""
         length = self.length[gram]
         order = np.lexsort((place, -length, -self.words[gram]))
         first, last = place[order].tolist(), (place + length)[order].tolist()
         taken, kept = set[int](), list[int]()
-        for event, a, b in zip(order.tolist(), first, last, strict=True):
+        for index, a, b in zip(order.tolist(), first, last, strict=True):
             if taken.isdisjoint(range(a, b)):
                 taken.update(range(a, b))
-                kept.append(event)
+                kept.append(index)
         return np.array(sorted(kept), dtype=np.int64)
 
     def next_words(self, codes: IntArray, after: IntArray) -> IntArray:
-        """The first word from each unit ``after`` on; -1 where a break or the end comes first."""
+        """The first word from each unit ``after`` on; -1 if a break or the end comes first."""
         word = np.flatnonzero((codes == _OTHER) | self.is_word[np.maximum(codes, 0)] & (codes > 0))
         limit = np.append(np.flatnonzero(codes == _BREAK), len(codes))
-        found = np.append(word, len(codes))[np.searchsorted(word, after)]
-        return np.where(found < limit[np.searchsorted(limit, after)], found, -1)
+        first = np.append(word, len(codes))[np.searchsorted(word, after)]
+        return np.where(first < limit[np.searchsorted(limit, after)], first, -1)
 
 
 _matcher = lru_cache(maxsize=4)(_Matcher)
 
 
 def _extents(parts: Sequence[str] | Sequence[bytes]) -> tuple[IntArray, IntArray]:
-    """Where each part starts and stops in all of them joined."""
+    """Start and stop of each part in the concatenation of all."""
     lengths = np.fromiter(map(len, parts), np.int64, len(parts))
     return np.cumsum(lengths) - lengths, np.cumsum(lengths)
 
 
 def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:
-    """Which of n tokens lie in any [first, after)."""
+    """Which of n tokens are in any interval [first, after)."""
     change = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
     return np.asarray(np.cumsum(change[:n]) > 0)
+
+
+def _plain(table: pa.Table, name: str) -> pa.Array:
+    """A column without nulls as one array, decoded if it is a dictionary."""
+    array = table[name].combine_chunks()
+    if array.null_count:
+        message = f"column {shown(name)} is null in {array.null_count} rows"
+        hint = "leave out rows whose step, response or position is unknown"
+        raise InputError("tokens-without-column", message, hint)
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _integers(table: pa.Table, name: str) -> IntArray:
+    array = _plain(table, name)
+    try:
+        return np.asarray(array.cast(pa.int64()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        message = f"column {shown(name)} holds {array.type}, whole numbers were expected"
+        hint = "name the columns of step, response, position and token"
+        raise InputError("tokens-without-column", message, hint) from None

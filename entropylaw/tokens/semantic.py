@@ -1,21 +1,21 @@
-"""Semantic entropy of the plan: how many different plans a policy makes, from counts of grams or labels.
+"""Semantic entropy of the plan: the diversity of a policy's plans, from counts of grams or labels.
 
 This is the entropy of *frequencies*, H = −Σ p(g) log p(g) over strategic grams g of one step, in nats. It is
-no token entropy, and the two part: in arXiv:2509.03646 it rises while the token entropy of planning tokens
-stays flat or falls.
+not a token entropy and can move differently: in arXiv:2509.03646 it rises while the token entropy of planning
+tokens stays flat or falls.
 
-Counted frequencies make H too small, by about (K − 1)/(2N) for K types among N occurrences, so that H rises
-with the amount of text alone. Beside the plug-in value stand two remedies: Miller and Madow's (1955), which
-adds (K − 1)/(2N) with the types *seen*, and rarefaction, the expected plug-in value of N occurrences
-drawn without replacement, with one N for all steps: still too small, equally much for equal plans, and so for
-comparing steps.
+The plug-in estimate from counts is biased by about −(K − 1)/(2N) for K types among N occurrences, so that it
+rises with the amount of text alone. There are two corrections: Miller and Madow's (1955), which adds
+(K − 1)/(2N) with the *observed* types, and rarefaction, the expected plug-in value of N occurrences drawn
+without replacement, with one N for all steps: it is still biased, but equally for equal plans, so that steps
+can be compared.
 
-Standard errors are the delta method's: the spread of the first-order influence of an occurrence, summed
-within clusters (responses or prompts) where these are given, because the grams of one answer go together.
-Miller–Madow's is that of the plug-in value, its correction taken as known. Where all types are equally
-frequent the first order vanishes, and the error is unknown (None), not 0. The first order is too small by
-up to a fifth where a type has about one occurrence (0.82 of the true spread for 300 occurrences of 249 types
-with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
+Standard errors are those of the delta method: the standard deviation of the first-order influence of an
+occurrence, summed within clusters (responses or prompts) if these are given, because the grams of one
+response are correlated. That of Miller and Madow's estimate is that of the plug-in value. If all types are
+equally frequent the first-order term vanishes, and the error is unknown (None), not 0. The error is up to a
+fifth too small if a type has about one occurrence (0.82 of the true standard deviation for 300 occurrences of
+249 types with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from entropylaw.tokens.query import FloatArray, IntArray
+from entropylaw.results.arrays import FloatArray
+from entropylaw.tokens.query import IntArray
 
 _Maybe = float | None
 _COUNTS = ("types", "contexts", "clusters")
@@ -38,33 +39,32 @@ _ENTRIES = (*_COUNTS, "plug_in", "plug_in_se", "miller_madow", "rarefied", "rare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountEntropy:
-    """Entropy by step in nats, of plans or Σ p(s) H(next | s) of what follows grams s; an entry per step.
+    """Entropy by step in nats, of plans, or Σ p(s) H(next | s) of the words after grams s.
 
     Parameters
     ----------
     step, count
-        Steps, increasing, and their occurrences N (of a gram, or of a gram with what follows it).
+        Steps, ascending, and their numbers of occurrences N (of a gram, or of a gram with the next word).
     types, contexts, clusters
-        Different ones among them, K; different grams s among them, S (1 for the plans); their clusters, or
-        None where none were given and occurrences count as independent.
+        Numbers of different occurrences, K; of different grams s, S (1 for the plans); of clusters, 0 if none
+        were given and occurrences count as independent.
     plug_in, miller_madow
-        Of the frequencies as they are, None where a step has no occurrence; and the same + (K − S)/(2N).
+        Entropy of the observed frequencies, None if a step has no occurrence; and the same + (K − S)/(2N).
     rarefied
-        Expected plug-in value of ``common`` occurrences drawn without replacement; None where a step has
-        fewer, as nothing is extrapolated.
+        Expected plug-in value of ``common`` occurrences drawn without replacement; None if a step has fewer.
     plug_in_se, rarefied_se
         Standard errors by the delta method; that of ``miller_madow`` is ``plug_in_se``.
     common
-        The N that steps are rarefied to, one number; None where there is none of at least 2.
+        The number of occurrences that steps are rarefied to; None if there is none of at least 2.
     note
-        Why a value is None.
+        The reason why a value is None.
     """
 
     step: IntArray
     count: IntArray
     types: IntArray
     contexts: IntArray
-    clusters: IntArray | None
+    clusters: IntArray
     plug_in: tuple[_Maybe, ...]
     plug_in_se: tuple[_Maybe, ...]
     miller_madow: tuple[_Maybe, ...]
@@ -74,7 +74,7 @@ class CountEntropy:
     note: tuple[str | None, ...]
 
     def columns(self, name: str) -> dict[str, pa.Array]:
-        """Columns of a per-step table, ``entropy_semantic`` and the like: their names begin with ``name``."""
+        """Columns of a per-step table, whose names begin with ``name``."""
         numbers = (self.plug_in, self.plug_in_se, self.miller_madow, self.rarefied, self.rarefied_se)
         ends = ("", "_se", "_mm", "_rarefied", "_rarefied_se")
         columns = {name + end: pa.array(x, pa.float64()) for end, x in zip(ends, numbers, strict=True)}
@@ -86,15 +86,10 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     """Expected plug-in entropy of ``size`` occurrences drawn without replacement, nats.
 
     Σ over types of Σ_j −(j/n) log(j/n) · C(c, j) C(N − c, n − j) / C(N, n), no sampling. Terms more than ten
-    standard deviations and 50 counts from a type's mean are left out: together below 10⁻²⁰. ValueError where
-    ``size`` is below 1 or above the number of occurrences, or a count is below 0.
+    standard deviations and 50 counts from a type's mean are left out; their sum is below 10⁻²⁰.
     """
     counts = np.asarray(counts, dtype=np.int64)
     total = int(counts.sum())
-    if np.any(counts < 0):
-        raise ValueError("counts are at least 0")
-    if not 1 <= size <= total:
-        raise ValueError(f"{size} of {total} occurrences cannot be drawn")
     different, times = np.unique(counts[counts > 0], return_counts=True)
     # E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type.
     mean = different * (size / total)
@@ -103,7 +98,7 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     which, j = _around(mean, spread, least, most)
     c = different[which]
     p = np.exp(_log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size))
-    # The probabilities of a type sum to 1; dividing takes out the rounding of the log-gammas.
+    # The probabilities of a type sum to 1; the division removes rounding errors of the log-gammas.
     terms = np.bincount(which, -p * xlogy(j / size, j / size)) / np.bincount(which, p)
     return float(times @ terms) + 0.0
 
@@ -117,65 +112,51 @@ def semantic_entropy(
     steps: ArrayLike | None = None,
     common: int | None = None,
 ) -> CountEntropy:
-    """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of what follows the grams s.
+    """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of the words after the grams s.
 
-    The latter is H(s, label) − H(s), and so is its rarefied value: both at the same number of *pairs*. More
-    grams in use have fewer pairs each, and lower plug-in values: read it beside ``contexts``.
+    The latter is H(s, label) − H(s), and so is its rarefied value, both at the same number of *pairs*. More
+    grams have fewer pairs each, and lower plug-in values: compare ``contexts``.
 
     Parameters
     ----------
     step, label
-        (n,) step and gram, plan or following word of every occurrence; one that is None is not counted.
+        (n,) step and gram, plan or next word of every occurrence; None is not counted.
     context
-        (n,) the gram s before each label, None as above; without it all are plans.
+        (n,) the gram s before each label; without it labels are plans.
     cluster
         (n,) response or prompt of every occurrence, for the standard error.
     steps
-        All steps to report, also those without an occurrence; by default those in ``step``.
+        All steps to report, including those without an occurrence; by default those in ``step``.
     common
-        Occurrences to rarefy to. By default the most that 95 % of the steps with occurrences have.
-
-    Raises ValueError: where the columns differ in length, a step is not in ``steps``, or ``common`` is below
-    2.
+        Number of occurrences to rarefy to; by default :func:`common_size`.
     """
     step, labels = np.asarray(step), _codes(label)
     given = np.zeros_like(labels) if context is None else _codes(context)
     groups = np.zeros_like(labels) if cluster is None else _codes(cluster)
-    lengths = {len(step), len(labels), len(given), len(groups)}
-    if len(lengths) > 1:
-        raise ValueError(f"the columns have {sorted(lengths)} rows")
     every = np.unique(step if steps is None else np.asarray(steps))
-    if not np.isin(step, every).all():
-        raise ValueError("an occurrence belongs to none of the steps")
     pairs = given * (labels.max(initial=0) + 1) + labels
     kept = np.flatnonzero((labels >= 0) & (given >= 0))
     kept = kept[np.argsort(step[kept], kind="stable")]
     bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
     count = np.diff(bounds)
-    size = common_size(count, common)
+    size = common_size(count) if common is None else common
     parts = np.split(kept, bounds[1:])[:-1]
     rows = [_one(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
     entries = zip(*rows, strict=True) if rows else [()] * len(_ENTRIES)
-    found: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
-    found |= {name: np.array(found[name], dtype=np.int64) for name in _COUNTS}
-    if cluster is None:
-        found["clusters"] = None
-    return CountEntropy(step=every, count=count, common=size, **found)
+    columns: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
+    columns |= {name: np.array(columns[name], dtype=np.int64) for name in _COUNTS}
+    return CountEntropy(step=every, count=count, common=size, **columns)
 
 
-def common_size(counts: ArrayLike, common: int | None = None) -> int | None:
-    """``common``, or else the largest N that 95 % of the steps with occurrences have; None below 2."""
-    if common is not None:
-        if common < 2:
-            raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
-        return common
+def common_size(counts: ArrayLike) -> int | None:
+    """The largest number of occurrences that 95 % of the steps with any have; None below 2."""
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
     size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
 
 
 def _codes(values: Any) -> IntArray:
-    """Equal values, equal numbers from 0; None is -1."""
+    """Equal numbers from 0 for equal values; -1 for None."""
     array = pa.table({"values": values})["values"].combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -188,7 +169,7 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
     if n == 0:
         return 0, 0, 0, None, None, None, None, None, "no occurrence"
     _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
-    # A pair's code holds its context: the context of one occurrence of a type is that of all.
+    # All occurrences of a pair have the same context.
     outer, inverse = np.unique(context[first], return_inverse=True)
     around = np.bincount(inverse, weights=counts).astype(np.int64)
     share = counts / around[inverse]
@@ -213,7 +194,7 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
 def _standard_error(
     influence: FloatArray, counts: IntArray, code: IntArray, cluster: IntArray | None
 ) -> _Maybe:
-    """Delta method: the influence of every type about its mean, summed within clusters."""
+    """Delta method: the centred influence of every type, summed within clusters."""
     n = int(counts.sum())
     centred = influence - counts @ influence / n
     if np.abs(centred).max() < 1e-12 * max(1.0, float(np.abs(influence).max())):
@@ -239,7 +220,7 @@ def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
 def _around(
     mean: FloatArray, spread: FloatArray, least: ArrayLike, most: ArrayLike
 ) -> tuple[IntArray, IntArray]:
-    """All integers within ten ``spread`` and 50 of mean[i], from ``least`` to ``most``; i, and they."""
+    """Pairs of i and every integer within 10 ``spread`` and 50 of mean[i], from ``least`` to ``most``."""
     low = np.maximum(least, np.floor(mean - 10 * spread - 50)).astype(int)
     length = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int) - low + 1
     which = np.repeat(np.arange(len(low)), length)

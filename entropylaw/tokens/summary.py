@@ -1,31 +1,46 @@
-"""One row per step from exact sums: as a table, and as a histogram to draw."""
+"""One row per step from exact sums: the summary, the histogram, and the checks and notes on what they mean.
+
+Nothing proves that entropies are in nats throughout. A change of units multiplies every percentile by 1.4427
+from one step to the next, while a policy moves gradually and its percentiles move differently.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from entropylaw.results.tokens import LOW, TokenHistogram
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, shown
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
-from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, FloatArray, IntArray
-from entropylaw.tokens.responses import Responses
-from entropylaw.tokens.sums import Sums
+from entropylaw.tokens.query import BINS, EDGES, HALF, HIGH, POINT, IntArray, TokenColumns
+from entropylaw.tokens.sums import Responses, Sums
 
 Value = float | int | None
 
 PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 """Percentiles that are reported."""
 
+_BITS = 1 / math.log(2)
+_SHIFT = math.log(_BITS)
+_MOST_STEPS, _FEWEST_STEPS, _TOLERANCE = 5, 3, 0.04
+
 _LEFT_OUT = {
     "tokens_masked": (query.MASKED, query.NO_MASK),
     "tokens_without_entropy": (query.MISSING, query.NOT_FINITE),
+}
+_SUBSETS = {
+    "planning": {"planning": query.PLANNING, "execution": query.EXECUTION},
+    "correct": {"correct": query.CORRECT, "wrong": query.WRONG},
 }
 
 
@@ -40,7 +55,7 @@ class Cells:
 
     @classmethod
     def of(cls, sums: dict[str, IntArray], chosen: Any) -> Cells:
-        """The chosen rows of sums by bin; what was rounded up to zero is in the first."""
+        """The chosen rows of sums by bin; entropies that were rounded up to zero are in the first."""
         at, regular = np.maximum(sums["bin"][chosen], 0), sums["bin"][chosen] >= 0
         arrays = {name: np.zeros(BINS, dtype=np.int64) for name in cls.__slots__}
         for name, array in arrays.items():
@@ -64,7 +79,7 @@ class Cells:
 
     @property
     def sd(self) -> float | None:
-        """Standard deviation between tokens in nats, with n − 1; exact until the root."""
+        """Standard deviation between tokens in nats, with n − 1; exact until the square root."""
         n = self.n
         if n < 2:
             return None
@@ -86,37 +101,37 @@ class Cells:
         return [float(x) for x in np.where(inside <= weight, lower, upper)]
 
     def share_of_top(self) -> float | None:
-        """Share of all entropy in the fifth of tokens with most of it; None where all is 0."""
+        """Share of all entropy in the fifth of tokens with the highest; None if all entropies are 0."""
         n = self.n
         if not n or not self.fixed:
             return None
-        wanted = 0.2 * n
+        size = 0.2 * n
         above = np.cumsum(self.tokens[::-1])[::-1]
-        at = int(np.flatnonzero(above >= wanted)[-1])
+        at = int(np.flatnonzero(above >= size)[-1])
         taken = float(above[at + 1]) if at + 1 < BINS else 0.0
-        part = min(1.0, (wanted - taken) / float(self.tokens[at]))
+        part = min(1.0, (size - taken) / float(self.tokens[at]))
         low, mean, high, weight = (float(x[0]) for x in self._pieces(np.array([at])))
         if part <= 1 - weight:
             rest = part * high - (high - mean) * part**2 / (2 * (1 - weight)) if part else 0.0
         else:
             left = 1 - part
             rest = mean - (left * low + ((mean - low) * left**2 / (2 * weight) if left else 0.0))
-        whole = int(self.total[at + 1 :].sum()) / POINT
-        return (whole + rest * int(self.tokens[at])) / (self.fixed / POINT)
+        above_bin = int(self.total[at + 1 :].sum()) / POINT
+        return (above_bin + rest * int(self.tokens[at])) / (self.fixed / POINT)
 
     def _pieces(self, at: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Two uniform pieces [low, mean], [mean, high] in bins ``at``, and the weight of the lower one.
+        """Uniform densities on [low, mean] and [mean, high] in bins ``at``, and the weight of the lower one.
 
-        Their mean is the bin's. The ends are the bin's, drawn in to √3 standard deviations around the mean,
-        which is where a uniform distribution ends: tokens of one value stay that value.
+        Their mean is the mean of the bin. Their ends are the bin's, but at most √3 standard deviations from
+        the mean, as in a uniform distribution: where all tokens have one value, so do the percentiles.
         """
         left, right = EDGES[at], EDGES[at + 1]
         mean = np.clip(self.total[at] / self.tokens[at].astype(float) / POINT, left, right)
-        # √3 standard deviations of each bin, in integers of any size until the root.
+        # √3 standard deviations of each bin, in Python integers until the square root.
         columns = (self.tokens, self.total, self.square_high, self.square_low)
         reach = [
             math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
-            for count, total, high, low in zip(*(each[at].tolist() for each in columns), strict=True)
+            for count, total, high, low in zip(*(column[at].tolist() for column in columns), strict=True)
         ]
         start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)
         width = stop - start
@@ -137,96 +152,94 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        A row a step, by step; null is a number that is not known. Entropies in nats.
+        One row per step, ascending; an unknown number is null. Entropies are in nats.
 
         ``tokens, entropy, entropy_sd, entropy_se``: number, mean, standard deviation (n − 1), and sd/√n, as
         if tokens of one response were independent.
-        ``entropy_p05`` to ``entropy_p99``: the ⌈p·n/100⌉-th smallest entropy, known to its bin.
+        ``entropy_p05`` to ``entropy_p99``: the ⌈p·n/100⌉-th smallest entropy, interpolated in its bin.
         ``share_below_0.01``: share of tokens below 0.01 nats. ``share_top20``: share of all entropy in the
-        fifth of tokens that has most of it.
-        ``…_planning, …_execution, …_correct, …_wrong``: the same within these tokens, where they are known;
+        fifth of tokens with the highest.
+        ``…_planning, …_execution, …_correct, …_wrong``: the same over these tokens, where they are known;
         ``planning_share`` of the tokens with a class, ``planning_entropy_share`` of their entropy.
         ``responses, response_length``: number and mean of tokens; ``entropy_response_mean``: mean of the
-        responses' means, where ``entropy`` weighs a response by its length. ``entropy_se_responses``:
+        responses' means; ``entropy`` weights a response by its length instead. ``entropy_se_responses``:
         standard error of ``entropy`` with responses, not tokens, as independent, by the ratio estimator
         (Cochran 1977, *Sampling Techniques*, eq. 6.13) :math:`\sqrt{m/(m-1)\sum_i(s_i-Hn_i)^2}/\sum_i n_i`
         with s the sum of entropies and n the tokens of a response. ``prompts, entropy_se_prompts``: the same
-        with prompts in place of responses, which to one prompt are not independent: the larger of the two
-        is the noise of ``entropy``. ``logprob``: mean log-probability of the tokens that were drawn.
+        with prompts in place of responses, because responses to one prompt are not independent: the larger
+        of the two is the noise of ``entropy``. ``logprob``: mean log-probability of the sampled tokens.
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
-        count nowhere else.
+        no other column counts.
     """
-    rows = list(_rows(sums, cuts))
+    cells, subsets = sums.cells, {"": sums.usable}
+    for column, codes in _SUBSETS.items():
+        if (cells[column] >= 0).any():
+            subsets |= {f"_{name}": sums.usable & (cells[column] == code) for name, code in codes.items()}
+    steps, starts = np.unique(cells["step"], return_index=True)
+    rows = []
+    for step, at in zip(steps.tolist(), np.split(np.arange(len(cells["step"])), starts[1:]), strict=True):
+        groups = {suffix: Cells.of(cells, at[chosen[at]]) for suffix, chosen in subsets.items()}
+        cut = {} if cuts is None else {"class_cut": cuts[step]}
+        left_out = {
+            name: int(cells["tokens"][at][np.isin(cells["bin"][at], codes)].sum())
+            for name, codes in _LEFT_OUT.items()
+        }
+        rows.append({"step": step, **_by_group(groups), **_by_response(sums, step, at), **cut, **left_out})
     whole = re.compile("step|responses|prompts|tokens.*")
-    kinds = {name: pa.int64() if whole.fullmatch(name) else pa.float64() for name in (rows or [{}])[0]}
+    kinds = {name: pa.int64() if whole.fullmatch(name) else pa.float64() for name in next(iter(rows), {})}
     return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
-def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value]]:
-    """Each step's cells by column; all have the same columns."""
-    cells = sums.cells
-    entropies = sums.usable
-    classed, judged = (cells["planning"] >= 0).any(), (cells["correct"] >= 0).any()
-    steps, starts = np.unique(cells["step"], return_index=True)
-    for step, at in zip(steps.tolist(), np.split(np.arange(len(cells["step"])), starts[1:]), strict=True):
-        part = {name: values[at] for name, values in cells.items()}
-        usable = entropies[at]
-        row = {"step": step, **_described(Cells.of(part, usable), "")}
-        if classed:
-            codes = (query.PLANNING, query.EXECUTION)
-            planning, execution = (Cells.of(part, usable & (part["planning"] == code)) for code in codes)
-            n, fixed = planning.n + execution.n, planning.fixed + execution.fixed
-            row["planning_share"] = planning.n / n if n else None
-            row["planning_entropy_share"] = planning.fixed / fixed if fixed else None
-            row |= _described(planning, "_planning") | _described(execution, "_execution")
-        if judged:
-            for name, code in (("correct", query.CORRECT), ("wrong", query.WRONG)):
-                row |= _described(Cells.of(part, usable & (part["correct"] == code)), f"_{name}")
-        yield row | _others(sums, step, part, usable, cuts)
+def _by_group(groups: dict[str, Cells]) -> dict[str, Value]:
+    """Columns of a step's tokens by the suffix of their class or correctness."""
+    row: dict[str, Value] = {}
+    for suffix, cells in groups.items():
+        if suffix == "_planning":
+            execution = groups["_execution"]
+            n, fixed = cells.n + execution.n, cells.fixed + execution.fixed
+            row["planning_share"] = cells.n / n if n else None
+            row["planning_entropy_share"] = cells.fixed / fixed if fixed else None
+        n, sd, low = cells.n, cells.sd, int(cells.tokens[: np.searchsorted(EDGES, LOW)].sum())
+        columns: dict[str, Value] = {
+            "tokens": n,
+            "entropy": cells.mean,
+            "entropy_sd": sd,
+            "entropy_se": None if sd is None else sd / math.sqrt(n),
+            **{f"entropy_p{p:02d}": value for p, value in zip(PERCENTS, cells.percentiles(), strict=True)},
+            "share_below_0.01": low / n if n else None,
+            "share_top20": cells.share_of_top(),
+        }
+        row |= {name + suffix: value for name, value in columns.items()}
+    return row
 
 
-def _described(cells: Cells, suffix: str) -> dict[str, Value]:
-    n, sd, low = cells.n, cells.sd, int(cells.tokens[: np.searchsorted(EDGES, LOW)].sum())
-    row: dict[str, Value] = {
-        "tokens": n,
-        "entropy": cells.mean,
-        "entropy_sd": sd,
-        "entropy_se": None if sd is None else sd / math.sqrt(n),
-        **{f"entropy_p{p:02d}": value for p, value in zip(PERCENTS, cells.percentiles(), strict=True)},
-        "share_below_0.01": low / n if n else None,
-        "share_top20": cells.share_of_top(),
-    }
-    return {name + suffix: value for name, value in row.items()}
-
-
-def _others(
-    sums: Sums, step: int, part: dict[str, IntArray], usable: Any, cuts: dict[int, float] | None
-) -> dict[str, Value]:
-    """A step's log-probability, responses, prompts, cut, and what is left out; None for what is not known."""
+def _by_response(sums: Sums, step: int, at: IntArray) -> dict[str, Value]:
+    """Columns of a step's log-probabilities, responses and prompts; None for unknown numbers."""
     row: dict[str, Value] = {}
     if sums.has_logprob:
-        number, total = (int(part[name][usable].sum()) for name in ("logprobs", "logprob_total"))
+        bins = sums.cells["bin"][at]
+        usable = at[(bins >= 0) | (bins == query.ROUNDED)]
+        number, total = (int(sums.cells[name][usable].sum()) for name in ("logprobs", "logprob_total"))
         row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
     for name, by_step in (("responses", sums.responses), ("prompts", sums.prompts)):
-        one = (by_step or {}).get(step, Responses(0, 0, 0, 0, 0, 0, 0))
-        if by_step is not None:
-            row[name] = one and one.number
-            if name == "responses":
-                row |= {"response_length": one and one.length, "entropy_response_mean": one and one.mean}
-            row[f"entropy_se_{name}"] = one and one.error
-    if cuts is not None:
-        row["class_cut"] = cuts[step]
-    return row | {n: int(part["tokens"][np.isin(part["bin"], codes)].sum()) for n, codes in _LEFT_OUT.items()}
+        if by_step is None:
+            continue
+        one = by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0))
+        values = (None,) * 4 if one is None else (one.number, one.length, one.mean, one.error)
+        names = (name, "response_length", "entropy_response_mean", f"entropy_se_{name}")
+        columns = dict(zip(names, values, strict=True))
+        row |= columns if name == "responses" else {key: columns[key] for key in names[::3]}
+    return row
 
 
 def read_histogram(path: str) -> TokenHistogram:
-    """Read a ``.hist.parquet``: all classes of tokens together. Errors as :meth:`Sums.read`."""
+    """Read a ``.hist.parquet``, with all classes together; the errors are those of :meth:`Sums.read`."""
     sums, _ = Sums.read(Path(path))
     cells, steps = sums.cells, np.array(sums.steps, dtype=float)
     counts = np.zeros((steps.size, BINS), dtype=np.int64)
     place = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
     np.add.at(counts, place, cells["tokens"] * sums.usable)
-    # Six neighbouring bins make one band, about 10 % wide at 0.672 nats.
+    # Six neighbouring bins form one band, about 20 % wide at 0.672 nats.
     starts = np.arange(0, BINS, 6)
     bands = np.add.reduceat(counts, starts, axis=1)
     summary = summarise(sums)
@@ -236,4 +249,211 @@ def read_histogram(path: str) -> TokenHistogram:
         share=bands / np.maximum(bands.sum(axis=1, keepdims=True), 1),
         top20=summary.column("share_top20").to_numpy().astype(float),
         low=summary.column("share_below_0.01").to_numpy().astype(float),
+    )
+
+
+def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:
+    """Refuse sums over the tokens of ``columns`` whose values cannot be entropies, flags or classes.
+
+    The InputError is ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``,
+    ``all-masked``, ``entropy-missing``, ``class-unknown`` or ``correct-not-binary``.
+    """
+    bins, tokens = sums.cells["bin"], sums.cells["tokens"]
+    if not len(bins):
+        raise InputError("no-records", "the table has columns and no rows", "check that the run has logged")
+
+    def refuse(slug: str, here: NDArray[np.bool_], column: str | None, problem: str, hint: str) -> None:
+        if here.any():
+            steps = np.unique(sums.cells["step"][here])
+            where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
+            values = f"{tokens[here].sum():,} of {tokens.sum():,} values of '{column}'"
+            raise InputError(slug, f"{values} are {problem} ({where})", hint)
+
+    binary = "neither 0 nor 1"
+    hint = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
+    refuse("mask-not-binary", bins == query.MASK_UNKNOWN, columns.mask, binary, hint)
+    problem = "negative, and an entropy is 0 or more"
+    name_it = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
+    refuse("entropy-negative", bins == query.NEGATIVE, columns.entropy, problem, name_it)
+    problem = f"{query.LIMIT:.4g} nats or more, and a choice among a million tokens has at most 13.82"
+    units = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
+    refuse("entropy-too-high", bins == query.TOO_HIGH, columns.entropy, problem, units)
+    masked = np.isin(bins, (query.MASKED, query.NO_MASK))
+    refuse("all-masked", masked & masked.all(), columns.mask, "0 or null", hint)
+    unusable = masked | np.isin(bins, (query.MISSING, query.NOT_FINITE))
+    problem, hint = "null, nan, infinite or masked", "name the entropy column with --entropy"
+    refuse("entropy-missing", unusable & unusable.all(), columns.entropy, problem, hint)
+    unknown, such = sums.cells["planning"] == query.UNKNOWN_CLASS, ", such as " if unknown_classes else ""
+    problem = f"not the name of a class{such}{', '.join(map(repr, unknown_classes))}"
+    hint = "a class is planning or execution (or true and false, 1 and 0); "
+    hint += "name its column with --class, or --class '' for none"
+    refuse("class-unknown", unknown, columns.planning, problem, hint)
+    hint = "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none"
+    refuse("correct-not-binary", sums.cells["correct"] == query.NOT_BINARY, columns.correct, binary, hint)
+
+
+def count_high(sums: Sums) -> int:
+    """Number of tokens with entropies as high as those of padding."""
+    here = sums.cells["bin"] >= int(np.searchsorted(EDGES, HIGH, side="right")) - 1
+    return int(sums.cells["tokens"][here].sum())
+
+
+def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
+    """Refuse many equal high entropies (``values`` are rows of ``query.high``): ``entropy-padding``."""
+    # Equal entropies with rounding errors may be in two neighbouring values.
+    rows = {row["value"]: np.array([row[name] for name in ("tokens", "total", "first")]) for row in values}
+    groups = (row + rows.get(value + 1, 0) for value, row in rows.items())
+    count, total, first = max(groups, key=lambda group: group[0], default=np.zeros(3)).tolist()
+    # A fifth of the tokens above HIGH, because a few of many nearly uniform choices agree by chance.
+    if count < max(3, 0.2 * count_high(sums)):
+        return
+    nats, rows_read = total / count / POINT, sum(sums.counts().values())
+    where = f", {first:,} of them at position 0" if first else ""
+    message = f"{count:,} of {rows_read:,} values of '{columns.entropy}' are equal, {nats:.4f} nats"
+    message += f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has"
+    hint = "prime-rl pads position 0 like this; name the mask column with --mask, or drop these tokens"
+    raise InputError("entropy-padding", message, hint)
+
+
+def check_text(columns: TokenColumns) -> None:
+    """Refuse to search for grams where a column is missing (``grams-need-text``)."""
+    missing = [role for role in ("token", "response", "position") if not getattr(columns, role)]
+    if missing:
+        message = "grams are matched in the text of each response, and there is no column of "
+        message += ", ".join(missing)
+        hint = f"name it with --{', --'.join(missing)}; token ids are not text: decode them first"
+        raise InputError("grams-need-text", message, hint)
+
+
+def check_lists(counts: dict[str, Any], columns: TokenColumns) -> list[str]:
+    """Notes on null or empty lists from the row of ``query.inspected``; InputError ``lists-differ``."""
+    entropy, rows, notes = columns.entropy, counts["rows"], []
+    sequences = counted(rows, "sequence")
+    for number, name in enumerate(columns.lists):
+        different, absent = counts.get(f"other_{number}"), counts[f"no_{number}"]
+        if different:
+            message = f"{shown(name)} has another length than {shown(entropy)} in {different:,} of {rows:,} "
+            message += (
+                f"sequences, first at step {counts[f'step_{number}']:g}: values cannot be assigned to tokens"
+            )
+            hint = f"write lists of one length, one value per token, or leave {shown(name)} out"
+            raise InputError("lists-differ", message, hint)
+        if absent:
+            lost = "their tokens have no entropy" if name == entropy else "its values are unknown there"
+            notes.append(f"{absent:,} of {sequences} have no list {shown(name)}: {lost}")
+    if counts["empty"]:
+        notes.append(f"{counts['empty']:,} of {sequences} have an empty list {shown(entropy)}")
+    return notes
+
+
+def notes(sums: Sums) -> list[str]:
+    """Notes on tokens that were left out, and on missing classes and log-probabilities."""
+    counts, cells = sums.counts(), sums.cells
+    left_out = {
+        query.MASKED: "masked",
+        query.NO_MASK: "their mask is null, neither 0 nor 1",
+        query.MISSING: "without a value",
+        query.NOT_FINITE: "nan or infinite",
+    }
+    known = ((counts[code], why) for code, why in left_out.items() if code in counts)
+    sentences = [f"{number:,} of {sum(counts.values()):,} tokens left out: {why}" for number, why in known]
+    if counts.get(query.ROUNDED):
+        sentences.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
+    lost = int((cells["tokens"] - cells["logprobs"])[sums.usable].sum())
+    if sums.has_logprob and lost:
+        sentences.append(f"{lost:,} tokens have no log-probability between {query.LEAST_LOGPROB:g} and 1")
+    regular = cells["bin"] >= 0
+    classes = np.unique(cells["planning"][regular]).tolist()
+    if len(classes) - (query.UNCLASSED in classes) == 1:
+        only = ("execution", "planning")[max(classes)]
+        sentences.append(f"every token with a class is {only}: the other class is empty")
+    elif len(classes) > 1 and query.UNCLASSED in classes:
+        tokens = int(cells["tokens"][(cells["planning"] == query.UNCLASSED) & regular].sum())
+        sentences.append(f"{tokens:,} tokens have no class: they count overall only")
+    return sentences
+
+
+def unit_changes(sums: Sums) -> Iterator[str]:
+    """A note for each step at which all percentiles change by the factor between nats and bits."""
+    cells = sums.rows(sums.cells["bin"] >= 0)
+    steps, starts = np.unique(cells["step"], return_index=True)
+    if len(steps) < _FEWEST_STEPS:
+        return
+    rows = np.append(starts, len(cells["step"]))
+    tokens, total = np.add.reduceat(cells["tokens"], starts), np.add.reduceat(cells["total"], starts)
+    # On either side of a change, enough steps for 2000 tokens, and at most five.
+    width = math.ceil(2000 / float(np.median(tokens)))
+    if width > _MOST_STEPS:
+        return
+    # From the second step on: log of the mean of the next ``width`` steps over that of the previous ones.
+    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
+    row = np.arange(1, len(tokens))
+    low, high = np.maximum(row - width, 0), np.minimum(row + width, len(tokens))
+    means = (np.maximum((q[b] - q[a]) / (n[b] - n[a]), 1.0) for a, b in ((row, high), (low, row)))
+    change = np.subtract(*map(np.log, means))
+    # Six times the median of all changes: in a policy that moves fast, a change of units cannot be seen.
+    steep = np.abs(change) > 6.0 * np.median(np.abs(change))
+    near = np.abs(np.abs(change) - _SHIFT) < 0.15
+    distances: dict[int, float] = {}
+    for at in (1 + np.flatnonzero(steep & near)).tolist():
+        sides = (slice(rows[low[at - 1]], rows[at]), slice(rows[at], rows[high[at - 1]]))
+        if (distance := _distance(*(Cells.of(cells, side) for side in sides))) is not None:
+            distances[at] = distance
+    while distances:
+        # Of neighbouring steps, the one that comes nearest to the factor.
+        at = min(distances, key=distances.__getitem__)
+        distances = {other: each for other, each in distances.items() if abs(other - at) > _MOST_STEPS}
+        to_bits, to_nats = ("from nats to bits", _BITS), ("from bits to nats", 1 / _BITS)
+        words, factor = to_bits if change[at - 1] > 0 else to_nats
+        yield (
+            f"from step {steps[at - 1]} to {steps[at]} every percentile changes by the factor {factor:.2f}, "
+            f"as {words}: are all units the same?"
+        )
+
+
+def _distance(before: Cells, after: Cells) -> float | None:
+    """Mean distance of the percentiles' log-ratios from a change of units; None if one is far from it."""
+    (old, old_error), (new, new_error) = _logs(before), _logs(after)
+    error = np.hypot(old_error, new_error)
+    # In the bins below 0.01 nats percentiles are known to 10 %, which is too coarse for this factor.
+    usable = (np.minimum(old, new) > math.log(0.01)) & (error < 0.1)
+    if usable.sum() < 3:
+        return None
+    shift = (new - old)[usable]
+    distance = np.abs(shift - math.copysign(_SHIFT, float(shift.mean())))
+    far = np.any(distance > np.maximum(_TOLERANCE, 2.0 * error[usable]))
+    return None if far else float(distance.mean())
+
+
+def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of the percentiles, and their standard errors by the density between their neighbours."""
+    share = np.array(PERCENTS) / 100
+    values = np.array([max(value or 0.0, 1e-9) for value in cells.percentiles()])
+    slope = np.gradient(np.log(values), share)
+    # Tokens of one response are correlated, which increases the error of a percentile by about a half.
+    error = 1.5 * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n)
+    # The density beyond the last percentile is unknown, and so is the error of the last.
+    return np.log(values)[:-1], error[:-1]
+
+
+def logprob_mismatch(sums: Sums) -> Iterator[str]:
+    """A note if the mean log-probability is not minus the mean entropy, as for samples of the policy."""
+    cells = sums.rows(sums.usable)
+    tokens, known = int(cells["tokens"].sum()), int(cells["logprobs"].sum())
+    if not sums.has_logprob or known < max(1000, 0.99 * tokens):
+        return
+    steps, where = np.unique(cells["step"], return_inverse=True)
+    surprise = np.bincount(where, -cells["logprob_total"] / query.LOGPROB_POINT)
+    entropy = np.bincount(where, cells["total"] * (cells["bin"] >= 0) / POINT)
+    if len(steps) < _FEWEST_STEPS or surprise.sum() <= 0 or entropy.sum() <= 0:
+        return
+    ratio, m = surprise.sum() / entropy.sum(), len(steps)
+    error = math.sqrt(m / (m - 1) * ((surprise - ratio * entropy) ** 2).sum()) / surprise.sum()
+    factor = abs(math.log(ratio))
+    if factor < max(0.1, 4.0 * error):
+        return
+    unit = " (the factor between nats and bits)" if abs(factor - _SHIFT) < _TOLERANCE else ""
+    yield (
+        f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and 1 for tokens sampled "
+        "from the policy itself: other units, a sampling temperature, or tokens of another policy?"
     )
