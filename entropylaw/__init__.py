@@ -1,11 +1,11 @@
-"""entropylaw: the entropy law of reinforcement learning for language models, with intervals that hold.
+"""entropylaw: the entropy law of reinforcement learning for language models, with calibrated intervals.
 
 >>> import entropylaw
 >>> run, = entropylaw.read_runs("data/lab/grpo_s0/metrics.parquet")       # doctest: +SKIP
 >>> fit = entropylaw.fit_run(run)                                          # doctest: +SKIP
 >>> fit.validity.ok, fit.ceiling.value, fit.ceiling.low, fit.ceiling.high  # doctest: +SKIP
 
-Everything here is imported on first use, so that ``import entropylaw`` costs next to nothing.
+Every public name is imported on first use: ``import entropylaw`` takes almost no time.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# The stub has every public name with its home, for type checkers, too; pathlib would be slow to import.
-with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: PTH123
-    _HOMES = {words[3]: words[1] for words in map(str.split, stub) if words[:1] == ["from"]}
+__version__ = "0.1.0"
 
-__all__ = sorted(_HOMES)
+# The stub has every public name with its module, for type checkers, too; pathlib would be slow to import.
+with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: PTH123
+    _MODULES = {words[3]: words[1] for words in map(str.split, stub) if words[:1] == ["from"]}
+
+__all__ = sorted([*_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for."""
-    if name not in _HOMES:
+    """Import a public name on first use."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'entropylaw' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

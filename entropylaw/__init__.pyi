@@ -1,24 +1,24 @@
 """The public names, each from its home: for type checkers and for the imports on first use."""
 
-from entropylaw._version import __version__ as __version__
+__version__: str
 from entropylaw.analysis.backtest import backtest as backtest
-from entropylaw.analysis.batch import fit_laws as fit_laws
-from entropylaw.analysis.fitting import fit_law as fit_law
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
-from entropylaw.analysis.influence import influences as influences
+from entropylaw.analysis.groups import fit_shared as fit_shared
+from entropylaw.analysis.law.batch import fit_laws as fit_laws
+from entropylaw.analysis.law.fitting import fit_law as fit_law
+from entropylaw.analysis.law.validity import influences as influences
+from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
+from entropylaw.analysis.level_shift import fit_segments as fit_segments
 from entropylaw.analysis.nonlinear import fit_nonlinear as fit_nonlinear
 from entropylaw.analysis.nonlinear import to_lmfit as to_lmfit
 from entropylaw.analysis.phases import combine_phases as combine_phases
 from entropylaw.analysis.phases import fit_phases as fit_phases
 from entropylaw.analysis.rivals import compare_forms as compare_forms
-from entropylaw.analysis.seams import find_seams as find_seams
-from entropylaw.analysis.segments import fit_segments as fit_segments
-from entropylaw.analysis.shared import fit_shared as fit_shared
-from entropylaw.documents.fit import FitDocument as FitDocument
-from entropylaw.documents.fit import load_fit as load_fit
-from entropylaw.documents.phases import PhasesDocument as PhasesDocument
-from entropylaw.documents.phases import load_phases as load_phases
+from entropylaw.documents.document import FitDocument as FitDocument
+from entropylaw.documents.document import PhasesDocument as PhasesDocument
+from entropylaw.documents.loading import load_fit as load_fit
+from entropylaw.documents.loading import load_phases as load_phases
 from entropylaw.errors import EntropyLawError as EntropyLawError
 from entropylaw.errors import FitError as FitError
 from entropylaw.errors import InputError as InputError
@@ -26,17 +26,17 @@ from entropylaw.errors import OutputError as OutputError
 from entropylaw.errors import UsageError as UsageError
 from entropylaw.ingest import select as select
 from entropylaw.ingest.load import read_runs as read_runs
-from entropylaw.ingest.run import Run as Run
-from entropylaw.ingest.run import Series as Series
+from entropylaw.ingest.runs import Run as Run
+from entropylaw.ingest.runs import Series as Series
 from entropylaw.pipeline.answers import fit_run as fit_run
-from entropylaw.pipeline.documents import fit_logs as fit_logs
+from entropylaw.pipeline.steps import fit_logs as fit_logs
 from entropylaw.results import EntropySet as EntropySet
 from entropylaw.results import Estimate as Estimate
 from entropylaw.results import Prediction as Prediction
 from entropylaw.results import Rival as Rival
 from entropylaw.results import Saturation as Saturation
 from entropylaw.results import Validity as Validity
-from entropylaw.results.backtest import Backtest as Backtest
+from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast
 from entropylaw.results.forecast import SaturationForecast as SaturationForecast
 from entropylaw.results.law import LawFit as LawFit

@@ -7,9 +7,9 @@ from entropylaw.reproducible import fix_arithmetic
 
 
 def main() -> None:
-    """Start the command line; an interrupt while it is still being imported ends it as quietly as later."""
+    """Start the command line; an interrupt during its import ends it as quietly as later ones."""
     if not sys.warnoptions:
-        # What numpy warns of is for us to handle, or to say in a sentence. `python -W default` shows it.
+        # Warnings of numpy are handled, or reported in a sentence. `python -W default` shows them.
         warnings.simplefilter("ignore")
     try:
         fix_arithmetic()

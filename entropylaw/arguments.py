@@ -1,6 +1,6 @@
-"""What callers of the library pass, as arrays and numbers, or an error that says what was expected.
+"""Arguments of the library's functions as arrays and numbers, or an error with what was expected.
 
-Every function raises a UsageError ``bad-argument`` for anything else than what it returns.
+Every function raises a UsageError ``bad-argument`` for a value that it cannot convert.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.errors import UsageError
+from entropylaw.results.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 T = TypeVar("T")
 
 
@@ -42,12 +41,12 @@ def as_floats(values: Any, name: str) -> FloatArray:
 def as_number(value: Any, name: str) -> float:
     """``value`` as a finite float."""
     try:
-        found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
+        number = math.inf
+    if not math.isfinite(number):
         raise _bad(name, "a finite number", repr(value)[:40] if isinstance(value, float) else _kind(value))
-    return found
+    return number
 
 
 def several(values: Any, kind: type[T], name: str) -> tuple[T, ...]:
@@ -83,4 +82,4 @@ def _kind(value: Any) -> str:
 
 def _bad(name: str, expected: str, found: str) -> UsageError:
     message = f"{name}: expected {expected}, found {found}"
-    return UsageError("bad-argument", message, "the function's docstring says what it takes")
+    return UsageError("bad-argument", message, "the function's docstring describes its arguments")

@@ -1,7 +1,7 @@
 """Errors that a user can act on: what happened, the value found, what was expected, what to do.
 
 Every error has a slug; ``docs/errors.md`` has a heading for each. The exit code belongs to the class,
-so that a caller can tell "could not be read" from "could not be fitted" without reading text.
+so that a caller can distinguish "could not be read" from "could not be fitted" without parsing text.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EntropyLawError(Exception):
         return f"error[{self.slug}]: {self.message}"
 
     def __reduce__(self) -> tuple[type[EntropyLawError], tuple[str, str, str]]:
-        """What a worker's error is made of again in the process that waits for it."""
+        """Pickled by its parts, from a worker to the main process."""
         return type(self), (self.slug, self.message, self.hint)
 
 
@@ -54,24 +54,24 @@ class InputError(EntropyLawError):
 
 
 class OutputError(EntropyLawError):
-    """A result cannot be written. What stood there before is still there."""
+    """A result cannot be written. An earlier file at its place is unchanged."""
 
     exit_code = 3
 
 
 class FitError(EntropyLawError):
-    """The data were read, and cannot answer: constant reward, too few evaluations and the like."""
+    """The data were read, but give no result: constant reward, too few evaluations and the like."""
 
     exit_code = 4
 
 
 def described(value: object) -> str:
-    """Say what stands in a stranger's document: a number or a flag as it is, everything else by its kind."""
+    """Describe a value of a stranger's document: a number or a flag by its value, others by their kind."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)[:40]
     return "a text" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
 
 
 def known_form(value: object) -> str:
-    """Quote what has the form of a version or a schema of ours; what has not is unknown."""
+    """Quote a text with the form of a version or a schema of ours; any other is unknown."""
     return repr(value) if isinstance(value, str) and _VERSION.fullmatch(value) else "unknown"

@@ -1,6 +1,6 @@
 """The files that a call reads, so that none of its outputs replaces one of them.
 
-A file is known by device and inode: links, hard links and names that differ only in case are one file.
+A file is identified by device and inode: links, hard links and names that differ only in case are one file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from entropylaw.errors import UsageError
 
 Inputs = Mapping[tuple[int, int], tuple[str, bool]]
-"""Device and inode of each file → its path, and whether it was named or only found in a folder."""
+"""Device and inode of each file → its path, and whether it was found in a folder, not named."""
 
 _READ: dict[tuple[int, int], tuple[str, bool]] = {}
 
@@ -30,7 +30,8 @@ _OWN_TABLES = (
 )
 """How our own CSV files begin."""
 
-_SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
+SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
+"""A document of our own names its schema so."""
 
 
 def forget_inputs() -> None:
@@ -61,7 +62,7 @@ def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> No
 
 
 def release_input(path: str) -> None:
-    """Forget a file of a folder in which nothing was found that could be a log, such as a text of ours."""
+    """Forget a file of a folder that is no log, such as a text that entropylaw wrote."""
     with suppress(OSError, ValueError):
         status = Path(path).stat()
         key = (status.st_dev, status.st_ino)
@@ -95,6 +96,6 @@ def is_own(data: bytes) -> bool:
     """Whether bytes are a document or a table that entropylaw wrote."""
     document = None
     with suppress(ValueError, RecursionError):
-        document = json.loads(data) if _SCHEMA.search(data) else None
+        document = json.loads(data) if SCHEMA.search(data) else None
     schema = document.get("schema", "") if isinstance(document, dict) else ""
     return data.startswith(_OWN_TABLES) or str(schema).startswith("entropylaw/")

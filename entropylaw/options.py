@@ -1,8 +1,8 @@
 """The options of every command, each described in one place, without importing anything heavy.
 
 A family is a frozen dataclass, and the options of a command are one that inherits from some families. The
-metadata of a field say all that is known of an option: its flags, its help, its key in a settings file, what
-values it takes. The flags of commands, ``entropylaw.toml`` with its checks, ``entropylaw config``,
+metadata of a field are the whole description of an option: its flags, its help, its key in a settings file,
+its values. The flags of commands, ``entropylaw.toml`` with its checks, ``entropylaw config``,
 ``docs/config.md`` and the settings in documents are made from them: a field that is added to a family is an
 option of all its commands.
 """
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from entropylaw.analysis.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
+from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.errors import UsageError
 
 if TYPE_CHECKING:
-    from entropylaw.settingsfile import InForce
+    from entropylaw.cli.settings import InForce
 
 T = TypeVar("T")
 
@@ -31,9 +31,8 @@ GROUPS = ("Targets", "Gates", COLUMNS, INTERVALS, OUTPUT, ADVANCED, OTHER)
 class Kind:
     """The values of an option.
 
-    ``expected`` says in words what ``read`` makes a value of, and ``several`` what a list holds; ``read``
-    raises ValueError for any other text. ``example`` is a text that it takes, ``written`` are the types that
-    a settings file may have it in.
+    ``expected`` describes the texts that ``read`` converts, and ``several`` the items of a list; ``read``
+    raises ValueError for any other text. ``example`` is such a text, ``types`` are those of a settings file.
     """
 
     expected: str
@@ -41,7 +40,7 @@ class Kind:
     metavar: str = ""
     example: str = "NAME"
     read: Callable[[str], Any] = str
-    written: tuple[type, ...] = (str,)
+    types: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
 
     def choices_from(self, incomplete: str) -> list[str]:
@@ -75,7 +74,7 @@ def _samples(text: str) -> int:
 
 
 def _noise(text: str) -> str:
-    """A standard deviation in nats as it was given, or the name of a column."""
+    """A standard deviation in nats, as a text, or the name of a column."""
     try:
         number = float(text)
     except ValueError:
@@ -102,19 +101,19 @@ def one_of(*choices: str) -> Kind:
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", several="paths", metavar="FILE")
-NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, written=(int, float))
-COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, written=(int,))
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
+COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))
 LEVEL = Kind(
-    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, written=(int, float)
+    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, types=(int, float)
 )
 SAMPLES = Kind(
-    expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, written=(int, str)
+    expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, types=(int, str)
 )
 NOISE = Kind(
     expected="a number of nats above 0, or a column's name",
     metavar="SD",
     read=_noise,
-    written=(int, float, str),
+    types=(int, float, str),
 )
 NAMES = Kind(
     expected="a text such as 'a,b'",
@@ -122,16 +121,16 @@ NAMES = Kind(
     read=lambda text: tuple(map(str.strip, text.split(","))) if text else (),
 )
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
-SWITCH = Kind(expected="true or false", written=(bool,))
+SWITCH = Kind(expected="true or false", types=(bool,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """All that is known of an option; the metadata of a field have it as ``option``.
+    """The description of an option, in the metadata of a field as ``option``.
 
-    ``flags`` is empty for an argument, and ``key`` for what no settings file has. ``unset`` says what holds
-    without a value. Of ``many`` values there is a tuple. What is not ``general`` makes sense in one command's
-    table only.
+    ``flags`` is empty for an argument, and ``key`` for an option that no settings file has. ``unset`` is the
+    behaviour without a value, in words. ``many`` values are a tuple. An option that is not ``general`` may
+    only be in one command's table.
     """
 
     flags: tuple[str, ...]
@@ -148,18 +147,18 @@ class Option:
 
     @property
     def label(self) -> str:
-        """What a user types to give it: the longest flag, or the argument's name."""
+        """Its name in messages: the longest flag, or the argument's name."""
         return max(self.flags, key=len).partition("/")[0] if self.flags else self.metavar
 
     @property
     def flag(self) -> str:
-        """The flag as tables show it: with a metavar where that tells it from another of the same name."""
-        found = self.flags[0].partition("/")[0] if self.flags else self.metavar
-        return f"{found} {self.metavar}" if self.metavar in ("COLUMN", "FILE", "FOLDER") else found
+        """The flag for tables: with a metavar that distinguishes it from another of the same name."""
+        name = self.flags[0].partition("/")[0] if self.flags else self.metavar
+        return f"{name} {self.metavar}" if self.metavar in ("COLUMN", "FILE", "FOLDER") else name
 
     @property
-    def said(self) -> str:
-        """The help with what holds without a value."""
+    def help_with_default(self) -> str:
+        """The help, and the default."""
         default = self.unset if self.default in (None, ()) else str(self.default)
         if self.kind is SWITCH:
             default = self.label.lstrip("-") if self.default else ""
@@ -167,21 +166,21 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """In words, what a settings file may hold."""
+        """The values in a settings file, in words."""
         return f"a list of {self.kind.several}" if self.many else self.kind.expected
 
     @property
     def usage(self) -> str:
-        """How the help shows it: its flags, or the argument and whether it may be left out or repeated."""
+        """Its name in the help: its flags, or the argument and whether it may be left out or repeated."""
         if self.flags:
             return f"{', '.join(self.flags).replace('/', ' / ')} {self.metavar}".rstrip()
         name = self.metavar if self.required else f"[{self.metavar}]"
         return f"{name}..." if self.many else name
 
     def parsed(self, text: Any) -> Any:
-        """The value of what the command line has: a text, several, or whether a flag is there.
+        """The value from the command line: of a text, several, or whether a flag is there.
 
-        Any other text is a UsageError ``bad-option``, or what the option's kind has to say.
+        Any other text is a UsageError ``bad-option``, or an error of the option's kind.
         """
         if isinstance(text, list | tuple):
             return tuple(map(self.parsed, text))
@@ -194,27 +193,26 @@ class Option:
             message = f"{self.label} {text[:40]!r}, expected {self.kind.expected}"
             raise UsageError("bad-option", message, f"give {typed}; --help says what it means") from None
 
-    def written(self, value: Any) -> Any:
-        """The value that one of a settings file stands for; ValueError where it is of another kind."""
-        if self.many and not isinstance(value, list):
+    def from_toml(self, value: Any) -> Any:
+        """The value from a settings file; ValueError where it is of another kind."""
+        if self.many:
+            if not isinstance(value, list):
+                raise ValueError(value)
+            return tuple(map(replace(self, many=False).from_toml, value))
+        # A bool is an int in Python, but not here.
+        of_kind = isinstance(value, self.kind.types) and isinstance(value, bool) is (self.kind is SWITCH)
+        if not of_kind or not str(value).strip():
             raise ValueError(value)
-        found = []
-        for item in value if self.many else [value]:
-            # A bool is an int to Python, and none here.
-            of_kind = isinstance(item, self.kind.written) and isinstance(item, bool) is (self.kind is SWITCH)
-            if not of_kind or not str(item).strip():
-                raise ValueError(item)
-            try:
-                found.append(item if self.kind is SWITCH else self.kind.read(str(item)))
-            except UsageError as error:
-                raise ValueError(item) from error
-        return tuple(found) if self.many else found[0]
+        try:
+            return value if self.kind is SWITCH else self.kind.read(str(value))
+        except UsageError as error:
+            raise ValueError(value) from error
 
 
 def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more: Any) -> Any:
-    """A field that is an option; ``more`` as :class:`Option` has it.
+    """A field that is an option; ``more`` are fields of :class:`Option`.
 
-    ``flags`` are separated by spaces, with a metavar behind them where it is not that of the kind: ``"-o
+    ``flags`` are separated by spaces, with a metavar after them where it is not that of the kind: ``"-o
     --output FOLDER"``. A metavar alone makes an argument.
     """
     if more.get("many"):
@@ -237,10 +235,16 @@ def switch(flags: str, help: str, group: str = OUTPUT, *, default: bool = False)
     return option(flags, help, SWITCH, group, default=default)
 
 
-def column(name: str, help: str, unset: str = "by catalog") -> Any:
+def column(name: str, help: str, unset: str = "by name") -> Any:
     """The name of a column of the logs."""
     return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
 
+
+FOLDER = "reports"
+"""The folder of fits and reports, by default."""
+
+PICTURES = ("svg", "png", "pdf")
+"""Formats of figures."""
 
 SUFFIXES = {
     "text": ".txt",
@@ -268,17 +272,17 @@ def outputs(help: str = WRITE, unset: str = "none") -> Any:
     )
 
 
-# Comparing and printing are for what documents hold; they take a third of the time to make a class.
+# Only options in documents are compared and printed; these methods take a third of the time to make a class.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Command:
-    """What any command is called with: ``given`` are the fields that the command line itself gave a value."""
+    """The options of any command: ``given`` are the fields with a value from the command line itself."""
 
     given: tuple[str, ...] = ()
-    found: InForce | None = None
-    """The settings file that was read, and what was looked for."""
+    settings: InForce | None = None
+    """The settings file that was read, and the search for it."""
 
     def flags_given(self, *families: type) -> list[str]:
-        """The flags of some families that the command line gave, as against a settings file."""
+        """The flags of some families that were given on the command line, not in a settings file."""
         theirs = [known for family in families for known in options_of(family).values()]
         own = options_of(type(self))
         return [own[name].label for name in self.given if own[name] in theirs]
@@ -286,9 +290,9 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Quiet(Command):
-    """Commands that say on standard error what they do."""
+    """Commands with messages on standard error."""
 
-    quiet: bool = switch("-q --quiet", "Say nothing on standard error but errors.", OTHER)
+    quiet: bool = switch("-q --quiet", "Print only errors on standard error.", OTHER)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -303,7 +307,9 @@ class Written(Quiet):
 class Styled(Quiet):
     """Commands that draw."""
 
-    style: str | None = setting("--style", "A matplotlib style file, on top of our own style.", PATH, OUTPUT)
+    style: str | None = setting(
+        "--style", "A matplotlib style file, applied after the built-in style.", PATH, OUTPUT
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -311,7 +317,7 @@ class Parallel:
     """Commands that fit runs in several processes."""
 
     jobs: int | None = option(
-        "--jobs", "Runs fitted at a time.", COUNT, ADVANCED, key="jobs", unset="one per core"
+        "--jobs", "Runs fitted in parallel.", COUNT, ADVANCED, key="jobs", unset="one per core"
     )
 
 
@@ -332,7 +338,7 @@ class Logs:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LogOptions:
-    """Family: how the rows of any log are read."""
+    """Family: the columns that order and divide the rows of any log."""
 
     step: str | None = column("step", "Step column.")
     run: str | None = column("run", "Column that names the run in a log of several.")
@@ -356,7 +362,7 @@ class ColumnOptions(LogOptions):
         "Pair the reward at step s with the entropy at s, or the next one.",
         one_of("same", "next"),
         COLUMNS,
-        unset="by catalog",
+        unset="by name",
     )
 
 
@@ -373,8 +379,7 @@ class LawOptions(ColumnOptions):
     )
     eval_size: int | None = setting(
         "--eval-size",
-        "Independent samples behind each reward, or PROBLEMSxSAMPLES for a mean@k: sets the least noise that "
-        "it can have.",
+        "Independent samples per reward, or PROBLEMSxSAMPLES for a mean@k: sets a lower bound on its noise.",
         SAMPLES,
         INTERVALS,
         unset="not known",
@@ -388,7 +393,7 @@ class LawOptions(ColumnOptions):
     )
     keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
-        "Fit gross outliers too; without, they are named and left out.",
+        "Fit gross outliers too; by default they are listed and left out.",
         *(SWITCH, ADVANCED),
         default=False,
     )
@@ -396,7 +401,7 @@ class LawOptions(ColumnOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(LawOptions, Coverage):
-    """Family: the laws of some runs, between changes and over runs. The settings of a fit document."""
+    """Family: the laws of some runs, between level shifts and over runs. The settings of a fit document."""
 
     ALWAYS: ClassVar = frozenset(
         {"level", "interval", "eval_size", "entropy", "reward", "step", "run", "pair"}
@@ -405,20 +410,20 @@ class FitOptions(LawOptions, Coverage):
 
     seams: tuple[float, ...] = setting(
         "--seam STEP",
-        "A step at which something changed, as a new stage: the law before and after. Repeatable.",
+        "A step of a level shift, such as a new stage: fits the law before and after. Repeatable.",
         *(NUMBER, ADVANCED),
         many=True,
     )
     find_seams: bool = setting(
         "--find-seams/--no-find-seams",
-        "Look for jumps of reward and entropy, and fit between them.",
+        "Look for level shifts of reward and entropy, and fit between them.",
         SWITCH,
         ADVANCED,
         default=False,
     )
     shared: tuple[str, ...] = setting(
         "--shared",
-        "What the runs have in common: a, b or a,b. With three runs, also how far they differ.",
+        "Coefficients that the runs have in common: a, b or a,b. With three runs, also their spread.",
         NAMES,
         ADVANCED,
         default=(),
@@ -431,7 +436,7 @@ class ClassColumns:
 
     planning: str | None = column(
         "planning",
-        "Entropy of planning tokens; or of plans, as entropy_semantic, which is then named so.",
+        "Entropy of planning tokens, or of whole plans (entropy_semantic), which is named in the output.",
         "by name",
     )
     execution: str | None = column("execution", "Entropy of execution tokens.", "by name")
@@ -462,21 +467,21 @@ class TokenOptions:
     logprob: str | None = token_column("logprob", "Log-probability column.")
     correct: str | None = token_column("correct", "Correctness of the answer, 0 or 1.")
     response: tuple[str, ...] = token_column(
-        "response", "Column that tells responses of a step apart. Repeatable.", many=True
+        "response", "Column that distinguishes the responses of a step. Repeatable.", many=True
     )
-    position: str | None = token_column("position", "Place of the token in its response.")
+    position: str | None = token_column("position", "Position of the token in its response.")
     token: str | None = token_column("token", "Text of the token.")
     prompt: str | None = token_column("prompt", "Column of the prompt that responses answer; '' for none.")
     top_quantile: float | None = option(
         "--top-quantile Q",
-        "Call the share Q of each step's tokens with most entropy planning, such as 0.2: a choice, no "
-        "finding.",
+        "Classify the share Q of each step's tokens with the highest entropy as planning, such as 0.2: a "
+        "convention, not a result.",
         *(NUMBER, ADVANCED),
     )
     grams: str | None = option(
         "--grams",
-        "Call tokens planning that are part of a strategic n-gram: one a line; 'default' is a short list of "
-        "our own.",
+        "Classify tokens of strategic n-grams as planning: a file with one per line; 'default' is a short "
+        "built-in list.",
         *(PATH, ADVANCED),
     )
     backend: str = option(
@@ -484,7 +489,7 @@ class TokenOptions:
     )
     master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
     allow_missing: bool = switch(
-        "--allow-missing", "Go on where a file of a sharded set is missing.", ADVANCED
+        "--allow-missing", "Continue where a file of a sharded set is missing.", ADVANCED
     )
 
 
@@ -494,6 +499,6 @@ def options_of(family: type) -> dict[str, Option]:
 
 
 def part(given: Any, family: type[T], **changes: Any) -> T:
-    """The options of one family of a command that takes more; ``changes`` win, what is lacking is unset."""
+    """The options of one family of a command that has more; ``changes`` win, missing ones are unset."""
     names = options_of(family)
     return family(**{name: getattr(given, name) for name in names if hasattr(given, name)} | changes)

@@ -1,9 +1,13 @@
-"""Paths as they may be shown, and what lies behind them. Without numpy, for gates on stored documents."""
+"""Paths: how they are shown, what is behind them, and the folders below one.
+
+Without numpy, for gates on stored documents.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +15,7 @@ from pathlib import Path
 def hostless(path: str) -> str:
     """Return a path without the host that TensorBoard writes into its files' names.
 
-    Of addresses, also chained by ``::``, the user, the password and the query, which may be secret, go, too.
+    Of URLs, also chained by ``::``, the user, the password and the query are removed: they may be secret.
     """
     path = re.sub(r"(tfevents\.\d+)\.[^/\\]*", r"\1", path)
     # pathlib makes one slash of two, and a password may hold slashes.
@@ -45,3 +49,36 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether there is a folder, as :func:`is_file`."""
     return os.path.isdir(path)  # noqa: PTH112
+
+
+Visit = tuple[str, list[str], list[str]]
+"""A folder, the names of the folders in it, and those of its files; the caller may remove folders."""
+
+
+def walk(folder: str) -> Iterator[Visit | OSError]:
+    """Yield ``folder`` and every folder below it, and the error of each that cannot be entered.
+
+    The order is sorted, folders behind links last. Hidden files and folders are left out. A link to a folder
+    that was visited under another name, or that holds ``folder`` itself, is not followed.
+    """
+
+    def identity(path: Path) -> tuple[int, int]:
+        status = path.stat()
+        return status.st_dev, status.st_ino
+
+    seen = set(map(identity, Path(folder).resolve().parents))
+    waiting = [folder]
+    while waiting:
+        closed: list[OSError] = []
+        for where, inner, names in os.walk(waiting.pop(0), onerror=closed.append):
+            place = Path(where)
+            if identity(place) in seen:
+                inner.clear()
+                continue
+            seen.add(identity(place))
+            visible = sorted(name for name in inner if not name.startswith("."))
+            links = [name for name in visible if (place / name).is_symlink()]
+            waiting += [str(place / name) for name in links]
+            inner[:] = [name for name in visible if name not in links]
+            yield where, inner, sorted(name for name in names if not name.startswith("."))
+        yield from closed

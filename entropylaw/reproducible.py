@@ -1,4 +1,4 @@
-"""What makes the same input give the same bytes on any processor: one way to compute, and twelve digits.
+"""The same input gives the same bytes on any processor: fixed arithmetic, and twelve digits.
 
 Imports nothing: the command line fixes the arithmetic before anything heavy is imported.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 EXACT = 1e16
-"""Below this whole numbers keep all their digits: every step up to 2^53 as logged."""
+"""Below this, whole numbers keep all their digits: every step up to 2^53 as logged."""
 
 ARITHMETIC = {
     "OPENBLAS_CORETYPE": "Nehalem",
@@ -16,8 +16,8 @@ ARITHMETIC = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
-    # An empty list of instruction sets: numpy's loops use those that every processor of its kind has. A value
-    # without any character would be taken for none given.
+    # An empty list of instruction sets: numpy uses those that every processor of its kind has. An empty value
+    # would be ignored.
     "NPY_ENABLE_CPU_FEATURES": ",",
 }
 """Environment in which numpy, OpenBLAS and MKL compute alike on every x86-64 processor.

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from entropylaw._version import __version__
+from entropylaw import __version__
 from entropylaw.cli.command import Commands
 from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
@@ -51,7 +51,7 @@ def root(
 ) -> None:
     """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
 
-    Validity first: every answer says whether the law describes the run, and how sure that is.
+    Validity first: every result says whether the law describes the run, and how certain that is.
 
     Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
     fitted, 5 a gate tripped, 130 interrupted.
@@ -60,14 +60,14 @@ def root(
 
 
 def main() -> None:
-    """Run a command, and turn every error into two lines and its exit code."""
+    """Run a command, and report every error in two lines and by its exit code."""
     try:
         app(standalone_mode=True)
-    except Exception as error:  # the last line of defence: a bug of ours is reported, never shown raw
+    except Exception as error:  # a bug, too, is reported in two lines
         if os.environ.get("ENTROPYLAW_DEBUG"):
             raise
         if isinstance(error, BrokenPipeError):
-            # The reader (head, less) has left; that is nobody's error. Nothing more can be flushed to it.
+            # The reader (head, less) has ended, which is no error. Nothing more can be flushed to it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         if isinstance(error, EntropyLawError):

@@ -12,16 +12,29 @@ import typer
 
 from entropylaw import options as opt
 from entropylaw.cli.command import takes
+from entropylaw.cli.output import (
+    begin,
+    destinations,
+    finish_fits,
+    read_shown,
+    rendered,
+    result_of,
+    say,
+    say_skipped,
+    show_error,
+    shown,
+    write_out,
+)
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.inputs import check_targets
+from entropylaw.paths import shown_path
 
 if TYPE_CHECKING:
-    from entropylaw.documents.check import CheckDocument, CheckedFile
-    from entropylaw.gates.quantities import Part
-    from entropylaw.gates.subjects import Subject
+    from entropylaw.documents.document import CheckDocument, CheckedFile
+    from entropylaw.gates.quantities import Part, Subject
 
 TRIPPED = 5
-"""Exit code where a gate tripped, or could not be told."""
+"""Exit code where a gate tripped, or its quantity is unknown."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
@@ -44,7 +57,7 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
     )
     fail_if: tuple[str, ...] = opt.option(
         "--fail-if",
-        "What must not be: QUANTITY OP NUMBER, as ceiling<0.62 or used>90%; phases=='overlapping'; "
+        "What must not be true: QUANTITY OP NUMBER, as ceiling<0.62 or used>90%; phases=='overlapping'; "
         "verdict=='law fails'; regression(BASELINE.fit.json)>1%; invalid; refused. Repeatable.",
         opt.GATE,
         GATES,
@@ -69,61 +82,58 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
     CheckCommand, example="entropylaw check data/lab/clean_start_s0/metrics.parquet --fail-if 'ceiling<0.4'"
 )
 def check(options: CheckCommand) -> None:
-    """Fail a pipeline where a run is what it must not be: exit code 5.
+    """Fail a pipeline if an expression is true for a run: exit code 5.
 
     The interval decides, not the point. A gate trips where the whole interval satisfies EXPR, so that the
-    data establish it; where a part of it does, "not excluded" is printed, and only --strict fails. What
-    is not known fails, with the reason: a run that was refused, an interval that is missing, and every
-    number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
+    data establish it; where a part of it does, "not excluded" is printed, and only --strict fails. An
+    unknown value fails, and the reason is printed: a run that was refused, an interval that is missing, and
+    every number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was
+    fitted.
     """
-    from entropylaw.cli.output import destinations, finish, refused, say_skipped
-    from entropylaw.documents.check import CheckDocument
-    from entropylaw.gates.decide import Rules, decide
-    from entropylaw.gates.documents import baselines
+    from entropylaw.documents.document import CheckDocument
+    from entropylaw.gates.decide import Rules, decide, load_baselines
     from entropylaw.gates.expression import parse
-    from entropylaw.gates.subjects import joined
+    from entropylaw.gates.quantities import joined
     from entropylaw.pipeline.sources import refuse_flags
 
-    gates = [parse(text) for text in dict.fromkeys(options.fail_if)]
+    gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    wanted = {"-": options.format} | destinations(options.output, options.format)
-    summary = os.environ.get(SUMMARY) if options.github_summary else None
-    if options.github_summary and not summary:
+    formats = {"-": options.format} | destinations(options.output, options.format)
+    summary = None
+    if options.github_summary and not (summary := os.environ.get(SUMMARY)):
         hint = "leave it out outside GitHub Actions, or write -o summary.md"
         raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
-    known = baselines(gates)
-    found = _Found()
-    logs = found.read_documents(options.sources)
-    if found.inputs:
+    baselines = load_baselines(gates)
+    sources = _Sources()
+    logs = sources.read_documents(options.sources)
+    if sources.inputs:
         refuse_flags("a stored document", options, opt.FitOptions)
     if logs:
         parts = {gate.quantity.part for gate in gates}
-        found.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs)
-    given = {name: getattr(options, name) for name in ("strict", "point", "even_if_invalid")}
-    subjects = joined(found.subjects)
-    cases = decide(gates, subjects, known, Rules(**given))
+        sources.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs)
+    rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_invalid")}
+    subjects = joined(sources.subjects)
+    cases = decide(gates, subjects, baselines, Rules(**rules))
     document = CheckDocument(
-        inputs=tuple(dict.fromkeys(found.inputs)),
+        inputs=tuple(dict.fromkeys(sources.inputs)),
         gates=tuple(gate.shown for gate in gates),
-        **given,
+        **rules,
         runs=len(subjects),
         failed=any(case.failed for case in cases),
         cases=cases,
-        warnings=tuple(found.warnings),
+        warnings=tuple(sources.warnings),
     )
     # A gate never skips a file in silence, not even with --quiet.
     say_skipped(document.warnings, quiet=False)
-    unwritten = _write(document, wanted, summary, quiet=options.quiet)
-    without = [subject for subject in subjects if subject.refusal is not None]
-    errors, read = [refused(each.run, each.refusal) for each in without], any(each.read for each in without)
-    finish(errors, answered=len(without) < len(subjects), read=read)
+    unwritten = _write(document, formats, summary, quiet=options.quiet)
+    finish_fits(subjects)
     if document.failed or unwritten:
         raise typer.Exit(TRIPPED if document.failed else OutputError.exit_code)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Found:
+class _Sources:
     """The runs of all sources, the files behind them, the documents in folders, and warnings about files."""
 
     subjects: list[Subject] = field(default_factory=list)
@@ -132,11 +142,9 @@ class _Found:
     warnings: list[str] = field(default_factory=list)
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
-        """Read the stored documents, those in folders too; returns what else there is, which are logs."""
-        from entropylaw.documents.finding import FITS
-        from entropylaw.gates.documents import checked_file, missing_pages, subjects_in
-        from entropylaw.gates.subjects import READ
-        from entropylaw.paths import shown_path
+        """Read the stored documents, those in folders too; returns the other sources, which are logs."""
+        from entropylaw.documents.loading import FITS
+        from entropylaw.gates.quantities import READ, checked_file, missing_pages, stored_subjects
         from entropylaw.pipeline.sources import places
 
         logs = []
@@ -144,16 +152,15 @@ class _Found:
             for one in place.documents:
                 if place.folder:
                     self.documents.add(shown_path(one.path))
-                    self.subjects += missing_pages(one) if one.kind == "index" else []
-                # What is no answer about a run, such as the index of a report, may lie in a folder.
+                    self.subjects += missing_pages(one)
+                # A folder may hold documents of other kinds, such as the index of a report.
                 if not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
                     self.documents.add(place.path)
                     if (file := checked_file(one)) not in self.inputs:
                         self.inputs.append(file)
-                        self.subjects += subjects_in(one)
+                        self.subjects += stored_subjects(one)
                 else:
-                    shown = shown_path(one.path)
-                    self.warnings.append(f"{shown} was not read: no gate asks for such a document")
+                    self.warnings.append(f"{shown_path(one.path)} was not read: no gate uses such a document")
             if place.others or place.path not in self.documents:
                 logs.append(place.path)
         return logs
@@ -161,54 +168,47 @@ class _Found:
     def read_logs(
         self, logs: Sequence[str], settings: opt.FitOptions, parts: Set[Part], jobs: int | None
     ) -> None:
-        """Fit the runs of logs, with the ``parts`` that gates ask about.
+        """Fit the runs of logs, with the ``parts`` that gates compare.
 
-        Documents in their folders were read already and are no skipped files, and a folder of documents with
+        Documents in their folders were read already and are not skipped files, and a folder of documents with
         runs in them needs no log.
         """
-        from entropylaw.cli.reading import begin, read_shown, result_of
-
         begin(logs, jobs)
-        from entropylaw.documents.check import CheckedFile
-        from entropylaw.documents.report import from_fits
-        from entropylaw.gates.quantities import Part
-        from entropylaw.gates.subjects import joined, subjects_of
-        from entropylaw.paths import shown_path
-        from entropylaw.pipeline import documents, steps
+        from entropylaw.documents.document import CheckedFile, from_fits
+        from entropylaw.gates.quantities import Part, joined, subjects_of
+        from entropylaw.pipeline import steps
         from entropylaw.results.fields import replace
 
-        law, phases = steps.fit(settings), steps.phases(opt.part(settings, opt.PhaseOptions))
+        law, phases = steps.Fit(settings), steps.Phases(opt.part(settings, opt.PhaseOptions))
         columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))
         reading, known = read_shown(logs, settings, columns), self.documents
         failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
         ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
         reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
-        fits = documents.fits(reading, result_of(law, reading.runs, jobs), settings)
-        whole = from_fits(fits, result_of(steps.ahead(), fits.runs, jobs)) if Part.ahead in parts else fits
-        subjects = subjects_of(whole, "the fit")
+        fits = law.document(reading, result_of(law, reading.runs, jobs))
+        report = from_fits(fits, result_of(steps.Ahead(), fits.runs, jobs)) if Part.ahead in parts else fits
+        subjects = subjects_of(report, "the fit")
         if Part.phases in parts and fits.runs:
-            entries = result_of(phases, reading.runs, jobs)
-            subjects += subjects_of(documents.phases(reading, entries, phases.options), "the fit")
+            subjects += subjects_of(
+                phases.document(reading, result_of(phases, reading.runs, jobs)), "the fit"
+            )
         self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
         self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]
         self.warnings += fits.warnings
 
 
-def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:
-    """Write a check wherever it is wanted, to standard output last; returns whether a file is missing.
+def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:
+    """Write a check to all its outputs, to standard output last; returns whether a file is missing.
 
-    The exit code is the gate's, whatever happens to standard output. Raises UsageError (``output-is-input``).
+    The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).
     """
-    from entropylaw.cli.output import rendered, say, show_error, shown, write_out
-
-    files = {path: rendered(document, kind) for path, kind in wanted.items() if path != "-"}
+    files = {path: rendered(document, kind) for path, kind in formats.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])
-    unwritten = False
+    problems: list[OutputError] = []
     try:
         write_out(files, None, quiet=quiet)
     except OutputError as error:
-        unwritten = True
-        show_error(error)
+        problems.append(error)
     try:
         if summary is not None:
             # Other steps write to it, too.
@@ -218,10 +218,11 @@ def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | No
     except OSError as error:
         why = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
         hint = "leave out --github-summary, or write -o summary.md"
-        unwritten = True
-        show_error(OutputError("cannot-write", why, hint))
+        problems.append(OutputError("cannot-write", why, hint))
+    for problem in problems:
+        show_error(problem)
     try:
-        write_out({}, shown(document, wanted["-"]), quiet=quiet)
+        write_out({}, shown(document, formats["-"]), quiet=quiet)
     except OutputError as error:
         show_error(error)
-    return unwritten
+    return bool(problems)

@@ -1,7 +1,7 @@
 """From options to commands: typer gets its flags from them, and a command gets one object with all values.
 
-What is read from the arguments is converted here and not by typer, whose converter takes longer to import
-than a gate on stored fits takes to decide, and whose errors are not ours.
+Arguments are converted here and not by typer, whose converter takes longer to import than a gate on stored
+fits takes to decide, and whose errors have no slugs.
 """
 
 from __future__ import annotations
@@ -24,23 +24,26 @@ F = TypeVar("F", bound=Callable[[Any], None])
 NAMES = {
     "fit": "Fit R = -a·exp(H) + b to every run: validity, intervals, rivals, what was read and dropped.",
     "predict": "Predict reward at target entropies, or the entropies for a target reward, with intervals.",
-    "columns": "Show what was found in logs, which columns would be used, and why.",
-    "backtest": "Would a forecast have been right? Fit the first 15 % and the first third, predict the rest.",
+    "columns": "Show the columns of logs, which of them would be used, and why.",
+    "backtest": "Test forecasts on finished runs: fit the first 15 % and the first third, predict the rest.",
     "tokens": "Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.",
-    "phases": "Test planning and execution entropy for a phase boundary, say where it is, and which comes "
+    "phases": "Test planning and execution entropy for a change point, estimate its step, and which comes "
     "first.",
     "plot": "Draw one figure of one run, 3.4 inches wide: a column of a paper.",
-    "report": "Write a report on one run or a thousand: an index, a page a run, Markdown, JSON, CSV and "
+    "report": "Write a report on one run or a thousand: an index, a page per run, Markdown, JSON, CSV and "
     "figures.",
-    "check": "Fail a pipeline where a run is what it must not be: exit code 5.",
-    "config": "Print the settings in force, and where each comes from: a file and its key, or the default.",
+    "check": "Fail a pipeline if an expression is true for a run: exit code 5.",
+    "config": "Print the settings in force, and the source of each: a file and its key, or the default.",
     "schema": "Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.",
 }
-"""The commands in the order of the help, each a function in the module of its name, and the first sentence of
-their help: the list of them is printed without importing one."""
+"""The commands in the order of the help, and the first sentence of each one's help: the list is printed
+without importing a command."""
+
+MODULES = {"backtest": "predict", "columns": "info", "config": "info", "schema": "info"}
+"""The modules of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "schema")
-"""Commands that no setting is for: a column of tokens is none of evaluations."""
+"""Commands without settings: a column of tokens is no column of evaluations."""
 
 _OPTIONS = "entropylaw.options"
 
@@ -55,7 +58,7 @@ def takes(kind: type[T], example: str) -> Callable[[F], F]:
     return command
 
 
-def as_typer_has_it(function: Any) -> Callable[..., None]:
+def with_flags(function: Any) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
 
     @wraps(function)
@@ -72,23 +75,25 @@ def as_typer_has_it(function: Any) -> Callable[..., None]:
 
 def function_of(name: str) -> Any:
     """The function of a command; its ``options`` are the class of what it takes."""
-    return getattr(import_module(f"entropylaw.cli.{name}"), name)
+    return getattr(import_module(f"entropylaw.cli.{MODULES.get(name, name)}"), name)
 
 
 def all_settings() -> dict[str, dict[str, Option]]:
     """Command → its options by their key in a settings file, of all commands that have any."""
     taken = {name: options_of(function_of(name).options).values() for name in NAMES}
-    found = {name: {known.key: known for known in options if known.key} for name, options in taken.items()}
-    return {name: settings for name, settings in found.items() if settings}
+    keyed = {name: {known.key: known for known in options if known.key} for name, options in taken.items()}
+    return {name: settings for name, settings in keyed.items() if settings}
 
 
 def _parameter(name: str, known: Option) -> inspect.Parameter:
-    """An option as typer declares one: a flag that is there or not, or a text."""
+    """An option as a parameter of typer: a flag without a value, or a text."""
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
     declare: Any = typer.Option if known.flags else typer.Argument
     completer = known.kind.choices_from if known.kind.choices else None
-    info = declare(*known.flags, help=known.said, metavar=known.metavar or None, autocompletion=completer)
+    info = declare(
+        *known.flags, help=known.help_with_default, metavar=known.metavar or None, autocompletion=completer
+    )
     annotation = kind if known.required or kind is bool else kind | None
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info]
@@ -96,12 +101,12 @@ def _parameter(name: str, known: Option) -> inspect.Parameter:
 
 
 class _Reader:
-    """What the commands and the program itself have in common: how arguments are read."""
+    """How the commands and the program itself read arguments."""
 
     _read = False
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; typer gets what is left: a command, or arguments that are too many."""
+        """Read the arguments; typer gets the rest: a command, or excess arguments."""
         if ctx.resilient_parsing or (not args and self.no_args_is_help):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
         given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
@@ -121,7 +126,7 @@ class _Reader:
         return [] if self._read else super().get_params(ctx)  # type: ignore[misc]
 
     def get_help_option_names(self, ctx: Any) -> list[str]:
-        """The flags that ask for help, in one order whatever the hashes are."""
+        """The flags of the help, in one order for all hash seeds."""
         return list(ctx.help_option_names)
 
 
@@ -134,9 +139,9 @@ class Command(_Reader, TyperCommand):
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
-        """Make the options of what was given, of a settings file, and of what is built in.
+        """Make the options from the arguments, a settings file, and the defaults.
 
-        Raises UsageError and InputError: a value is none of its option; as
+        Raises UsageError and InputError: a wrong value of an option; as
         :func:`entropylaw.cli.settings.in_force`.
         """
         from entropylaw.cli.settings import from_file, in_force
@@ -144,15 +149,15 @@ class Command(_Reader, TyperCommand):
         known = self.known
         values = {name: known[name].parsed(given[name]) for name in known if name in given}
         typed = tuple(values)
-        found = in_force(ctx.parent.params, None if self.name in WITHOUT else all_settings)
-        if found is not None and found.file is not None:
+        force = in_force(ctx.parent.params, None if self.name in WITHOUT else all_settings)
+        if force.file is not None:
             lacking = {name: option for name, option in known.items() if name not in values}
-            values |= from_file(found.file, str(self.name), lacking, allow_urls=found.allow_urls)
+            values |= from_file(force.file, str(self.name), lacking, allow_urls=force.allow_urls)
         for name, option in known.items():
             if option.required and name not in values:
                 what = "option" if option.flags else "argument"
                 ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
-        ctx.meta[_OPTIONS] = self.callback.options(**values, given=typed, found=found)  # type: ignore[union-attr]
+        ctx.meta[_OPTIONS] = self.callback.options(**values, given=typed, settings=force)  # type: ignore[union-attr]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""
@@ -164,7 +169,7 @@ class Command(_Reader, TyperCommand):
         for each in self.known.values():
             heading = each.group if each.flags else "Arguments"
             required = " [required]" * (each.required and bool(each.flags))
-            sections[heading].append((each.usage, each.said + required))
+            sections[heading].append((each.usage, each.help_with_default + required))
         sections[OTHER].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
@@ -193,7 +198,7 @@ class Commands(_Reader, TyperGroup):
             function = function_of(cmd_name)
             single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
             single.command(cmd_name, cls=Command, epilog=f"Example:  {function.example}")(
-                as_typer_has_it(function)
+                with_flags(function)
             )
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)

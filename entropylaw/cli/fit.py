@@ -1,19 +1,28 @@
-"""``entropylaw fit``: the law per run, validity first."""
+"""``entropylaw fit``: the law of every run, validity first."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.cli.command import takes
-from entropylaw.options import FitOptions, Logs, Parallel, Written, outputs, part
+from entropylaw.cli.output import (
+    deliver,
+    destinations,
+    finish_fits,
+    read_for,
+    refuse_link,
+    result_of,
+    say,
+    say_skipped,
+)
+from entropylaw.options import FOLDER, FitOptions, Logs, Parallel, Written, outputs, part
 
 if TYPE_CHECKING:
-    from entropylaw.documents.fit import FitDocument
-
-FOLDER = "reports"
+    from entropylaw.documents.document import FitDocument
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -27,41 +36,37 @@ class FitCommand(Parallel, FitOptions, Logs, Written):
 def fit(options: FitCommand) -> None:
     """Fit R = -a·exp(H) + b to every run: validity, intervals, rivals, what was read and dropped.
 
-    A run that the law does not describe is an answer, not an error: the reasons are printed and the
+    A run that the law does not describe is a result, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import deliver, destinations, finish_fits, say, say_skipped
-    from entropylaw.cli.reading import begin, read_shown, result_of
     from entropylaw.documents.store import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = options.format, options.quiet
     formats = destinations(options.output, format)
     refuse_documents(options.logs)
-    begin(options.logs, options.jobs)
-    from entropylaw.pipeline import steps
-    from entropylaw.pipeline.documents import combine, fits_by_argument, with_shared
+    step, reading = read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
+    from entropylaw.pipeline.steps import combine, with_shared
 
-    step = steps.fit(part(options, FitOptions))
-    reading = read_shown(options.logs, options, step.columns)
-    parts = fits_by_argument(reading, result_of(step, reading.runs, options.jobs), step.options)
-    whole = with_shared(combine(list(parts.values())))
-    say_skipped(whole.warnings, quiet=quiet)
+    fits = dict(zip(reading.runs, result_of(step, reading.runs, options.jobs), strict=True))
+    # A run belongs to the first argument that led to it.
+    by_argument = reading.by_argument().items()
+    parts = {path: step.document(one, [fits[run] for run in one.runs]) for path, one in by_argument}
+    combined = with_shared(combine(list(parts.values())))
+    say_skipped(combined.warnings, quiet=quiet)
     stored = {} if formats else store(parts, quiet=quiet)
     files = {path: dumps(document.to_json()) for path, document in stored.items()}
-    # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
-    if whole.fitted or format != "text":
+    # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
+    if combined.fitted or format != "text":
         formats["-"] = format
-    deliver(whole, formats, others=files, quiet=quiet)
+    deliver(combined, formats, others=files, quiet=quiet)
     for path, document in stored.items():
         say(f"next  {next_command(path, document)}", quiet=quiet)
-    finish_fits(whole)
+    finish_fits(combined.runs)
 
 
 def next_command(path: str, document: FitDocument) -> str:
-    """What to try next: the report where no law holds, a prediction where one does."""
-    import shlex
-
+    """A command to try next: the report where no law holds, a prediction where one does."""
     valid = [law for law in document.fitted if law.validity.ok]
     if not valid:
         return f"entropylaw report {shlex.quote(path)} -o {FOLDER}/"
@@ -70,12 +75,10 @@ def next_command(path: str, document: FitDocument) -> str:
 
 
 def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDocument]:
-    """``reports/NAME.fit.json`` → the document that goes there, for every log that gave a fit.
+    """``reports/NAME.fit.json`` → the document for it, for every log that gave a fit.
 
     NAME is the run's where there is one run, otherwise the log's.
     """
-    from entropylaw.cli.output import refuse_link, say
-
     refuse_link(FOLDER)
     taken: set[str] = set()
     stored: dict[str, FitDocument] = {}
@@ -98,12 +101,12 @@ def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool
     documents do not keep, or on standard input) is the same only if its bytes are. The second path holds a
     fit of the same files with other options, where there is one.
     """
-    from entropylaw.documents.fit import load_fit
+    from entropylaw.documents.loading import load_fit
     from entropylaw.errors import EntropyLawError
-    from entropylaw.report.printable import safe_name
+    from entropylaw.escaping import safe_name
 
-    def identity(whole: FitDocument) -> list[tuple[str, str]]:
-        return [(file.path, file.sha256 if moved else "") for file in whole.inputs]
+    def identity(combined: FitDocument) -> list[tuple[str, str]]:
+        return [(file.path, file.sha256 if moved else "") for file in combined.inputs]
 
     kept = ""
     while True:

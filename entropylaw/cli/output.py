@@ -1,24 +1,38 @@
-"""Where results go: standard output, or files whose suffix says the format."""
+"""What all commands do: read logs and run steps behind progress bars, write results, show errors.
+
+Nothing heavy is imported before it is needed: gates on stored documents need no numpy.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
 
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.inputs import check_targets
-from entropylaw.options import SUFFIXES
+from entropylaw.options import SUFFIXES, FitOptions, PhaseOptions
+from entropylaw.paths import is_folder
 
 if TYPE_CHECKING:
-    from entropylaw.documents.fit import FitDocument
+    from rich.progress import Progress
+
+    from entropylaw.documents.document import RunFit
+    from entropylaw.gates.quantities import Subject
     from entropylaw.ingest.load import Reading
-    from entropylaw.pipeline.steps import Answer
+    from entropylaw.pipeline.steps import Answer, Step
+
+R = TypeVar("R")
+
+FEW = 3
+"""Logs up to which one process is expected to be faster than several."""
+
+_LARGE = 1 << 26
 
 _BADGES = {
     "green": r"valid|VALID|usable|tested|passed|PASSED",
@@ -28,22 +42,121 @@ _BADGES = {
 """Colour → the words at the beginning of a line that have it."""
 
 
+@contextmanager
+def reading_shown() -> Iterator[None]:
+    """Show how much is read, on a terminal and for files beyond 64 MiB; otherwise do nothing."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from entropylaw.ingest.sources.content import PROGRESS
+
+    with _bar("{task.description}", "DownloadColumn") as bar:
+        task = bar.add_task("", visible=False, total=None)
+        shown_at = 0
+
+        def report(path: str, done: int, size: int) -> None:
+            nonlocal shown_at
+            if size < _LARGE:
+                return
+            if done < shown_at or done - shown_at > size // 200:
+                shown_at = done
+                name = "".join(c for c in PurePath(path).name if c.isprintable())[:60]
+                text = f"reading {name}".replace("[", r"\[")
+                bar.update(task, description=text, total=size, completed=done, visible=True, refresh=True)
+
+        before = PROGRESS.set(report)
+        try:
+            yield
+        finally:
+            PROGRESS.reset(before)
+
+
+@contextmanager
+def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
+    """Show the share that is done, on a terminal, by the function that is yielded."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with _bar(what, "TaskProgressColumn") as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share, refresh=True)
+
+
+def _bar(text: str, done: str) -> Progress:
+    """A bar after a text, before a column of rich that shows what is done, and the time left."""
+    from rich import console, progress
+
+    columns = (progress.BarColumn(), getattr(progress, done)(), progress.TimeRemainingColumn())
+    shown = console.Console(stderr=True)
+    return progress.Progress(
+        progress.TextColumn(text), *columns, console=shown, transient=True, auto_refresh=False
+    )
+
+
+def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipeline.steps") -> None:
+    """Start the process that workers are forked from, where there may be many runs: it imports in parallel.
+
+    To be called before this process imports numpy.
+    """
+    from entropylaw.pipeline.pool import cores, start
+
+    if (jobs or cores()) > 1 and (len(logs) > FEW or any(map(is_folder, logs))):
+        start(module)
+
+
+def read_shown(logs: Sequence[str], options: Any, columns: Sequence[str] = ()) -> Reading:
+    """Read logs behind a progress bar; see :func:`entropylaw.pipeline.sources.read`."""
+    from entropylaw.pipeline.sources import read
+
+    with reading_shown():
+        return read(logs, options, columns)
+
+
+def read_for(
+    step: str, logs: Sequence[str], options: FitOptions | PhaseOptions, jobs: int | None = None
+) -> tuple[Step[Any], Reading]:
+    """A step of :mod:`entropylaw.pipeline.steps` with its options, and the logs read for it."""
+    begin(logs, jobs)
+    from entropylaw.pipeline import steps
+
+    known: Step[Any] = getattr(steps, step)(options)
+    return known, read_shown(logs, options, known.columns)
+
+
+def answered(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[Answer[R]]:
+    """Run a step on every run behind a progress bar, with the user's cache."""
+    from entropylaw.pipeline.cache import user_cache
+    from entropylaw.pipeline.pool import cores
+    from entropylaw.pipeline.steps import answers
+
+    with share_shown("fitting") if len(subjects) > 1 else nullcontext() as shown:
+        progress = None if shown is None else lambda done, total: shown(done / total)
+        return answers(step, subjects, jobs=jobs or cores(), cache=user_cache(), progress=progress)
+
+
+def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[R]:
+    """The results alone, of which some are refusals."""
+    return [result for result, _ in answered(step, subjects, jobs)]
+
+
 def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o") -> str:
-    """The format that a file's suffix stands for, one of those that are ``known``.
+    """The format of a file by its suffix, one of those that are ``known``.
 
     Raises UsageError (``unknown-suffix``).
     """
     suffix = Path(path).suffix.lower()
     suffixes = {SUFFIXES.get(format, f".{format}"): format for format in known}
-    found = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
-    if found is None:
-        raise UsageError(
-            "unknown-suffix",
-            f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}",
-            "the suffix decides the format; rename the file"
-            + (", or use --format" if "text" in known else ""),
-        )
-    return found
+    format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
+    if format is None:
+        message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
+        other = ", or use --format" if "text" in known else ""
+        raise UsageError("unknown-suffix", message, f"the suffix decides the format; rename the file{other}")
+    return format
+
+
+def destinations(output: Sequence[str], format: str) -> dict[str, str]:
+    """Path of an output → its format; every suffix is checked before any work is done."""
+    return {path: format if path == "-" else format_of(path) for path in output}
 
 
 def rendered(document: Any, format: str) -> str:
@@ -76,9 +189,9 @@ def shown(document: Any, format: str) -> str:
 
 
 def print_result(content: str) -> None:
-    """A result, on standard output, in UTF-8 whatever the locale says.
+    """Print a result on standard output, in UTF-8 for any locale.
 
-    A reader that left early (``head``, ``true``) is nobody's error, and changes no exit code.
+    A reader that stops early (``head``, ``true``) is no error, and changes no exit code.
 
     Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
     that is read.
@@ -86,7 +199,7 @@ def print_result(content: str) -> None:
     if sys.stdout is None:
         message = "standard output is closed, a result was to be written to it"
         raise OutputError("cannot-write", message, "use -o FILE")
-    _check_standard_output()
+    check_targets([1])
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -102,44 +215,38 @@ def print_result(content: str) -> None:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Send the rest of a stream nowhere: what is left in its buffer would fail again at exit."""
+    """Discard the rest of a stream: what is left in its buffer would fail again at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def destinations(output: Sequence[str], format: str) -> dict[str, str]:
-    """Where a result goes and in which format; every suffix is looked at before any work is done."""
-    return {path: format if path == "-" else format_of(path) for path in output}
-
-
 def deliver(
-    document: Any, wanted: Mapping[str, str], *, quiet: bool, others: Mapping[str, str] | None = None
+    document: Any, formats: Mapping[str, str], *, quiet: bool, others: Mapping[str, str] | None = None
 ) -> None:
-    """Write a document wherever it is wanted, and ``others`` that are made already: path → content."""
-    files = {path: rendered(document, format) for path, format in wanted.items() if path != "-"}
-    printed = shown(document, wanted["-"]) if "-" in wanted else None
+    """Write a document to the paths of some formats, and ``others`` that are ready: path → content."""
+    files = {path: rendered(document, format) for path, format in formats.items() if path != "-"}
+    printed = shown(document, formats["-"]) if "-" in formats else None
     write_out(files | dict(others or {}), printed, quiet=quiet)
 
 
 def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
-    """Write files, and then print what is for standard output, so that its reader cannot prevent a file.
+    """Write files, and then print to standard output, so that its reader cannot prevent a file.
 
     A file that cannot be written stops none of the others.
 
     Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
     standard error; UsageError ``output-is-input``: nothing is written.
     """
-    check_targets(files)
-    if printed is not None:
-        _check_standard_output()
-    said, problems = list[str](), list[OutputError]()
+    # A closed descriptor may be any file by now.
+    check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
+    written, problems = list[str](), list[OutputError]()
     for path, content in files.items():
         # Not at the top: a gate that writes no file would wait for it.
         from entropylaw.documents.store import write_atomically
 
         try:
             write_atomically(path, content)
-            said.append(f"wrote {path}")
+            written.append(path)
         except OutputError as error:
             problems.append(error)
     try:
@@ -147,57 +254,27 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
             print_result(printed)
     except OutputError as error:
         problems.append(error)
-    for line in said:
-        say(line, quiet=quiet)
+    for path in written:
+        say(f"wrote {path}", quiet=quiet)
     for problem in problems[:-1]:
         show_error(problem)
     if problems:
         raise problems[-1]
 
 
-def _check_standard_output() -> None:
-    """Refuse ``>> FILE`` where FILE is read; a closed descriptor may be any file by now."""
-    if sys.stdout is not None:
-        check_targets([1])
-
-
 def refuse_link(folder: str) -> None:
-    """Refuse a folder that nobody named and that is a link, as a stranger's repository may hold one.
+    """Refuse a default folder that is a link, as a stranger's repository may contain one.
 
     Raises UsageError (``output-outside``).
     """
     if Path(folder).is_symlink():
-        message = f"{folder} is a link, and what nobody named is written into a folder of this place only"
+        message = f"{folder} is a link, and default outputs are written into a folder of this place only"
         raise UsageError("output-outside", message, "name the folder or the file with -o")
-
-
-def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
-    """How many files of a folder were skipped."""
-    if warnings:
-        files = "1 file that is" if len(warnings) == 1 else f"{len(warnings)} files that are"
-        say(f"skipped {files} no training log, or a copy of one; the JSON says why", quiet=quiet)
-
-
-def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:
-    """Which fonts of a style are not installed, so that another one is used."""
-    from entropylaw.report.plotting import missing_fonts
-    from entropylaw.report.printable import one_line
-
-    if missing := missing_fonts(style):
-        names = one_line(", ".join(missing))
-        say(f"{path} asks for {names}, which is not installed: the default font is used", quiet=quiet)
-
-
-def named(run: str, error: EntropyLawError) -> EntropyLawError:
-    """The error of a run; one about its data does not name the run by itself."""
-    if not isinstance(error, FitError) or run in error.message:
-        return error
-    return FitError(error.slug, f"{run}: {error.message}", error.hint)
 
 
 def finish_runs(
     document: Any,
-    wanted: Mapping[str, str],
+    formats: Mapping[str, str],
     reading: Reading,
     answers: Sequence[Answer[Any]],
     *,
@@ -206,18 +283,32 @@ def finish_runs(
 ) -> None:
     """Write a document of some runs; show the errors of files that were not read and of runs refused.
 
-    Where nothing was ``answered``, the errors are the text.
+    Where nothing was ``answered``, no text is written but the errors.
     """
-    kept = {path: format for path, format in wanted.items() if answered or format != "text"}
+    kept = {path: format for path, format in formats.items() if answered or format != "text"}
     deliver(document, kept, quiet=quiet)
     errors = [failure.error for failure in reading.failures]
     runs = zip(reading.runs, answers, strict=True)
-    finish([*errors, *(named(run.name, one.error) for run, one in runs if one.error)], answered=answered)
+    finish([*errors, *(_named(run.name, one.error) for run, one in runs if one.error)], answered=answered)
+
+
+def finish_fits(runs: Sequence[RunFit] | Sequence[Subject]) -> None:
+    """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
+    failed = [run for run in runs if run.refusal is not None]
+    errors = [refused(run.run, run.refusal) for run in failed]
+    finish(errors, answered=len(failed) < len(runs), read=any(run.read for run in failed))
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:
     """The error in place of a run's result, which has slug, message and hint."""
-    return named(run, FitError(refusal.slug, refusal.message, refusal.hint))
+    return _named(run, FitError(refusal.slug, refusal.message, refusal.hint))
+
+
+def _named(run: str, error: EntropyLawError) -> EntropyLawError:
+    """The error of a run; one about its data does not contain the run's name."""
+    if not isinstance(error, FitError) or run in error.message:
+        return error
+    return FitError(error.slug, f"{run}: {error.message}", error.hint)
 
 
 def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | None = None) -> None:
@@ -233,26 +324,37 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | No
         raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
 
 
-def finish_fits(document: FitDocument) -> None:
-    """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
-    runs = [run for run in document.runs if run.refusal is not None]
-    read = any(run.entropy_column is not None for run in runs)
-    errors = [refused(run.run, run.refusal) for run in runs]
-    finish(errors, answered=bool(document.fitted), read=read)
-
-
 def show_error(error: EntropyLawError) -> None:
     """``error[slug]: message`` and what to do, on stderr."""
-    from entropylaw.report.printable import one_line
+    from entropylaw.escaping import one_line
 
     say(f"{one_line(str(error))}\n  {one_line(error.hint)}", quiet=False)
 
 
 def say(message: str, *, quiet: bool) -> None:
-    """A message to the person, on standard error; where nobody reads that, no exit code changes."""
+    """Print a message on standard error; where it cannot be written, no exit code changes."""
     if quiet:
         return
     try:
         typer.echo(message, err=True)
     except OSError:
         _give_up(sys.stderr)
+
+
+def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
+    """Say how many files of a folder were skipped."""
+    if warnings:
+        files = "1 file that is not a training log, or is a copy of one"
+        if len(warnings) > 1:
+            files = f"{len(warnings)} files that are not training logs, or are copies of one"
+        say(f"skipped {files}; the JSON has the reasons", quiet=quiet)
+
+
+def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:
+    """Say which fonts of a style are not installed, so that another one is used."""
+    from entropylaw.escaping import one_line
+    from entropylaw.report.figures.plotting import missing_fonts
+
+    if missing := missing_fonts(style):
+        names = one_line(", ".join(missing))
+        say(f"{path} names {names}, which is not installed: the default font is used", quiet=quiet)

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from entropylaw import options as opt
 from entropylaw.cli.command import takes
+from entropylaw.cli.output import format_of, read_for, result_of, say, say_missing_fonts
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.figures import FIGURES as ALL_FIGURES
 
 if TYPE_CHECKING:
-    from entropylaw.documents.phases import RunPhases
-    from entropylaw.documents.report import RunReport
+    from entropylaw.documents.document import RunPhases, RunReport
 
 T = TypeVar("T")
-
-PICTURES = ("pdf", "svg", "png")
 
 # No log and no document holds the tokens' sums that some figures need.
 FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs != "tokens"}
@@ -37,7 +35,7 @@ class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
         "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", opt.one_of(*FIGURES), required=True
     )
     source: str = opt.option("SOURCE", "A log, or a fit, report or phases document.", required=True)
-    run: str | None = opt.option("--run NAME", "Which run, where SOURCE holds several.")
+    run: str | None = opt.option("--run NAME", "Name of the run, if SOURCE has several.")
     output: str = opt.option(
         "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", opt.PATH, required=True
     )
@@ -46,27 +44,26 @@ class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
 @takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
 def plot(options: PlotCommand) -> None:
     """Draw one figure of one run, 3.4 inches wide: a column of a paper."""
-    from entropylaw.cli.output import format_of, say, say_missing_fonts
     from entropylaw.documents.store import write_atomically
-    from entropylaw.report import plotting
-    from entropylaw.report.printable import safe_name
+    from entropylaw.escaping import safe_name
+    from entropylaw.report.figures import plotting
 
     output, quiet = options.output, options.quiet
-    kind: Any = format_of(output, PICTURES)
+    kind: Any = format_of(output, ("pdf", "svg", "png"))
     extra = None
     if options.style is not None:
         extra = plotting.read_style(options.style)
         say_missing_fonts(options.style, extra, quiet=quiet)
-    found = _found(options)
+    result = _result(options)
     with plotting.style(extra):
-        figure, entry = FIGURES[options.figure], found.fit if hasattr(found, "fit") else found
+        figure, entry = FIGURES[options.figure], result.fit if hasattr(result, "fit") else result
         if entry.refusal is not None:
-            _nothing(found.run, figure.name, entry.refusal.message, entry.refusal.hint)
+            _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
         try:
-            drawn = figure.draw(entry if figure.needs == "law" else found)
+            drawn = figure.draw(entry if figure.needs == "law" else result)
         except ValueError as error:
-            _nothing(found.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
-        content = plotting.figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{figure.name}")
+            _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
+        content = plotting.figure_bytes(drawn, kind, f"{safe_name(result.run, set())}-{figure.name}")
     write_atomically(output, content)
     say(f"wrote {output}", quiet=quiet)
 
@@ -74,7 +71,7 @@ def plot(options: PlotCommand) -> None:
 plot.__doc__ = (
     f"{plot.__doc__}\n\n"
     + " ".join(f"{name}: {entry.about}." for name, entry in FIGURES.items())
-    + " Options that say how to fit are for logs."
+    + " Options of the fit are for logs."
 )
 
 
@@ -82,28 +79,16 @@ def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
     raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
 
 
-def _found(options: PlotCommand) -> RunReport | RunPhases:
+def _result(options: PlotCommand) -> RunReport | RunPhases:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    from entropylaw.cli.reading import read_shown, result_of
-    from entropylaw.documents.fit import load_fit
-    from entropylaw.documents.phases import load_phases
-    from entropylaw.documents.report import RunReport, load_report
-    from entropylaw.pipeline import steps
+    from entropylaw.documents.document import RunReport
+    from entropylaw.documents.loading import load_fit, load_phases, load_report
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
     source, needs = options.source, FIGURES[options.figure].needs
     phases, document = needs == "phases", document_at(source)
     if document is None:
-        # --run names the run here, and no column.
-        law, curves = (
-            opt.part(options, opt.FitOptions, run=None),
-            opt.part(options, opt.PhaseOptions, run=None),
-        )
-        step: steps.Step[Any] = steps.phases(curves) if phases else steps.fit(law)
-        reading = read_shown([source], step.options, step.columns)
-        if not reading.runs:
-            raise reading.failures[0].error
-        found = result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
+        result = _from_log(options, phases=phases)
     else:
         refuse_flags(source, options, opt.FitOptions, opt.PhaseOptions)
         kind = document.kind or "fit"
@@ -115,20 +100,35 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
                 why = "the log had no entropies of planning or execution tokens"
                 _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
             return report.phases
+        load: Any
+        expected, command, load = ("phases", "phases", load_phases) if phases else ("law", "fit", load_fit)
         if phases != (kind == "phases"):
-            missing, command = ("phases", "phases") if phases else ("law", "fit")
-            message = f"{source} is a {kind} document, which holds no {missing}"
+            message = f"{source} is a {kind} document, which holds no {expected}"
             hint = f"give the log, or what `entropylaw {command}` wrote"
             raise UsageError("figure-not-in-source", message, hint)
-        found = _chosen(load_phases(source).runs if phases else load_fit(source).runs, options)
+        result = _chosen(load(source).runs, options)
     if phases:
-        return found  # type: ignore[no-any-return]
+        return result  # type: ignore[no-any-return]
+    if needs != "forecast":
+        return RunReport(fit=result)
+    from entropylaw.pipeline.steps import Ahead
+
     # So many steps that the fan of a forecast is smooth.
-    return result_of(steps.ahead(FAN), [found])[0] if needs == "forecast" else RunReport(fit=found)
+    return result_of(Ahead(FAN), [result])[0]
+
+
+def _from_log(options: PlotCommand, *, phases: bool) -> Any:
+    """The law of a run, or its phases."""
+    # --run names the run here, and no column.
+    given: Any = opt.part(options, opt.PhaseOptions if phases else opt.FitOptions, run=None)
+    step, reading = read_for("Phases" if phases else "Fit", [options.source], given)
+    if not reading.runs:
+        raise reading.failures[0].error
+    return result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
 
 
 def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
-    """The run of the name that is an option, or the only one; runs of documents know their names."""
+    """The run of the name that is an option, or the only one; runs of documents have their names."""
     source, name = options.source, options.run
     names = names or [run.run for run in runs]  # type: ignore[attr-defined]
     if name is None and len(runs) == 1:

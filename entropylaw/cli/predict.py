@@ -1,14 +1,27 @@
-"""``entropylaw predict``: reward at an entropy or a later step, entropy for a reward, saturation."""
+"""``entropylaw predict`` and ``entropylaw backtest``: forecasts, and how good they would have been."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from entropylaw import options as opt
 from entropylaw.cli.command import takes
+from entropylaw.cli.output import (
+    answered,
+    deliver,
+    destinations,
+    finish_fits,
+    finish_runs,
+    format_of,
+    read_for,
+    result_of,
+    say,
+    say_skipped,
+)
 from entropylaw.errors import UsageError
 
 _MOST = 10_000
@@ -32,7 +45,7 @@ class PredictCommand(opt.LawOptions, opt.Quiet):
     )
     saturation: bool = opt.switch(
         "--saturation",
-        "Entropy at which 95 % of what the law still promises is spent, the reward there, and when.",
+        "Entropy at which 95 % of the law's headroom is spent, the reward there, and the step.",
         TARGETS,
     )
     at_step: tuple[float, ...] = _target("--at-step N", "A later step: the reward to expect there.")
@@ -48,67 +61,69 @@ class PredictCommand(opt.LawOptions, opt.Quiet):
 def predict(options: PredictCommand) -> None:
     """Predict reward at target entropies, or the entropies for a target reward, with intervals.
 
-    Two intervals at an entropy: for the law's mean, and the wider one for a new evaluation there.
+    Two intervals at an entropy: for the law's mean, and the wider prediction interval.
     An entropy outside the fitted range is marked as extrapolated. A later step is forecast by several
-    forms, weighed by how each would have done from earlier in the same run. Options that say how to fit
-    are for logs, not for what `entropylaw fit` wrote.
+    functional forms, weighted by the accuracy of their forecasts from earlier in the same run. Options of the
+    fit are for logs, not for what `entropylaw fit` wrote.
     """
-    from entropylaw.cli.fit import FOLDER
-    from entropylaw.cli.output import deliver, finish_fits, format_of, say
-    from entropylaw.cli.reading import begin, newest_fit, read_shown, result_of
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
-    targets, output, quiet = checked_targets(options), options.output, options.quiet
-    source = newest_fit(FOLDER) if options.source is None else options.source
-    if options.source is None:
+    output, quiet = options.output, options.quiet
+    targets: dict[str, Any] = {
+        "entropies": parse_entropies(options.target_entropy),
+        "rewards": options.target_reward,
+        "saturation": options.saturation,
+        "at_step": options.at_step,
+        "gains": options.gain,
+    }
+    if not any(targets.values()):
+        hint = "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation"
+        raise UsageError("nothing-to-predict", "no target was given", hint)
+    if options.gain and not options.at_step:
+        message = "--gain is a probability by a step, and no step was given"
+        raise UsageError("gain-needs-a-step", message, "add --at-step N")
+    source = options.source
+    if source is None:
+        source = newest_fit(opt.FOLDER)
         say(f"reading {source}", quiet=quiet)
     format = options.format if output in (None, "-") else format_of(output)
     if document_at(source) is not None:
-        from entropylaw.documents.fit import load_fit
+        from entropylaw.documents.loading import load_fit
 
         refuse_flags(source, options, opt.LawOptions)
         fits = load_fit(source)
     else:
-        begin([source], None)
-        from entropylaw.pipeline import documents, steps
-
         level = opt.FitOptions.level if options.level is None else options.level
-        step = steps.fit(opt.part(options, opt.FitOptions, level=level))
-        reading = read_shown([source], options, step.columns)
-        fits = documents.fits(reading, result_of(step, reading.runs), step.options)
+        step, reading = read_for("Fit", [source], opt.part(options, opt.FitOptions, level=level))
+        fits = step.document(reading, result_of(step, reading.runs))
     if fits.fitted:
-        from entropylaw.pipeline.prediction import predict_runs
+        from entropylaw.pipeline.answers import predict_runs
 
-        document = predict_runs(
-            fits,
-            entropies=targets,
-            rewards=options.target_reward,
-            saturation=options.saturation,
-            at_step=options.at_step,
-            gains=options.gain,
-            level=options.level,
-        )
+        document = predict_runs(fits, **targets, level=options.level)
         deliver(document, {output or "-": format}, quiet=quiet)
-    finish_fits(fits)
+    finish_fits(fits.runs)
 
 
-def checked_targets(options: PredictCommand) -> list[float]:
-    """The target entropies; ``nothing-to-predict``, ``bad-target``, ``gain-needs-a-step`` are UsageErrors."""
-    targets = parse_entropies(options.target_entropy)
-    if not (targets or options.target_reward or options.saturation or options.at_step or options.gain):
-        hint = "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation"
-        raise UsageError("nothing-to-predict", "no target was given", hint)
-    if options.gain and not options.at_step:
-        message = "--gain asks how probable a gain is, and no step says by when"
-        raise UsageError("gain-needs-a-step", message, "add --at-step N")
-    return targets
+def newest_fit(folder: str) -> str:
+    """The fit document in ``folder`` that was written last."""
+    paths = (path for path in Path(folder).glob("*.fit.json") if path.is_file())
+    fits = sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    if not fits:
+        hint = "run `entropylaw fit LOG` first, or name a log or a fit document"
+        raise UsageError("no-fit-yet", f"no FIT was given and {folder}/ holds no *.fit.json", hint)
+    return str(fits[-1])
 
 
 def parse_entropies(texts: Sequence[str]) -> list[float]:
     """Entropies from ``"0.1"`` or ``"0:0.5:0.05"`` (both ends included); every value once, as given."""
     values: list[float] = []
     for text in texts:
-        parts = [_number(part, text) for part in text.split(":")]
+        try:
+            parts = list(map(float, text.split(":")))
+        except ValueError:
+            raise _bad(text, "a number, or START:STOP:STEP") from None
+        if not all(map(math.isfinite, parts)):
+            raise _bad(text, "a finite number")
         if len(parts) == 1:
             values += parts
             continue
@@ -120,20 +135,35 @@ def parse_entropies(texts: Sequence[str]) -> list[float]:
         count = math.floor((stop - start) / step + 1e-9) + 1
         if count > _MOST:
             raise _bad(text, f"at most {_MOST} values")
-        # start + i·step adds up no error; rounding takes off the last bit's noise (0.15000000000000002).
+        # start + i·step adds up no error; rounding removes the last bit's noise (0.15000000000000002).
         values += [float(f"{start + i * step:.12g}") for i in range(count)]
     return list(dict.fromkeys(values))
-
-
-def _number(part: str, text: str) -> float:
-    try:
-        if math.isfinite(value := float(part)):
-            return value
-    except ValueError:
-        raise _bad(text, "a number, or START:STOP:STEP") from None
-    raise _bad(text, "a finite number")
 
 
 def _bad(text: str, expected: str) -> UsageError:
     message = f"--target-entropy {text!r}, expected {expected}"
     return UsageError("bad-target", message, "for example --target-entropy 0:0.5:0.05")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class BacktestCommand(opt.Parallel, opt.ColumnOptions, opt.Coverage, opt.Logs, opt.Written):
+    """``entropylaw backtest``."""
+
+
+@takes(BacktestCommand, example="entropylaw backtest data/lab/grpo_s0/metrics.parquet")
+def backtest(options: BacktestCommand) -> None:
+    """Test forecasts on finished runs: fit the first 15 % and the first third, predict the rest.
+
+    Each test is made with observed and with forecast entropies, and also backwards in time. The errors are
+    compared with those of the last value, the law and a line by least squares, and the ScaleRL sigmoid; the
+    coverage of the intervals is counted. Exit code 4 means that no run at all could be tested.
+    """
+    from entropylaw.pipeline.sources import refuse_documents
+
+    formats = destinations(options.output or ["-"], options.format)
+    refuse_documents(options.logs)
+    step, reading = read_for("Backtest", options.logs, opt.part(options, opt.FitOptions), options.jobs)
+    answers = answered(step, reading.runs, options.jobs)
+    document = step.document(reading, [entry for entry, _ in answers])
+    say_skipped(document.warnings, quiet=options.quiet)
+    finish_runs(document, formats, reading, answers, answered=bool(document.overall), quiet=options.quiet)

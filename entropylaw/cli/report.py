@@ -1,4 +1,4 @@
-"""``entropylaw report``: pages, tables and figures that people forward."""
+"""``entropylaw report``: pages, tables and figures of many runs."""
 
 from __future__ import annotations
 
@@ -8,34 +8,46 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.errors import UsageError
-from entropylaw.options import ADVANCED, PATH, FitOptions, Kind, Logs, Parallel, Styled, option, part, switch
+from entropylaw.errors import FitError, UsageError
+from entropylaw.options import (
+    ADVANCED,
+    FOLDER,
+    PATH,
+    PICTURES,
+    FitOptions,
+    Kind,
+    Logs,
+    Parallel,
+    Styled,
+    option,
+    part,
+    switch,
+)
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.site import Outcome
 
 LISTED = 20
-"""Failures that are told one by one; the others are counted, and on their pages."""
+"""Failures that are printed one by one; the others are counted, and on their pages."""
 
 
 def _figures(text: str) -> tuple[str, ...]:
-    """The formats that a text names."""
-    from entropylaw.pipeline.site import ALL
-
+    """The formats in a text."""
     named = [part.strip().lower() for part in text.split(",")]
-    unknown = [part for part in named if part not in ALL]
+    unknown = [part for part in named if part not in PICTURES]
     if unknown and named != ["none"]:
-        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none"
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(PICTURES)}, or none"
         raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
-    return tuple(kind for kind in ALL if kind in named)
+    return tuple(kind for kind in PICTURES if kind in named)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportCommand(Parallel, FitOptions, Logs, Styled):
     """``entropylaw report``."""
 
-    output: str = option("-o --output FOLDER", "Folder to write into.", PATH, key="folder", default="reports")
+    output: str = option("-o --output FOLDER", "Folder to write into.", PATH, key="folder", default=FOLDER)
     figures: tuple[str, ...] | None = option(
         "--figures",
         "Formats of the figures' files: svg,png,pdf or none.",
@@ -44,7 +56,7 @@ class ReportCommand(Parallel, FitOptions, Logs, Styled):
     )
     phases: bool = switch(
         "--phases/--no-phases",
-        "Look for phase boundaries where the log has the entropy of planning or execution tokens.",
+        "Test for change points where the log has the entropy of planning or execution tokens.",
         ADVANCED,
         default=True,
     )
@@ -55,26 +67,23 @@ class ReportCommand(Parallel, FitOptions, Logs, Styled):
 
 @takes(ReportCommand, example="entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab")
 def report(options: ReportCommand) -> None:
-    """Write a report on one run or a thousand: an index, a page a run, Markdown, JSON, CSV and figures.
+    """Write a report on one run or a thousand: an index, a page per run, Markdown, JSON, CSV and figures.
 
-    LOGS may also be what `entropylaw fit` or `entropylaw report` wrote: it is rendered as it is, and options
-    that say how to fit must then be left alone. Runs are fitted in parallel; what has not changed since the
-    last report in that folder is not done again. A run that cannot be fitted stops no other.
+    LOGS may also be what `entropylaw fit` or `entropylaw report` wrote: it is rendered unchanged, and options
+    of the fit are then refused. Runs are fitted in parallel; what has not changed since the last report in
+    that folder is kept. A run that cannot be fitted does not stop the others.
     """
-    from entropylaw.cli.output import refuse_link, say_missing_fonts
-    from entropylaw.cli.reading import begin, reading_shown, share_shown
-    from entropylaw.pipeline.pool import cores
-
     if "output" not in options.given:
-        refuse_link(options.output)
+        output.refuse_link(options.output)
     if options.style is not None:
-        from entropylaw.report.plotting import read_style
+        from entropylaw.report.figures.plotting import read_style
 
         # Every run would fail by a style that cannot be read.
-        say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
-    begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
+        output.say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
+    output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
     from entropylaw.pipeline.cache import user_cache
     from entropylaw.pipeline.pages import Making
+    from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.site import report_logs
 
     making = Making(
@@ -85,38 +94,38 @@ def report(options: ReportCommand) -> None:
         style=options.style,
         cache=user_cache(),
     )
-    told = bool(options.flags_given(FitOptions))
-    jobs = options.jobs or cores()
-    with reading_shown(), share_shown("runs") as shown:
-        progress = None if shown is None else lambda done, whole: shown(done / max(whole, 1))
-        outcome = report_logs(options.logs, making, jobs=jobs, told=told, progress=progress)
+    fixed, jobs = options.flags_given(FitOptions), options.jobs or cores()
+    with output.reading_shown(), output.share_shown("runs") as shown:
+
+        def progress(done: int, total: int) -> None:
+            if shown is not None:
+                shown(done / max(total, 1))
+
+        outcome = report_logs(options.logs, making, jobs=jobs, fixed=fixed, progress=progress)
     finish(outcome, strict=options.strict, quiet=options.quiet)
 
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
-    """Say what was written and what failed, and exit as the design has it."""
-    from entropylaw.cli.output import finish as end
-    from entropylaw.cli.output import refused, say, say_skipped, show_error
-    from entropylaw.errors import FitError
+    """Say what was written and what failed, and exit with the code for it."""
     from entropylaw.report.numbers import count
 
-    say_skipped(outcome.warnings, quiet=quiet)
+    output.say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
     failures, runs = outcome.failures, count(len(outcome.done), "run")
-    say(f"{runs}, {len(outcome.done) - len(failures)} fitted{same}", quiet=quiet)
+    output.say(f"{runs}, {len(outcome.done) - len(failures)} fitted{same}", quiet=quiet)
     for path in outcome.written:
-        say(f"wrote {path}", quiet=quiet)
+        output.say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
-        say("nothing was fitted: no index was written", quiet=False)
+        output.say("nothing was fitted: no index was written", quiet=False)
     for one in failures[:LISTED]:
-        show_error(refused(one.row.run, one.refusal))
+        output.show_error(output.refused(one.row.run, one.refusal))
     if len(failures) > LISTED:
         more = count(len(failures) - LISTED, "more run")
-        say(f"{more} could not be fitted; the report has them all", quiet=False)
+        output.say(f"{more} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
         missing = count(outcome.unfinished, "run")
-        say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
+        output.say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
-    end((), answered=outcome.answered, read=any(one.read for one in failures))
+    output.finish((), answered=outcome.answered, read=any(one.read for one in failures))
     if strict and failures:
         raise typer.Exit(FitError.exit_code)

@@ -1,4 +1,4 @@
-"""``entropylaw tokens``: token-level logs to one row a step."""
+"""``entropylaw tokens``: token-level logs to one row per step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TokensCommand(TokenOptions, Quiet):
 
     tables: tuple[str, ...] = option(
         "TABLES",
-        "Parquet or JSONL files, or folders of them, with a row a token or a sequence a row; or the "
+        "Parquet or JSONL files, or folders of them, with a row per token or per sequence; or the "
         ".hist.parquet files of shards, to join them.",
         many=True,
         required=True,
@@ -22,8 +22,8 @@ class TokensCommand(TokenOptions, Quiet):
     format: str = formats()
     output: str | None = option(
         "-o --output",
-        "Write the summary here (.parquet .csv .json), and beside it the histograms (NAME.hist.parquet). '-' "
-        "prints only.",
+        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet). "
+        "'-' prints only.",
         PATH,
     )
 
@@ -32,14 +32,13 @@ class TokensCommand(TokenOptions, Quiet):
 def tokens(options: TokensCommand) -> None:
     """Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.
 
-    Every number follows from exact sums, so that it does not depend on the order of the rows, on how they
-    are spread over files, or on the engine. That holds for joined shards, too: a response with tokens in two
+    Every number follows from exact sums, so that it does not depend on the order of the rows, on their
+    division into files, or on the engine. That holds for joined shards, too: a response with tokens in two
     of them is one response, unless there are more than a million; what is then unknown is left empty.
     """
-    from entropylaw.cli.output import print_result, rendered, say, shown
-    from entropylaw.cli.reading import share_shown
-    from entropylaw.report.printable import one_line
-    from entropylaw.tokens.run import as_parquet, beside, format_of, summarise_tokens, write_together
+    from entropylaw.cli.output import print_result, rendered, say, share_shown, shown
+    from entropylaw.escaping import one_line
+    from entropylaw.tokens.run import as_parquet, format_of, histogram_path, summarise_tokens, write_together
 
     kind = format_of(options.output)
     output = options.output if kind is not None else None
@@ -55,7 +54,7 @@ def tokens(options: TokensCommand) -> None:
     if output is not None and kind is not None:
         rows = summarised.steps
         data = as_parquet(rows) if kind == "parquet" else rendered(summary, kind).encode("utf-8")
-        files = {beside(output): as_parquet(summarised.histogram), output: data}
+        files = {histogram_path(output): as_parquet(summarised.histogram), output: data}
         write_together(files)
         for path in files:
             say(one_line(f"wrote {path}"), quiet=options.quiet)

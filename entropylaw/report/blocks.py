@@ -1,4 +1,4 @@
-"""What a description of a result is made of: blocks, and the columns of tables.
+"""The blocks that describe a result, and the columns of tables.
 
 ``describe`` (:mod:`entropylaw.report.describe`) makes blocks of a result, and every renderer
 (:mod:`entropylaw.report.render`) takes every block. They hold values and sentences, and no markup.
@@ -13,10 +13,13 @@ from typing import Any
 from entropylaw.results import Estimate
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
-"""A value in a table or beside a name; several floats are a series, drawn as a small line."""
+"""A value in a table or of a fact; several floats are a series, drawn as a small line."""
+
+Row = dict[str, Cell]
+"""Key of a column → cell."""
 
 PEOPLE, DATA, REPORT = "people", "data", "report"
-"""Where a column is shown: in tables for people, in CSV and frames, in the CSV of a report only."""
+"""Where a column is shown: in tables for people, in CSV and frames, only in the CSV of a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Column:
     accessor
         From a row to the cell, where it is neither an attribute nor an item of the name ``key``.
     unit
-        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``, or ``""`` for all else.
+        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``, or ``""``.
     shown_in
         Some of :data:`PEOPLE`, :data:`DATA` and :data:`REPORT`.
     estimate
@@ -49,9 +52,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A title: of a document (1), of a run or of what runs have in common (2), of a part of these (3).
+    """A title: of a document (1), of a run or of several together (2), of a part of these (3).
 
-    ``about`` stands beside it; ``name`` is its id on a page. On a terminal, parts have no titles.
+    ``about`` follows it; ``name`` is its id on a page. On a terminal, parts have no titles.
     """
 
     text: str
@@ -64,7 +67,7 @@ class Heading:
 class Verdict:
     """A verdict in a word or two, and in a sentence.
 
-    ``ok`` is None where it is open. A ``name`` says what it is about where that is not the run: a gate.
+    ``ok`` is None where it is undecided. A ``name`` is that of a gate; without one it is about the run.
     """
 
     badge: str
@@ -75,7 +78,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number with its name and what it is."""
+    """A number with its name and its description."""
 
     name: str
     value: Cell
@@ -85,9 +88,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Numbers with their intervals, under a title; ``interval`` says of which level and method they are.
+    """Numbers with their intervals, under a title; ``interval`` names the level and the method.
 
-    ``unsafe`` says why the numbers are not to be used; empty where they are.
+    ``unsafe`` says why the numbers are not to be used; empty where they are to be.
     """
 
     title: str
@@ -100,21 +103,21 @@ class Facts:
 class Table:
     """A table; the first ``words`` columns hold names. A terminal shows no ``detail``.
 
-    ``where`` says what holds the rows where there is no room for all.
+    ``where`` says what has all rows, for a text with too little room.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     detail: bool = False
     words: int = 1
-    where: str = "the CSV and JSON files hold it"
+    where: str = "the CSV and JSON files have all"
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
     """A sentence with its label; without one it is a paragraph.
 
-    ``brief`` is what a terminal shows in its place. Where either is empty, nothing is shown there.
+    ``brief`` replaces it on a terminal. An empty text or ``brief`` is not shown.
     """
 
     label: str
@@ -124,7 +127,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Sentences. Where a run has more lines than a terminal has room for, those that ``may_wait`` are cut."""
+    """Sentences. For a run with too many lines for a terminal, those that ``may_wait`` are cut."""
 
     notes: Sequence[Note]
     may_wait: bool = False
@@ -132,9 +135,9 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of the registry by its name, and what it is drawn from; a terminal shows none.
+    """A figure of the registry by its name, and the part of a result to draw; a terminal shows none.
 
-    ``described`` is what those who do not see it hear, where that is not its caption.
+    ``described`` is its text for screen readers, where that is not its caption.
     """
 
     name: str
@@ -146,15 +149,15 @@ Block = Heading | Verdict | Facts | Table | Notes | Figure
 
 
 def columns(keys: str, *, estimate: bool = False) -> tuple[Column, ...]:
-    """A column per key, of which there are several in a string; its label has spaces for underscores."""
+    """A column per key in a string of several; its label has spaces for underscores."""
     return tuple(Column(key, key.replace("_", " "), estimate=estimate) for key in keys.split())
 
 
 def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words: int = 1) -> Table:
     """Rows in the columns that are shown in any of the places; without places, in all.
 
-    A cell of a mapping is found by the column's key; of anything else by the accessor or, without one, it is
-    the attribute of the name.
+    A cell of a mapping is found by the column's key; of another row by the accessor or, without one, as the
+    attribute of that name.
     """
 
     def cell(row: Any, column: Column) -> Cell:
@@ -177,7 +180,7 @@ def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> 
 
 
 def by_run(blocks: Iterable[Block]) -> list[list[Block]]:
-    """What is about all runs, then the blocks of each run."""
+    """The blocks about all runs, then those of each run."""
     parts: list[list[Block]] = [[]]
     for block in blocks:
         if isinstance(block, Heading) and block.level == 2:

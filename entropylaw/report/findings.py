@@ -8,23 +8,23 @@ from typing import Any
 
 from entropylaw.escaping import shown
 from entropylaw.report.numbers import count
-from entropylaw.results.findings import Finding
+from entropylaw.results.result import Finding
 
 Values = Mapping[str, Any]
 
-UNKNOWN_SHARE = "planning's share of the entropy is not known"
+UNKNOWN_SHARE = "planning's share of the entropy is unknown"
 
 _UNKNOWN_SHARE = {
     "no-column": "the log has no share of planning tokens",
     "no-value": "no share of planning tokens was logged",
-    "same-entropy": "the two classes have the same entropy, so that no share of the tokens follows from it",
-    "not-between": "the entropy of all tokens does not lie between those of the two classes",
+    "same-entropy": "the two classes have the same entropy, so that it does not follow from the entropies",
+    "not-between": "the entropy of all tokens is not between those of the two classes",
     "no-entropy": "neither class has any",
 }
 
 
 def sentence(finding: Finding) -> str:
-    """What a finding says; a code that this version does not know is said as it stands.
+    """The sentence of a finding; for a code that this version does not know, the code.
 
     The ``name`` of a setting or a column is quoted and escaped.
     """
@@ -41,23 +41,26 @@ def _longer_reward(values: Values) -> str:
 
 def _forms_as_good(values: Values) -> str:
     rivals = zip(values["labels"], values["weights"], strict=True)
-    names = " and ".join(f"{label} (weight {weight:.2f})" for label, weight in rivals)
-    return f"the run cannot tell the law (weight {values['law_weight']:.2f}) from {names}"
+    names = " and ".join(f"{label} (probability {probability:.2f})" for label, probability in rivals)
+    fit = "fits" if len(values["labels"]) == 1 else "fit"
+    return f"{names} {fit} as well as the law ({values['law_weight']:.2f})"
+
+
+_CONTROL = {
+    "setting": "its settings have {name} = {value}",
+    "target": "the log has a target for it ({name})",
+    "learned-coefficient": "the log has a loss that learns its coefficient ({name})",
+}
 
 
 def _controlled(values: Values) -> str:
-    name, value = values["name"], values.get("value")
-    match values["by"]:
-        case "setting":
-            by = f"its settings have {name} = {shown(value)}"
-        case "target":
-            by = f"the log has a target for it ({name})"
-        case "learned-coefficient":
-            by = f"the log has a loss that learns its coefficient ({name})"
-        case _:
-            by = f"{name} rises where it is below about {value:.2g} nats, and falls where it is above"
-    what = "it is then a set variable and not an outcome of the training"
-    return f"the entropy is controlled: {by}; {what}, and how well the law fits tests nothing"
+    value = values.get("value")
+    if values["by"] in _CONTROL:
+        by = _CONTROL[values["by"]].format_map({**values, "value": shown(value)})
+    else:
+        by = f"{values['name']} rises where the entropy is below about {value:.2g} nats, and falls above"
+    what = "it is then set and not an outcome of the training"
+    return f"the entropy is controlled: {by}; {what}, so that the law's fit tests nothing"
 
 
 def _far_off(values: Values) -> str:
@@ -65,119 +68,115 @@ def _far_off(values: Values) -> str:
     named = ", ".join(f"{value:.4g} at step {step:g}" for value, step in there)
     named += f" and {values['others']} more" if values["others"] else ""
     named += "; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else ""
-    return f"{values['curve']} is far off its neighbours: {named}; it may make a boundary, or hide one"
-
-
-def _not_valid(values: Values) -> str:
-    # Twelve are named, the others counted.
-    invalid = values["invalid"]
-    named = ", ".join(invalid[:12]) + (f" and {len(invalid) - 12} more" if len(invalid) > 12 else "")
-    return f"not valid by themselves: {len(invalid)} of {values['runs']} runs ({named})"
+    return f"{values['curve']} is far from its neighbours: {named}; it may make or hide a change point"
 
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
 
 SENTENCES: dict[str, str | Callable[[Values], str]] = {
-    # Of a document of an older version, which held sentences.
+    # In a document of an older version, which held sentences.
     "stated": "{sentence}",
-    # Against the law.
-    "entropy-both-signs": "entropy runs from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
+    # Reasons against the law.
+    "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
     "never negative",
-    "reward-falls": f"reward falls as entropy is spent: {_A}",
-    "ceiling-impossible": "the ceiling {ceiling:.3g} [{low:.3g}, {high:.3g}] lies above 1, and every reward "
-    "of the run lies between 0 and 1",
+    "reward-falls": f"reward falls as entropy falls: {_A}",
+    "ceiling-impossible": "the ceiling {ceiling:.3g} [{low:.3g}, {high:.3g}] is above 1, and every reward of "
+    "the run is between 0 and 1",
     "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
-    "is stated for runs that spend it",
-    "law-ruled-out": "{label} describes the run better; the law keeps a weight of {law_weight:.2g} among the "
-    "forms, and below {limit} it is ruled out",
-    # What the run lacks.
+    "is stated for runs with falling entropy",
+    "law-ruled-out": "{label} describes the run better; the probability of the law is {law_weight:.2g}, and "
+    "below {limit} it is ruled out",
+    # Too little information.
     "too-few-evaluations": lambda values: (
-        "{n} evaluations; {needed} are needed before residuals say anything about drift".format_map(values)
+        "{n} evaluations; {needed} are needed to estimate the drift of the residuals".format_map(values)
         + (f"; {_longer_reward(values)}" if "column" in values else "")
     ),
-    "entropy-range-narrow": "entropy spans {span:.2g} nats; {needed} are needed to tell a from b",
-    "slope-unclear": f"reward does not clearly rise as entropy is spent: {_A}",
-    "one-evaluation-decides": "the fit rests on one evaluation: without step {step:g} least squares give "
+    "entropy-range-narrow": "entropy spans {span:.2g} nats; to estimate both a and b takes at least {needed}",
+    "slope-unclear": f"reward does not clearly rise as entropy falls: {_A}",
+    "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} least squares give "
     "{a_ratio:.2f} times the a",
-    # Cautions beside a law.
+    # Cautions about a law.
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
     "forms-as-good": _forms_as_good,
     "rate-excludes-law": "a free rate k = {rate:.2g} excludes the law's k = 1 at level {level:g}",
     "residuals-drift": "the residual may drift over half of the run or more (probability {probability:.2f}): "
-    "drift and trend cannot be told apart, and the intervals are wide for that reason (interval 'walk' tells "
-    "the ceiling from where the run stands)",
+    "the data do not separate drift from trend, and the intervals are wide for that reason (interval 'walk' "
+    "estimates the ceiling relative to the current level)",
     "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
-    "sample size that was given (by more than a factor of {factor}): check what was given",
+    "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (
-        "entropy scatters by {noise:.2g} nats about its course, {ratio:.2g} times the {given:.2g} that was "
-        "given (limits {least:.2g} and {factor}): check what was given"
+        "entropy scatters by {noise:.2g} nats around its smoothed values, {ratio:.2g} times the given "
+        "{given:.2g} (limits {least:.2g} and {factor}): check the given noise"
     ).format_map({**values, "least": 1 / values["factor"]}),
-    "one-evaluation-moves-ceiling": "step {step:g} alone moves the least-squares ceiling by {shift:+.2g}, "
+    "one-evaluation-moves-ceiling": "step {step:g} alone changes the least-squares ceiling by {shift:+.2g}, "
     "more than half of its interval",
-    "ceiling-above-one": "the ceiling {ceiling:.3g} lies above 1, the largest reward that the run could log",
-    "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}, raw logs "
-    "have none or less; {limit} is the limit): intervals from smoothed input are too narrow",
-    "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} lies {distance:.0f} robust "
-    "standard deviations outside of its neighbours' {low:.3g} to {high:.3g} (limit {limit:g})",
-    # Of the columns and the settings of a run.
+    "ceiling-above-one": "the ceiling {ceiling:.3g} is above 1, the largest reward that the run could log",
+    "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
+    "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
+    "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} robust "
+    "standard deviations outside the range of its neighbours, {low:.3g} to {high:.3g} (limit {limit:g})",
+    # Columns and settings of a run.
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
-    "is stated for validation scores, and training ceilings come out higher",
+    "is stated for validation scores, and training ceilings are higher",
     "training-reward-longer": _longer_reward,
-    "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise pulls a towards 0",
+    "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
     "entropy-controlled": _controlled,
-    "entropy-term": "the loss holds an entropy term of weight {weight:g} ({name}), which moves the entropy "
-    "by itself; the law is stated without",
-    "kl-term": "a KL term of weight {weight:g} ({name}) holds the policy back; the law is stated without",
-    # Of phases.
-    "entropy-term-bends-curves": "the loss holds an entropy term of weight {weight:g} ({name}), which moves "
-    "the entropy by itself",
-    "run-resumed": "the run was resumed; what changed with it may be what a boundary shows",
-    "prompts-filtered": "prompts were filtered, and not always as much: {name} goes from {low:g} to "
-    "{high:g}; the mix of prompts moves an entropy, too",
+    "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
+    "directly; the law is stated without",
+    "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "
+    "stated without",
+    # Phases.
+    "entropy-term-bends-curves": "the loss has an entropy term of weight {weight:g} ({name}), which changes "
+    "the entropy directly",
+    "run-resumed": "the run was resumed; a change point may come from what changed with it",
+    "prompts-filtered": "prompts were filtered at a changing rate: {name} goes from {low:g} to {high:g}; the "
+    "mix of prompts also changes the entropy",
     "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
     "two names",
     "length-changes": "the response length goes from {before:.0f} to {after:.0f} tokens (medians of the "
-    "first and the last third of the run): other tokens are averaged, which moves an entropy by itself",
+    "first and the last third of the run): a mean over other tokens changes the entropy by itself",
     "points-far-off": _far_off,
     "boundary-gradual": "the change of {curve} is gradual: it takes {width:.0f} steps, half of the run or "
-    "more, so that its place is the middle of a long bend",
+    "more, and the change point is its middle",
     "boundary-at-edge": lambda values: (
-        f"the boundary of {values['curve']} may lie beyond the places that were looked at "
+        f"the change point of {values['curve']} may be outside the steps that were searched "
         f"({100 * values['from_share']:g} to {100 * values['to_share']:g} % of the run, "
         f"steps {values['first']:g} to {values['last']:g})"
     ),
     "series-jumps": lambda values: (
-        "{series} jumps by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
-        + (": a boundary near it may be that" if values["boundary"] else "")
+        "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
+        + (": a change point near it may come from that" if values["boundary"] else "")
     ),
-    "one-curve": "no order is told: there is only the curve of {curve}",
-    "classes-not-separable": "one curve of all tokens cannot be taken apart into planning and execution: any "
+    "one-curve": "no order: there is only the curve of {curve}",
+    "classes-not-separable": "one curve of all tokens cannot be separated into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
     "the tokens with `entropylaw tokens`",
-    "no-boundary": lambda values: (
-        f"no order is told: no boundary was found in {' and in '.join(values['curves'])}"
-    ),
+    "no-boundary": lambda values: f"no order: no change point in {' and in '.join(values['curves'])}",
     "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
     "runs-with-one-curve": "{left} of {runs} runs have one curve only, and are left out",
     "too-few-boundaries": lambda values: (
-        ("no mean difference" if values["quantity"] == "delta" else "no mean place of {quantity}'s boundary")
-        + ": told by {found} of {runs} runs, {needed} are needed"
+        ("no mean difference" if values["quantity"] == "delta" else "no mean change point of {quantity}")
+        + ": known in {found} of {runs} runs, {needed} are needed"
     ).format_map(values),
-    # Of a forecast.
-    "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the band is that of a "
-    "mean of {block} new ones",
-    "extrapolated": "at {outside} of {steps} steps the entropy lies outside the fitted range of {low:.3g} to "
+    # A forecast.
+    "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "
+    "is that of a mean of {block} new ones",
+    "extrapolated": "at {outside} of {steps} steps the entropy is outside the fitted range of {low:.3g} to "
     "{high:.3g} nats: extrapolated",
-    # Of several runs, and of segments.
-    "no-common-law": "the common coefficients describe none of the runs; read them one by one, or the mean "
+    # Several runs, and segments.
+    "no-common-law": "the common coefficients describe none of the runs; use those of each run, or the mean "
     "over seeds",
-    "runs-not-valid": _not_valid,
-    "seeds-differ": lambda values: (
-        "seeds differ by more than the residuals inside the runs explain: "
-        + ", ".join(values["coefficients"])
+    # Twelve are named, the others counted.
+    "runs-not-valid": lambda values: (
+        f"not valid alone: {len(values['invalid'])} of {values['runs']} runs ("
+        + ", ".join(values["invalid"][:12])
+        + (f" and {len(values['invalid']) - 12} more)" if len(values["invalid"]) > 12 else ")")
     ),
-    "no-level-shift": "no seam found: neither reward nor entropy jumps against its own drift",
+    "seeds-differ": lambda values: (
+        "seeds differ by more than the residuals within runs explain: " + ", ".join(values["coefficients"])
+    ),
+    "no-level-shift": "no level shift: neither reward nor entropy shifts against its own drift",
     "segments-refused": "no law by segment: {message}",
     "too-few-segments": "{fitted} of {segments} segments could be fitted; a test needs two",
     "segments-left-out": "{left} of {segments} segments could not be fitted; the test leaves them out",

@@ -1,7 +1,7 @@
 """Results in a notebook: the description as HTML, pictures on axes of the user's, and frames.
 
-Nothing here is imported before a result is looked at. The HTML has no script, no address and no style sheet:
-text takes the notebook's colours, and figures stand on white. Names from logs are text, whatever they hold.
+Nothing is imported before a result is shown. The HTML has no script, no address and no style sheet: text
+takes the notebook's colours, and figures are on white. Names from logs are always text.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MOST_RUNS = 4
-"""With more runs a document shows what is about all of them."""
+"""A document with more runs shows only the blocks about all of them."""
 
 _WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 
 
 def html(result: Any) -> str:
     """The blocks of a result with their figures."""
-    from entropylaw.report import plotting
-    from entropylaw.report.printable import one_line
+    from entropylaw.escaping import one_line
+    from entropylaw.report.figures import plotting
     from entropylaw.report.render.html import environment, fragment
 
     first, *runs = by_run(describe(result))
@@ -40,7 +40,7 @@ def html(result: Any) -> str:
         with plotting.style():
             for block in part:
                 if isinstance(block, Figure):
-                    # A part may be not enough for its figure.
+                    # The maker raises where the part is not enough.
                     with suppress(ValueError):
                         drawn = NAMED[block.name].draw(block.part)
                         svgs[block.name] = plotting.figure_bytes(drawn, "svg", "notebook").decode("utf-8")
@@ -52,10 +52,10 @@ def html(result: Any) -> str:
 
 
 def plot(result: Any, ax: Axes | None = None) -> Axes:
-    """Draw a result on axes, or on new ones of pyplot's; returns them.
+    """Draw a result on axes, or on new ones by pyplot; returns them.
 
-    It is the first figure of its description that fits on one pair of axes; without one, the numbers with
-    their intervals below one another, or a table of numbers over its first column.
+    The first figure of its description that fits on one pair of axes; without one, the numbers with their
+    intervals below one another, or a table of numbers over its first column.
     """
     if ax is None:
         from matplotlib import pyplot
@@ -65,7 +65,7 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     for block in blocks:
         if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
             module, _, function = NAMED[block.name].onto.partition(":")
-            getattr(import_module(f"entropylaw.report.{module}"), function)(ax, block.part)
+            getattr(import_module(f"entropylaw.report.figures.{module}"), function)(ax, block.part)
             return ax
     _numbers(ax, blocks)
     return ax
@@ -111,10 +111,10 @@ def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> No
 
 
 def frame(result: Any) -> DataFrame:
-    """The table of a result, as in its CSV; what is not known is None or nan."""
+    """The table of a result, as in its CSV; an unknown cell is None or nan."""
     import pandas
 
-    from entropylaw.report.render.csv import flat
+    from entropylaw.report.render import flat
 
     names, rows = flat(table(result))
     return pandas.DataFrame(rows, columns=names)

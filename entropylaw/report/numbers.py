@@ -1,6 +1,6 @@
-"""Numbers as text: a value and its interval are rounded together, and nothing is shown that is not known.
+"""Numbers as text: a value and its interval are rounded together, and an unknown number has no digits.
 
-Every number is plain ASCII but for the dash of a missing one, so that ``float`` reads back what was shown.
+Every number is plain ASCII but for the dash of a missing one, so that ``float`` reads it back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from entropylaw.report.blocks import Cell, Fact, Table
 from entropylaw.results import Estimate
 
 MISSING = "—"
-"""Stands for a number that is not there; the reason stands beside it."""
+"""In place of an unknown number; the reason follows it."""
 
 
 class EstimateText(NamedTuple):
@@ -31,7 +31,7 @@ class EstimateText(NamedTuple):
 
 
 def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
-    """Value and interval with one number of decimals for all three; the ``unit`` stands behind the value.
+    """Value and interval with one number of decimals for all three; the ``unit`` follows the value.
 
     With ``"%"`` the estimate is a share, and its numbers are multiplied by 100.
 
@@ -41,26 +41,25 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
     """
     numbers = (estimate.value, estimate.low, estimate.high)
     value, low, high = (x if x is None or unit != "%" else 100 * x for x in numbers)
-    ends = [x for x in (low, high) if x is not None]
-    size, width = max((abs(x) for x in (value, *ends) if x is not None), default=0.0), 0.0
-    if len(ends) == 2:
-        width = ends[1] / 2 - ends[0] / 2
-    elif ends and value is not None:
-        width = abs(value - ends[0])
-    # What is narrower is a rounding error of logs in single precision.
+    known = [x for x in (low, value, high) if x is not None]
+    size = max(map(abs, known), default=0.0)
+    width = max(known, default=0.0) - min(known, default=0.0)
+    if low is not None and high is not None:
+        width = high / 2 - low / 2
+    # A narrower interval is a rounding error of logs in single precision.
     decimals = _decimals(size, 3) if width <= 1e-7 * size else _decimals(width, 2)
     text = EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
-    return text._replace(value=f"{text.value} {unit}") if unit and text.value != MISSING else text
+    return text if text.value == MISSING else text._replace(value=f"{text.value} {unit}".rstrip())
 
 
 def value_and_interval(estimate: Estimate, unit: str = "") -> str:
-    """``0.538 [0.474, 0.581]``, with a dash for what is missing."""
+    """``0.538 [0.474, 0.581]``, with a dash for a missing number."""
     text = format_estimate(estimate, unit)
     return f"{text.value} {text.interval}"
 
 
 def format_interval(estimate: Estimate, unit: str = "") -> str:
-    """``0.538 [0.474, 0.581]``; what is missing is said with its reason, where one is given."""
+    """``0.538 [0.474, 0.581]``; a missing number has its reason, where one is given."""
     text = format_estimate(estimate, unit)
     reason = f" ({estimate.note})" if estimate.note else ""
     if text.value == MISSING and (unit or text.interval == MISSING):
@@ -71,7 +70,7 @@ def format_interval(estimate: Estimate, unit: str = "") -> str:
 
 
 def format_interval_of_steps(step: Estimate, unknown: str) -> tuple[str, str, str]:
-    """Low end, value and high end of a step that is known with its interval, whole."""
+    """Low end, value and high end of a step, as whole numbers."""
     low, value, high = (unknown if x is None else str(round(x)) for x in (step.low, step.value, step.high))
     return low, value, high
 
@@ -91,7 +90,7 @@ def format_percent(x: float | None) -> str:
     return "<0.1 %" if text == "0" and x > 0 else f"{text} %"
 
 
-def format_weight(x: float | None) -> str:
+def format_probability(x: float | None) -> str:
     """A probability to two decimals; never 0 or 1 unless exactly."""
     if x is None or x in (0, 1):
         return MISSING if x is None else str(int(x))
@@ -145,7 +144,7 @@ def cell_text(cell: Cell, unit: str = "") -> str:
         return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
     if unit == "ratio" and cell is not None:
         return f"{cell:.2f}"
-    formats = {"%": format_percent, "probability": format_weight, "step": format_step}
+    formats = {"%": format_percent, "probability": format_probability, "step": format_step}
     return formats.get(unit, format_number)(cell)
 
 
@@ -155,7 +154,7 @@ def row_text(table: Table, row: Sequence[Cell]) -> list[str]:
 
 
 def fact_text(fact: Fact) -> tuple[str, str, str]:
-    """The value of a fact, its interval, and what it is with what is to be minded of the number."""
+    """The value of a fact, its interval, and its description with the note of the estimate."""
     if not isinstance(fact.value, Estimate):
         return cell_text(fact.value, fact.unit), "", fact.note
     text = format_estimate(fact.value, fact.unit)
@@ -163,7 +162,7 @@ def fact_text(fact: Fact) -> tuple[str, str, str]:
 
 
 def sparkline(values: Sequence[float], width: int = 12) -> str:
-    """A series as blocks between its own least and largest value; each is the mean of a stretch."""
+    """A series as blocks between its own least and largest value; each is the mean of neighbours."""
     parts = min(width, len(values))
     edges = [round(i * len(values) / parts) for i in range(parts + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]

@@ -1,7 +1,4 @@
-"""Descriptions of results, one module per module of results or documents, of the same name.
-
-``describe(result)`` there makes blocks of it, and ``table(result)`` the table of its CSV and of its frame.
-"""
+"""Descriptions of results: ``describe`` makes blocks, and ``table`` the table of CSV and frames."""
 
 from __future__ import annotations
 
@@ -9,6 +6,18 @@ from importlib import import_module
 from typing import Any
 
 from entropylaw.report.blocks import Block, Table
+
+_MODULES = {
+    "law": "LawFit Influences Comparison NonlinearFit SharedFit SegmentFit",
+    "runs": "FitDocument RunFit ReportDocument RunReport",
+    "forecast": "Forecast SaturationForecast PredictionDocument RunPrediction "
+    "Backtest BacktestDocument RunBacktest",
+    "phases": "PhasesDocument RunPhases PhaseFit PhasesAcross",
+    "check": "CheckDocument GateCase",
+    "logs": "ColumnsDocument ColumnReport TokenSummary",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""Class of a result → module of this package that describes it; imported when it is needed."""
 
 
 def describe(result: Any) -> list[Block]:
@@ -18,10 +27,10 @@ def describe(result: Any) -> list[Block]:
 
 
 def table(result: Any) -> Table:
-    """The table of a result or document: what its CSV and its frame hold."""
+    """The table of a result or document, for CSV and frames."""
     found: Table = _module(result).table(result)
     return found
 
 
 def _module(result: Any) -> Any:
-    return import_module(f"entropylaw.report.describe.{type(result).__module__.rpartition('.')[2]}")
+    return import_module(f"entropylaw.report.describe.{_MODULE_OF[type(result).__name__]}")

@@ -1,4 +1,4 @@
-"""A check: how many gates came out how, and every gate on every run, those that failed first.
+"""A check: the number of gates by outcome, and every gate on every run, those that failed first.
 
 Nothing here imports numpy: a gate on stored fits costs little more than starting up.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entropylaw.documents.document import GateCase
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import count
-from entropylaw.results.check import GateCase
 
 if TYPE_CHECKING:
-    from entropylaw.documents.check import CheckDocument
+    from entropylaw.documents.document import CheckDocument
 
 COLUMNS = (
     *b.columns("run gate outcome failed value low high level method word limit sentence"),
@@ -48,6 +48,6 @@ def table(result: CheckDocument | GateCase) -> b.Table:
 
 
 def _verdict(case: GateCase) -> b.Verdict:
-    """A gate that fails as unknown is no answer."""
+    """A gate that fails as unknown is undecided."""
     ok = True if not case.failed else None if case.outcome == "unknown" else False
     return b.Verdict(case.outcome.upper() if case.failed else case.outcome, case.sentence, ok, case.gate)

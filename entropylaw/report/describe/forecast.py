@@ -1,93 +1,170 @@
-"""Forecasts: the reward at later steps, and when the entropy is spent; for commands, pages and notebooks."""
+"""Forecasts of later steps, predictions by the law, and backtests of the forecasts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+from entropylaw.documents.document import BacktestDocument, PredictionDocument, RunPrediction
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     count,
+    format_estimate,
     format_interval,
     format_number,
     format_percent,
+    format_probability,
     format_step,
-    format_weight,
 )
-from entropylaw.report.words import earliest, step_words
-from entropylaw.results import Estimate
-from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.report.words import earliest, invalid_headline, step_words
+from entropylaw.results import EntropySet, Estimate
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+
+Result = (
+    Forecast
+    | SaturationForecast
+    | PredictionDocument
+    | RunPrediction
+    | Backtest
+    | BacktestDocument
+    | RunBacktest
+)
 
 STEPS = (
     b.Column("step", "step", unit="step"),
     *b.columns("reward entropy", estimate=True),
     b.Column("extrapolated", "extrapolated"),
 )
-SPENDING = (
+SATURATION = (
     *b.columns("run share entropy_now entropy"),
     b.Column("step", "step", unit="step", estimate=True),
     b.Column("reward", "reward", estimate=True),
     *b.columns("gain at_step probability"),
 )
-"""When the entropy is spent, and below it a row per gain."""
+"""The step of saturation, and below it a row per gain."""
+
+PREDICTIONS = b.columns(
+    "run path question target value low high observation_low observation_high extrapolated level method note"
+)
+"""A row per question and target; an entropy with several stretches has a row for each."""
+
+PEERS = (("last_value", "last value"), ("law", "law"), ("line", "line"), ("scalerl", "ScaleRL"))
+
+_PROTOCOL = (
+    b.Column("protocol", "fitted"),
+    b.Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
+)
+_COVERED = b.Column("covered", "coverage", unit="%")
+
+SCORES = (
+    *_PROTOCOL,
+    b.Column("fitted", shown_in=(b.DATA,)),
+    b.Column("predicted", shown_in=(b.DATA,)),
+    b.Column("n", "fitted → predicted", lambda row: f"{row.fitted} → {row.predicted}", shown_in=(b.PEOPLE,)),
+    b.Column("rmse", "forecast"),
+    *(b.Column(key, label) for key, label in PEERS),
+    _COVERED,
+    b.Column("width", "width"),
+    b.Column("spread", shown_in=(b.DATA,)),
+)
+"""The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
+
+BACKTEST = (
+    *b.columns("run"),
+    *(column for column in SCORES if b.DATA in column.shown_in),
+    *b.columns("level note"),
+)
+"""The same in CSV and frames; a run that was not tested has its reason in ``note``."""
+
+SKILLS = (
+    *_PROTOCOL,
+    *(b.Column(f"to_{key}", label, unit="ratio") for key, label in PEERS),
+    _COVERED,
+    b.Column("width", "width", lambda row: format_number(row.width, 2)),
+    b.Column("worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})"),
+)
+"""Errors over all runs, as ratios."""
 
 
-def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
-    """The reward at later steps, or when the entropy is spent."""
+def describe(result: Result) -> list[b.Block]:
+    """A forecast, the predictions of runs, or a backtest."""
+    match result:
+        case PredictionDocument():
+            return [b.Heading("Predictions", 1), *(block for run in result.runs for block in describe(run))]
+        case RunPrediction():
+            return _prediction(result)
+        case RunBacktest():
+            return _run_backtest(result)
+        case Backtest() | BacktestDocument():
+            return _backtest(result)
     head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
     if isinstance(result, Forecast):
         return [head, *sections(result, None, result)]
     return [head, *sections(None, result, result)]
 
 
-def table(result: Forecast | SaturationForecast) -> b.Table:
-    """A row per step; or one of the end of the entropy, and a row per gain."""
-    if isinstance(result, Forecast):
-        return b.Table(STEPS, list(_steps(result)))
-    spent = {column.key: getattr(result, column.key) for column in SPENDING[:6]}
-    gains = (
-        {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
-        for gain in result.gains
-    )
-    return b.table_of(SPENDING, [spent, *gains])
+def table(result: Result) -> b.Table:
+    """A row per step, gain, prediction or protocol."""
+    runs: Any = getattr(result, "runs", (result,))
+    match result:
+        case Forecast():
+            return b.Table(STEPS, list(_steps(result)))
+        case SaturationForecast():
+            spent = {column.key: getattr(result, column.key) for column in SATURATION[:6]}
+            gains = (
+                {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
+                for gain in result.gains
+            )
+            return b.table_of(SATURATION, [spent, *gains])
+        case PredictionDocument() | RunPrediction():
+            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in _answers(run))
+            return b.table_of(PREDICTIONS, rows)
+    level = getattr(result, "level", None)
+    scores: list[list[b.Cell]] = []
+    for run in runs:
+        scores += [[run.run, *cells, level, None] for cells in b.table_of(SCORES, run.scores, b.DATA).rows]
+        if run.refusal is not None:
+            scores.append([run.run, *[None] * (len(BACKTEST) - 2), run.refusal])
+    return b.Table(BACKTEST, scores)
 
 
 def sections(
-    ahead: Forecast | None, spending: SaturationForecast | None, part: object = None, against: str = ""
+    ahead: Forecast | None, spending: SaturationForecast | None, part: object, against: str = ""
 ) -> list[b.Block]:
-    """What is known of a run's future; the figure is drawn of ``part``, where there is one.
+    """The forecast of rewards and of the saturation; the figure is drawn from ``part``, where there is one.
 
-    ``against`` is the verdict on a law that does not hold, and on which the forecast does not rest alone.
+    ``against`` is the verdict on a law that does not hold, which is one of several curves in the forecast.
     """
+    if ahead is None and spending is None:
+        return []
     blocks: list[b.Block] = figures_of("forecast", part) if part is not None else []
     notes: list[b.Note] = []
     if ahead is not None:
         step, reward, entropy, extrapolated = STEPS
-        reward = replace(reward, label=f"reward, {format_percent(ahead.level)} interval")
-        entropy = replace(entropy, label=f"entropy, {'forecast too' if ahead.blind else 'as given'}")
+        reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
+        entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
         # An entropy that was given has no interval.
         rows = [
-            (at, value, given.value if isinstance(given, Estimate) and not ahead.blind else given, outside)
+            (at, value, given if ahead.blind else getattr(given, "value", None), outside)
             for at, value, given, outside in _steps(ahead)
         ]
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
         blocks += [b.paragraphs(first), b.Table((step, reward, entropy, extrapolated), rows)]
-        # Who was mixed, what to mind, and how the intervals were made.
         named = _weights({member.name: member.weight for member in ahead.members})
-        origins = count(len(ahead.origins), "origin")
-        how = f"{named}; from how each would have forecast from {origins} inside the run"
-        paths = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
-        notes += b.labelled("weights", [how, *paths]) + b.labelled("note", ahead.notes)
-        methods = f"a new evaluation, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
+        how = f"{named}; by past errors of forecasts from {count(len(ahead.origins), 'earlier step')}"
+        entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
+        notes += b.labelled("weights", [how, *entropies]) + b.labelled("note", ahead.notes)
+        methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
     if spending is not None:
-        notes += _spending(spending)
-    if against and notes:
-        mixed = "one of the forms that are mixed, each with the weight that its own earlier forecasts give it"
-        notes.append(b.Note("caution", f"{against} The forecast does not rest on it alone: it is {mixed}."))
-    return [*blocks, b.Notes(notes)] if notes else []
+        notes += _saturation(spending)
+    if against:
+        mixed = "The forecast averages several curves, each weighted by the errors of its past forecasts"
+        notes.append(b.Note("caution", f"{against} {mixed}."))
+    return [*blocks, b.Notes(notes)]
 
 
 def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
@@ -100,25 +177,123 @@ def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
 def _weights(weights: Mapping[str, float]) -> str:
     """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
     named = sorted(weights.items(), key=lambda item: -item[1])
-    words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= 0.05]
-    if others := named[len(words) :]:
-        words.append(f"{count(len(others), 'other')} {format_weight(sum(weight for _, weight in others))}")
-    return ", ".join(words)
+    shown = [f"{name} {format_probability(weight)}" for name, weight in named if weight >= 0.05]
+    if others := named[len(shown) :]:
+        total = format_probability(sum(weight for _, weight in others))
+        shown.append(f"{count(len(others), 'other')} {total}")
+    return ", ".join(shown)
 
 
-def _spending(spending: SaturationForecast) -> list[b.Note]:
-    """When the entropy is spent, and the probability of each gain."""
+def _saturation(spending: SaturationForecast) -> list[b.Note]:
+    """The step of saturation, and the probability of each gain."""
     when = f"No step is forecast for that{earliest(spending.step)}"
     if spending.step.value is not None:
         step, level = step_words(spending.step), format_percent(spending.step.level)
         reward = format_interval(spending.reward)
-        when = f"That is forecast for step {step}, {level} interval, with a reward of {reward}"
-    spent = f"{format_percent(spending.share)} of what the law still promises is spent at an entropy of "
+        when = f"The forecast is step {step}, {level} interval, with a reward of {reward}"
+    share, entropy = format_percent(spending.share), format_number(spending.entropy)
     now = f"now it is {format_number(spending.entropy_now)}, at step {format_step(spending.last_step)}"
-    spent += f"{format_number(spending.entropy)} nats; {now}. {when}."
+    reached = f"{share} of the law's headroom is gained at an entropy of {entropy} nats; {now}. {when}."
     gains = (
         f"an evaluation {format_number(gain.points)} above the reward now: probability "
-        f"{format_weight(gain.by_step)} at step {format_step(gain.step)}"
+        f"{format_probability(gain.by_step)} at step {format_step(gain.step)}"
         for gain in spending.gains
     )
-    return [b.Note("spent", spent), *b.labelled("gain", gains)]
+    return [b.Note("saturation", reached), *b.labelled("gain", gains)]
+
+
+def _prediction(result: RunPrediction) -> list[b.Block]:
+    """The law's predictions for a run, then the forecasts."""
+    validity, against = result.validity, ""
+    low, high = map(format_number, result.entropy_range)
+    fitted = f"fitted on entropies from {low} to {high} nats"
+    verdict = b.Verdict("valid", f"this run does not contradict the law; {fitted}", True)
+    if not validity.ok:
+        against = invalid_headline(validity)
+        badge, ok = ("law fails", False) if validity.contradicted else ("undecided", None)
+        verdict = b.Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
+    notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
+    if (end := result.saturation) is not None:
+        gained = f"{format_percent(end.share)} of the law's headroom is gained at entropy"
+        at = f"{format_number(end.entropy)} nats, reward {format_interval(end.reward)}"
+        notes.append(b.Note("saturation", f"{gained} {at}"))
+    if result.no_forecast:
+        notes.append(b.Note("no forecast", result.no_forecast))
+    blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
+    blocks.append(b.Notes(b.labelled("reason", validity.reasons)))
+    if result.predictions:
+        level = format_percent(result.predictions[0].mean.level)
+        labels = ("entropy", "reward of the law", f"{level} prediction interval", "extrapolated")
+        rows = [
+            # Both intervals have the same centre.
+            (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
+            for one in result.predictions
+        ]
+        blocks.append(b.Table([b.Column(label, label) for label in labels], rows))
+    ahead = sections(result.forecast, result.spending, result.forecast, against)
+    return [*blocks, b.Notes(notes), *ahead]
+
+
+def _entropies(target: EntropySet) -> str:
+    value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
+    sets = " and ".join(
+        f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
+        for low, high in target.intervals
+    )
+    touches = bool(target.intervals) and target.intervals[0][0] == 0.0
+    floor = "; the set includes 0, the lowest entropy" if touches else ""
+    note = f"; {target.note}" if target.note else ""
+    return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
+
+
+def _answers(run: RunPrediction) -> Iterator[b.Row]:
+    """A row per question and target."""
+
+    def row(question: str, target: float, answer: Estimate | EntropySet, **more: b.Cell) -> b.Row:
+        names = ("value", "low", "high", "level", "method", "note")
+        known = {name: getattr(answer, name, None) for name in names}
+        return {"question": question, "target": target, **known, **more}
+
+    for one in run.predictions:
+        ends = {"observation_low": one.observation.low, "observation_high": one.observation.high}
+        yield row("reward at entropy", one.entropy, one.mean, extrapolated=one.extrapolated, **ends)
+    for target in run.entropies:
+        for low, high in target.intervals or ((None, None),):
+            yield row("entropy for reward", target.reward, target, low=low, high=high)
+    if run.saturation is not None:
+        yield row("reward at saturation", run.saturation.entropy, run.saturation.reward)
+    if (ahead := run.forecast) is not None:
+        for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
+            yield row("reward at step", step, reward, extrapolated=outside)
+    if run.spending is not None:
+        yield row("step of saturation", run.spending.entropy, run.spending.step)
+
+
+def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
+    """A table over all runs, then every run."""
+    blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
+    if isinstance(result, BacktestDocument):
+        blocks.append(b.Notes(b.labelled("warning", result.warnings, "")))
+    if refused := sum(run.refusal is not None for run in result.runs):
+        said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
+        blocks.append(b.paragraphs(said, detail=True))
+    if result.overall:
+        how = (
+            f"{count(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, geometric "
+            "mean over runs; below 1 the forecast is better. Law and line are by least squares, and use the "
+            f"observed entropies in every row. The width of the {format_percent(result.level)} prediction "
+            "interval is a share of the run's range of rewards, median over runs."
+        )
+        blocks += [b.paragraphs(how), b.table_of(SKILLS, result.overall, words=2)]
+    return blocks + [block for run in result.runs for block in _run_backtest(run)]
+
+
+def _run_backtest(run: RunBacktest) -> list[b.Block]:
+    if run.refusal is not None:
+        return [b.Heading(run.run, 2), b.Verdict("not tested", run.refusal)]
+    block = f", each the mean of {run.block}" if run.block > 1 else ""
+    return [
+        b.Heading(run.run, 2, f"{run.n} evaluations{block}"),
+        b.Verdict("tested", "root mean squared errors on the evaluations not fitted, in reward units", True),
+        b.table_of(SCORES, run.scores, b.PEOPLE, words=2),
+    ]

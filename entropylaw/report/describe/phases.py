@@ -1,21 +1,45 @@
-"""The phases of runs: the verdict on each, its curves side by side, and what several runs say together."""
+"""The phases of runs: the verdict on each, its curves side by side, and several runs together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from entropylaw.documents.phases import COLUMNS as READ
-from entropylaw.documents.phases import PhasesDocument, RunPhases
+import numpy as np
+
+from entropylaw.documents.document import COLUMNS as READ
+from entropylaw.documents.document import PhasesDocument, RunPhases
 from entropylaw.report import blocks as b
-from entropylaw.report import phasewords as words
 from entropylaw.report.figures import figures_of
-from entropylaw.report.findings import UNKNOWN_SHARE
-from entropylaw.report.numbers import MISSING, format_percent, format_step
+from entropylaw.report.numbers import (
+    MISSING,
+    count,
+    format_estimate,
+    format_number,
+    format_percent,
+    format_probability,
+    format_step,
+    value_and_interval,
+)
 from entropylaw.results import Estimate
-from entropylaw.results.phases import CURVES, PhaseFit, PhasesAcross
+from entropylaw.results.columns import SEMANTIC, PhaseColumn
+from entropylaw.results.fields import replace
+from entropylaw.results.phases import (
+    CURVES,
+    DRAWS,
+    HALF_WIDTHS,
+    KINDS,
+    POWER,
+    ChangePoint,
+    CurvePhases,
+    PhaseFit,
+    PhasesAcross,
+)
 
 Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
+
+Curves = list[tuple[CurvePhases, str]]
+"""Curves, each with its full name."""
 
 _CURVE = "n first_step last_step p_value found kind"
 _OF_BOTH = "delta after_fall share_planning"
@@ -30,8 +54,8 @@ COLUMNS = (
     *b.columns("later level method refusal"),
 )
 """A row per curve. ``refusal`` holds the error's slug; ``entropy_of`` says whether the curve is token entropy
-or semantic entropy; ``boundary_stretches`` holds the most probable steps, as ``30:55 120:160``, and
-``boundary_low`` and ``boundary_high`` the ends of them all."""
+or semantic entropy; ``boundary_stretches`` holds the most probable steps of the change point, as
+``30:55 120:160``, and ``boundary_low`` and ``boundary_high`` the ends of them all."""
 
 ACROSS = (
     *b.columns("finding runs"),
@@ -39,9 +63,12 @@ ACROSS = (
     *b.columns("method"),
 )
 
+BENDS = "changes its slope"
+"""What a curve does at a change point of which no more is known."""
+
 
 def describe(result: Result) -> list[b.Block]:
-    """A run, the runs of a document and what they say together, or one of the two alone."""
+    """A run, the runs of a document and what they have in common, or one of the two alone."""
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
@@ -51,14 +78,22 @@ def describe(result: Result) -> list[b.Block]:
         return [b.Heading("Phases of entropy", 1), warned, *across, *runs]
     run = without_log(result) if isinstance(result, PhaseFit) else result
     if run.phases is None:
-        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *sections(run)]
-    about = " · ".join(filter(None, (_extent(words.curves_of(run)), run.path)))
-    blocks = [b.Heading(run.run, 2, about), *sections(run)]
-    if run.path:
-        dropped = b.Note("dropped", _dropped(run), _dropped(run, 3))
-        notes = [b.Note("file", run.path, ""), b.Note("read", _columns_read(run)), dropped]
-        blocks += [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
-    return blocks
+        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
+    # Number of points and steps of the curves themselves; blocks of points begin later and end earlier.
+    curves = curves_of(run)
+    points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
+    blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
+    first, last = (format_step(step) for step in range_of(curves))
+    extent = f"{points} {'block averages' if blocks else 'points'}, steps {first}–{last}"
+    head = b.Heading(run.run, 2, " · ".join(filter(None, (extent, run.path))))
+    if not run.path:
+        return [head, *_sections(run)]
+    counted = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{reason} ({number})" for reason, number in counted if number]
+    brief = [*reasons[:3], *[f"{len(reasons) - 3} more in the JSON"] * (len(reasons) > 3)]
+    dropped = b.Note("dropped", "; ".join(reasons) or "nothing", "; ".join(brief) or "nothing")
+    notes = [b.Note("file", run.path, ""), b.Note("read", _columns_read(run)), dropped]
+    return [head, *_sections(run), b.Heading("Read and dropped", name="read"), b.Notes(notes)]
 
 
 def table(result: Result) -> b.Table:
@@ -74,7 +109,7 @@ def table(result: Result) -> b.Table:
         return b.Table(ACROSS, [(name, n, share, share.method) for name, n, share in shares if share])
     found = without_log(result) if isinstance(result, PhaseFit) else result
     runs = found.runs if isinstance(found, PhasesDocument) else (found,)
-    return b.table_of(COLUMNS, (row for run in runs for row in _rows(run)))
+    return b.table_of(COLUMNS, (row for run in runs for row in _curve_rows(run)))
 
 
 def without_log(found: PhaseFit) -> RunPhases:
@@ -83,44 +118,237 @@ def without_log(found: PhaseFit) -> RunPhases:
     return RunPhases(run=found.run, dropped=found.dropped, phases=found, **unknown)
 
 
-def sections(run: RunPhases) -> list[b.Block]:
-    """The verdict, what to mind, the figure, and the numbers of the curves; or why there are none."""
+def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]]:
+    """The curves of a run that were fitted, each with the column that it was read from; planning first."""
+    if (phases := run.phases) is None:
+        return []
+    columns = (run.planning_column, run.execution_column, run.aggregate_column)
+    curves = (phases.planning, phases.execution, phases.aggregate)
+    return [(curve, column) for curve, column in zip(curves, columns, strict=True) if curve is not None]
+
+
+def curves_of(run: RunPhases) -> Curves:
+    """The curves of a run that were fitted, each with its full name; planning first."""
+    named = []
+    for curve, column in fitted_curves(run):
+        name = f"token entropy of {curve.name.replace('aggregate', 'all')} tokens"
+        # A semantic entropy is never called a token entropy.
+        if column is not None and column.what == SEMANTIC:
+            name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
+        named.append((curve, name))
+    return named
+
+
+def headline(run: RunPhases) -> str:
+    """The verdict in one sentence; for curves without a change point also the power of the test."""
+    curves, found = [curve for curve, _ in curves_of(run)], verdict_words(run)
+    missing = [curve for curve in curves if not curve.found]
+    if not missing:
+        return found
+    if len(curves) == 2 and len(missing) == 1:
+        other = missing[0]
+        column = run.planning_column if other.name == "planning" else run.execution_column
+        found += f"; no change point in {_owner(column, other.name)} ({p_value(other)})"
+    blind = next(filter(has_no_power, missing), None)
+    if blind is None:
+        rise = format_number(max(curve.detectable or 0.0 for curve in missing), 2)
+        there = " there" if len(missing) == 1 else ""
+        return f"{found}; {100 * POWER:g} % power{there} to detect a rise of {rise} nats from mid-run"
+    reason = "every rise that was tried would have been missed"
+    if blind.detectable is not None:
+        needed, reach = (format_number(x, 2) for x in (blind.detectable, float(np.ptp(blind.entropy))))
+        reason = f"only a rise of {needed} nats or more would be detected, and the whole curve spans {reach}"
+    where = "" if len(missing) == 1 else f" in {CURVES[blind.name]}"
+    return f"{found}; the test has no power here{where}: {reason}"
+
+
+def verdict_words(run: RunPhases) -> str:
+    """What the curves do at their change points, and where; or that there is none."""
+    if (phases := run.phases) is None:
+        return "This run could not be fitted."
+    if phases.planning is None or phases.execution is None:
+        # One curve; that of all tokens cannot be separated.
+        ((curve, name),) = curves_of(run)
+        kind = "one curve, classes not separated" if curve.name == "aggregate" else "one curve"
+        found = does(curve) if curve.found else "is one smooth decay without a change point"
+        return f"{kind}: the {name} {found} ({p_value(curve)})"
+    plan, act = phases.planning, phases.execution
+    planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
+    chances = f"({planning} {p_value(plan)}, {execution} {p_value(act)})"
+    if not plan.found and not act.found:
+        return f"no change point: both curves are smooth decays {chances}"
+    one, name = (plan, planning) if plan.found else (act, execution)
+    found = f"one change point: {name} {does(one)} ({p_value(one)})"
+    if plan.found and act.found:
+        found = f"overlapping: {planning} {does(plan)}, {execution} {does(act)}; the order is open"
+        if phases.later is not None:
+            found += f" ({planning} is later with probability {format_probability(phases.later)})"
+        if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
+            pair = [(execution, act), (planning, plan)]
+            sign = 1 if phases.verdict == "execution first" else -1
+            (first, sooner), (second, last) = pair[::sign]
+            then = f"{_kind(last)} {_steps(phases.delta, sign)} later"
+            found = f"{phases.verdict}: {first} {does(sooner)}, {second} {then}"
+    return found + _after(phases, execution)
+
+
+def _kind(curve: CurvePhases) -> str:
+    """What a curve does at its change point; the documents say ``bends`` where no more is known."""
+    return BENDS if curve.kind in (None, KINDS[-1]) else str(curve.kind)
+
+
+def does(curve: CurvePhases) -> str:
+    """``turns to rise at step 41 [30, 55]``: what a curve does at a change point that was found."""
+    return f"{_kind(curve)} {place(curve.change_point)}"
+
+
+def place(change: ChangePoint) -> str:
+    """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known.
+
+    An end at the first or the last step that was searched is open.
+    """
+    if change.whole:
+        return "somewhere in the run"
+    first, last = change.searched or (float(change.places[0]), float(change.places[-1]))
+    ends = [
+        (max(low, first), " or before" * (low <= first), min(high, last), " or after" * (high >= last))
+        for low, high in change.intervals
+    ]
+    if len(ends) > 1:
+        places = (f"{low:.0f}{before}–{high:.0f}{after}" for low, before, high, after in ends)
+        return f"at step {' or '.join(places)}"
+    ((low, before, high, after),) = ends
+    text = format_estimate(replace(change.step, low=low, high=high))
+    return f"at step {text.value} [{text.low}{before}, {text.high}{after}]"
+
+
+def p_value(curve: CurvePhases) -> str:
+    """``p = 0.41``, of one smooth decay without a change point; simulations give none below their floor."""
+    floor = 1.0 / (DRAWS + 1)
+    return f"p ≤ {floor:g}" if curve.p_value <= floor * (1 + 1e-9) else f"p = {curve.p_value:.2g}"
+
+
+def range_of(curves: Curves) -> tuple[float, float]:
+    """The first and the last step of several curves."""
+    return min(curve.first_step for curve, _ in curves), max(curve.last_step for curve, _ in curves)
+
+
+def percent_words(estimate: Estimate) -> str:
+    """A share with its interval, in per cent."""
+    return MISSING if estimate.value is None else value_and_interval(estimate, "%")
+
+
+def _owner(column: PhaseColumn | None, kind: str) -> str:
+    return SEMANTIC if column is not None and column.what == SEMANTIC else kind
+
+
+def _steps(gap: Estimate, sign: int) -> str:
+    """``86 steps [60, 112]``, or the same with the other sign."""
+    ends = (None if x is None else sign * x + 0.0 for x in (gap.low, gap.value, gap.high))
+    low, value, high = tuple(ends)[::sign]
+    return value_and_interval(replace(gap, value=value, low=low, high=high), "steps")
+
+
+def _after(phases: PhaseFit, execution: str) -> str:
+    """Planning's change point against execution's fall: a decay that levels off has no change point."""
+    if (gap := phases.after_fall) is None or gap.value is None or gap.low is None or gap.high is None:
+        return ""
+    whose = "that is" if phases.delta is None else "planning's change point is"
+    fall = f"{execution} has completed 95 % of its fall"
+    steps = _steps(gap, -1 if gap.high < 0 else 1)
+    if gap.low <= 0 <= gap.high:
+        return f"; it is not decided whether {whose} before or after {fall} ({steps})"
+    return f"; {whose} {steps} {'before' if gap.high < 0 else 'after'} {fall}"
+
+
+def has_no_power(curve: CurvePhases) -> bool:
+    """Whether the test finds no rise that was tried, or none smaller than the whole curve."""
+    return curve.detectable is None or curve.detectable > float(np.ptp(curve.entropy))
+
+
+def _cautions(run: RunPhases) -> tuple[str, ...]:
+    return (*(run.phases.cautions if run.phases is not None else ()), *run.cautions)
+
+
+def cautions_counted(run: RunPhases) -> str:
+    """`` (2 cautions)``; nothing where there are none."""
+    return f" ({count(number, 'caution')})" if (number := len(_cautions(run))) else ""
+
+
+def _sections(run: RunPhases) -> list[b.Block]:
+    """The verdict, the cautions, the figure, and the numbers of the curves; or why there are none."""
     if run.phases is None:
         if (refusal := run.refusal) is None:
             return [b.Verdict("refused", "its document gives no reason")]
         hint = b.Notes([b.Note("hint", refusal.hint, "")])
         return [b.Verdict("refused", f"{refusal.message} [{refusal.slug}]"), hint]
-    curves = words.curves_of(run)
+    curves = curves_of(run)
     if not curves:
         return [b.Verdict("refused", "no curve was fitted"), b.Notes(b.labelled("note", run.phases.notes))]
-    before, _, text = words.headline(run).partition(": ")
+    before, _, text = headline(run).partition(": ")
     badge, _, how = before.partition(", ")
-    text = f"{how}: {text}" if how else text
-    # The headline says already that there is no boundary; what was done to the data before what is not known.
-    said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
-    said = sorted((*said, *run.notes), key=lambda note: note.startswith(UNKNOWN_SHARE))
-    notes = b.labelled("caution", words.all_cautions(run)) + b.labelled("note", said)
+    # The headline says that there is no change point; the note on the unknown share comes last.
+    found = [one for one in run.phases.findings if one.severity == "note" and one.code != "no-boundary"]
+    said = [(one.code == "planning-share-unknown", one.sentence) for one in found]
+    said = sorted([*said, *((False, note) for note in run.notes)], key=lambda note: note[0])
+    notes = b.labelled("caution", _cautions(run)) + b.labelled("note", (note for _, note in said))
     heads = [b.Column("", f"{format_percent(run.phases.level)} intervals, nats")]
     heads += [b.Column(curve.name, name) for curve, name in curves]
-    until = words.last_step(curves)
+    until = range_of(curves)[1]
+    ended = [until - curve.last_step > float(curve.step[-1] - curve.step[-2]) for curve, _ in curves]
+    numbers = [_numbers(curve, short) for (curve, _), short in zip(curves, ended, strict=True)]
     rows = [
-        (beside[0][0], *(cell for _, cell in beside))
-        for beside in zip(*(words.rows_of(curve, until) for curve, _ in curves), strict=True)
-        if any(cell != MISSING for _, cell in beside)
+        (label, *(of_curve[label] for of_curve in numbers))
+        for label in numbers[0]
+        if any(of_curve[label] != MISSING for of_curve in numbers)
     ]
     share = ""
     if run.phases.share_planning is not None:
-        short = [curve for curve, _ in curves if words.ends_before(curve, until)]
-        ends = (f"; {CURVES[one.name]}'s curve ends at step {format_step(one.last_step)}" for one in short)
-        held = words.percent_words(run.phases.share_planning)
-        share = f"planning tokens hold {held} of all entropy at step {format_step(until)}{''.join(ends)}"
+        held = percent_words(run.phases.share_planning)
+        share = f"planning tokens have {held} of the total entropy at step {format_step(until)}"
+        for (curve, _), short in zip(curves, ended, strict=True):
+            if short:
+                share += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
     return [
-        b.Verdict(badge, f"{text}{words.cautions_counted(run)}", True),
+        b.Verdict(badge, f"{f'{how}: ' if how else ''}{text}{cautions_counted(run)}", True),
         b.Notes(notes, may_wait=True),
         *figures_of("phases", run),
         b.Table(heads, rows, words=1 + len(curves)),
-        b.Notes([b.Note("share", share), b.Note("method", curves[0][0].boundary.step.method, "")]),
+        b.Notes([b.Note("share", share), b.Note("method", curves[0][0].change_point.step.method, "")]),
     ]
+
+
+def _numbers(curve: CurvePhases, short: bool) -> dict[str, str]:
+    """The numbers of a curve by label; those around a change point only where one was found.
+
+    Without one only the document has them: they are conditional on a change point. ``short`` is a curve that
+    ends before the others.
+    """
+    shape, at, width, before, after, rise = ("one smooth decay", *[MISSING] * 5)
+    seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)
+    if curve.found:
+        shape, seen = _kind(curve), MISSING
+        at = place(curve.change_point).removeprefix("at step ")
+        before, after, rise = map(value_and_interval, (curve.slope_before, curve.slope_after, curve.rise))
+        # The widest transition that was tried is an open end.
+        known, width = curve.change_point.width, value_and_interval(curve.change_point.width)
+        widest = 2.0 * HALF_WIDTHS[-1] * float(curve.step[-1] - curve.step[0]) * (1.0 - 1e-9)
+        if known.high is not None and known.high >= widest:
+            text = format_estimate(known)
+            beyond = known.low is not None and known.low >= widest
+            width = f"{text.value} or more" if beyond else f"{text.value} [{text.low}, {text.high} or more]"
+    ended = f", step {format_step(curve.last_step)}" if short else ""
+    return {
+        "shape": f"{shape}, {p_value(curve)}",
+        "change point, step": at,
+        "its width, steps": width,
+        "slope before, per step": before,
+        "slope after, per step": after,
+        "rise by the end": rise,
+        "detectable rise": seen,
+        "95 % of the fall by step": MISSING if curve.settled is None else value_and_interval(curve.settled),
+        "entropy now": value_and_interval(curve.last) + ended,
+    }
 
 
 def _columns_read(run: RunPhases) -> str:
@@ -137,55 +365,40 @@ def _columns_read(run: RunPhases) -> str:
     return ", ".join(parts) or "no column"
 
 
-def _dropped(run: RunPhases, most: int | None = None) -> str:
-    """What was left out, and why; with ``most`` the reasons of so many, and the number of the others."""
-    counted = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
-    reasons = [f"{reason} ({number})" for reason, number in counted if number]
-    hidden = len(reasons) - len(reasons[:most])
-    return "; ".join([*reasons[:most], *[f"{hidden} more in the JSON"] * bool(hidden)]) or "nothing"
-
-
-def _extent(curves: words.Curves) -> str:
-    """``101 points, steps 0–200``: of the curves themselves, not of the middles of blocks."""
-    points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
-    blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
-    first, last = min(curve.first_step for curve, _ in curves), words.last_step(curves)
-    steps = f"steps {format_step(first)}–{format_step(last)}"
-    return f"{points} {'means of neighbours' if blocks else 'points'}, {steps}"
-
-
 def _across(across: PhasesAcross) -> list[b.Block]:
-    def share(label: str, what: str, number: int, of: Estimate) -> b.Note:
-        found = f"in {number} of {across.runs} runs: {words.percent_words(of)} ({of.method})"
-        return b.Note(label, f"{what} {found}")
-
     title, rises = f"{across.runs} runs together", "planning turns to rise after execution's fall"
+    shares = (
+        ("two changes", "change points in both curves", across.both, across.share_both),
+        ("planning's rise", rises, across.rises_after, across.share_rises_after),
+    )
     notes = [b.Note("", "", f"{title}:")]
-    notes.append(share("two boundaries", "in both curves", across.both, across.share_both))
-    if across.share_rises_after is not None:
-        notes.append(share("planning's rise", rises, across.rises_after, across.share_rises_after))
+    for label, what, number, of in shares:
+        if of is not None:
+            found = f"in {number} of {across.runs} runs: {percent_words(of)} ({of.method})"
+            notes.append(b.Note(label, f"{what} {found}"))
     labels = ("planning at", "execution at", "planning later by")
     for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
-            notes.append(b.Note(label, f"{words.percent_words(estimate)} of the run ({estimate.method})"))
+            notes.append(b.Note(label, f"{percent_words(estimate)} of the run ({estimate.method})"))
     notes += b.labelled("note", across.notes)
-    # The one number there is to compare with: planning rises once execution has fallen. It is of another
-    # quantity than token entropy, and no test.
+    # The one published number: planning rises once execution has fallen. It is of another quantity than
+    # token entropy, and no test.
     eye = "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models"
     return [b.Heading(title, name="across"), b.Notes(notes), b.paragraphs(f"{eye} (arXiv:2509.03646)")]
 
 
-def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:
-    base: dict[str, b.Cell] = {"run": run.run, "path": run.path}
+def _curve_rows(run: RunPhases) -> Iterator[b.Row]:
+    """A row per curve, or one with the refusal."""
+    base: b.Row = {"run": run.run, "path": run.path}
     if (phases := run.phases) is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
     base |= {name: getattr(phases, name) for name in f"verdict later level {_OF_BOTH}".split()}
-    for curve, column in words.fitted_curves(run):
-        boundary = curve.boundary
+    for curve, column in fitted_curves(run):
+        change = curve.change_point
         row = {name: getattr(curve, name) for name in f"{_CURVE} {_OF_CURVE} {_OF_NOISE}".split()}
         if column is not None:
             row |= {"entropy_of": column.what, "column": column.column}
-        row |= {"curve": curve.name, "boundary": boundary.step, "width": boundary.width}
-        row |= {"boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals)}
-        yield base | row | {"boundary_whole": boundary.whole, "method": boundary.step.method}
+        row |= {"curve": curve.name, "boundary": change.step, "width": change.width}
+        row |= {"boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in change.intervals)}
+        yield base | row | {"boundary_whole": change.whole, "method": change.step.method}

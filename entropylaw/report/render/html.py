@@ -1,4 +1,4 @@
-"""Blocks as HTML: what stands between the head and the foot of a page, and in a notebook."""
+"""Blocks as HTML: the part between the head and the foot of a page, or an output in a notebook."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropylaw.report import numbers, palette
-from entropylaw.report.blocks import Block, Figure, Heading, Note, Notes
-from entropylaw.report.figures import NAMED
-from entropylaw.report.printable import one_line
-from entropylaw.report.svg import glyphs, inline
+from entropylaw.escaping import one_line
+from entropylaw.report import numbers
+from entropylaw.report.blocks import Block, Figure, Heading
+from entropylaw.report.figures import NAMED, palette
+from entropylaw.report.figures.palette import glyphs, inline
+
+_KINDS = {"": "paragraphs"} | dict.fromkeys(("reason", "caution", "warning", "checks"), "checks")
 
 
 def fragment(
@@ -37,7 +39,7 @@ def fragment(
     links
         Name of a figure → addresses of its files.
     prefix
-        Before the ids of figures, which are their names.
+        Put before the ids of figures, which are their names.
     follow
         Whether the figures take the colours of the page.
     frame
@@ -50,8 +52,8 @@ def fragment(
         entry, svg = NAMED[figure.name], figures[figure.name]
         described = one_line(figure.described or str(entry.caption(figure.part)))
         svg = inline(svg, f"{prefix}{figure.name}", f"{entry.title} {title}", described, follow=follow)
-        svgs[figure.name] = Markup(svg)  # all from outside is escaped in inline
-    # Parts with their headings; what stands before the first has none. Runs have theirs above.
+        svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
+    # Parts with their headings; the blocks before the first have none. Runs have theirs above.
     sections: list[tuple[Heading | None, list[Block]]] = [(None, [])]
     for block in blocks:
         if not isinstance(block, Heading):
@@ -68,7 +70,7 @@ def fragment(
 
 @lru_cache
 def environment() -> Environment:
-    """Templates and filters that every page shares; what comes from outside is escaped."""
+    """The templates and filters of every page; text from logs is escaped."""
     made = Environment(
         loader=PackageLoader("entropylaw.report", "templates"),
         autoescape=True,
@@ -84,7 +86,13 @@ def environment() -> Environment:
         "typeset": typeset,
         "one_line": one_line,
         "kind": lambda block: type(block).__name__,
-        "by_kind": _by_kind,
+        # Groups of notes: checks, lists of labelled facts, paragraphs.
+        "by_kind": lambda block: [
+            (kind, list(notes))
+            for kind, notes in groupby(
+                filter(lambda note: note.text, block.notes), lambda note: _KINDS.get(note.label, "list")
+            )
+        ],
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
     made.tests["series"] = lambda value: isinstance(value, tuple)
@@ -92,16 +100,6 @@ def environment() -> Environment:
     return made
 
 
-def _by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
-    """Notes in groups: checks, lists of labelled facts, paragraphs."""
-
-    def kind(note: Note) -> str:
-        checks = note.label in ("reason", "caution", "warning", "checks")
-        return "checks" if checks else "list" if note.label else "paragraphs"
-
-    return [(name, list(notes)) for name, notes in groupby(filter(lambda note: note.text, block.notes), kind)]
-
-
 def typeset(text: str) -> str:
-    """Minus signs before numbers (exponents such as 1e-7 stay), and per cent signs that keep to theirs."""
+    """Minus signs before numbers (exponents such as 1e-7 stay), and no line break before per cent signs."""
     return re.sub(r"(?<![\w.)-])-(?=\d)", "−", text).replace(" %", "\u00a0%")

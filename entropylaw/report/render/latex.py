@@ -1,13 +1,13 @@
-r"""Blocks as LaTeX for a paper: tables by booktabs, to be taken in by ``\input``."""
+r"""Blocks as LaTeX for a paper: tables by booktabs, for ``\input``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
+from entropylaw.escaping import one_line
 from entropylaw.report.blocks import Block, Facts, Figure, Heading, Notes, Table, Verdict
 from entropylaw.report.numbers import fact_text, row_text
-from entropylaw.report.printable import one_line
 
 _SPECIAL = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
@@ -66,6 +66,6 @@ def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is a command, with minus signs before numbers."""
+    """Text without commands, with minus signs before numbers."""
     text = re.sub(r"(?<![\w.)-])-(?=\d)", "−", one_line(text))
     return "".join(_SPECIAL.get(char, char) for char in text)

@@ -1,26 +1,26 @@
-"""Blocks as Markdown, fit for a step summary or a comment: it ends before a forge's limit."""
+"""Blocks as Markdown for a step summary or a comment, shorter than the limit of the common forges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from entropylaw.escaping import markdown_cell
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import NAMED
 from entropylaw.report.numbers import count, fact_text, row_text
-from entropylaw.report.printable import markdown_cell
 
 MOST_BYTES = 59_000
-"""Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
+"""Comments on the common forges end near 64 kB; runs and rows beyond are counted and left out."""
 
 Figures = Mapping[str, str]
 """Name of a figure → its address; a figure without one is left out."""
 
 
 def render(blocks: Sequence[b.Block]) -> str:
-    """What is about all runs, then every run as far as there is room."""
+    """The blocks about all runs, then every run as far as there is room."""
     head, *runs = b.by_run(blocks)
-    return whole(head, ((run, {}) for run in runs), len(runs), "the JSON document holds them all")
+    return whole(head, ((run, {}) for run in runs), len(runs), "see the JSON document")
 
 
 def whole(
@@ -28,7 +28,7 @@ def whole(
 ) -> str:
     """The head, and a part for each of a ``number`` of runs with their figures, while there is room.
 
-    Runs are taken one by one; ``where`` says what holds those that are left out.
+    Runs are taken one by one; ``where`` says where to find those that are left out.
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
     left = f"\n*Left out of this text: {{}}; {where}.*\n"
@@ -44,13 +44,13 @@ def whole(
 
 
 def _lines(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[str]:
-    """The lines of some blocks, with an empty one between two; tables have ``room`` for so many bytes."""
+    """The lines of some blocks, with an empty one between two; tables have ``room`` in bytes."""
     for place, chunk in enumerate(filter(None, map(list, _chunks(blocks, figures, room)))):
         yield from [""] * bool(place) + chunk
 
 
 def _chunks(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
-    """Groups of lines between which an empty one stands; gates are a table, those that failed first."""
+    """Groups of lines with an empty one between them; gates are a table, those that failed first."""
     for gates, group in groupby(blocks, b.is_gate):
         if gates:
             found = [block for block in group if isinstance(block, b.Verdict)]
@@ -116,11 +116,11 @@ def _table(table: b.Table, room: int) -> Iterator[str]:
 
 
 def _cell(cell: b.Cell, text: str) -> str:
-    """Words may be anybody's; in numbers there is nothing that looks like markup but signs."""
+    """Words come from logs; numbers have no markup but signs."""
     return markdown_cell(text) if isinstance(cell, str) else escaped_text(text).removeprefix("\\")
 
 
 def escaped_text(text: str) -> str:
-    """A sentence: no markup either, but brackets stay readable where they cannot make a link."""
+    """A sentence without markup; brackets that cannot make a link stay readable."""
     escaped = markdown_cell(text, "\\`*_|~$").replace("](", "]\\(").replace("]:", "]\\:")
     return "\\" + escaped if escaped[:1] in ("#", "+", "-", "=") else escaped

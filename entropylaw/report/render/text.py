@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
+from entropylaw.escaping import WIDTH, one_line, wrapped
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
-from entropylaw.report.numbers import fact_text, row_text
-from entropylaw.report.printable import WIDTH, one_line, wrapped
+from entropylaw.report.numbers import count, fact_text, row_text
 
 LINES = 24
-"""Lines of a run up to which sentences that may wait are shown; the first is always shown."""
+"""Sentences that may wait are shown up to so many lines of a run; the first is always shown."""
 
 _LABEL = 13
+"""Characters of a label; more in a run that has a longer one."""
+
 _CELL = 16
-"""Columns to which a cell of words may be narrowed, where that is enough to fit a table."""
+"""Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 
 def render(blocks: Sequence[Block]) -> str:
-    """Every run, and last what is about all runs: there it is seen. So are gates that failed."""
+    """Every run, and last the blocks about all runs, with gates that failed last of all gates."""
     head, *runs = by_run(blocks)
     gates = [
         (block, f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}")
@@ -35,47 +37,58 @@ def render(blocks: Sequence[Block]) -> str:
 
 def _lines(run: Sequence[Block]) -> list[str]:
     """The lines of a run; sentences that may wait are cut where it is long."""
-    parts = [[] if isinstance(block, Notes) and block.may_wait else list(_block(block)) for block in run]
+    width = max([_LABEL, *(len(note.label) for note in chain.from_iterable(map(_notes, run)))])
+    waiting = [isinstance(block, Notes) and block.may_wait for block in run]
+    parts = [[] if wait else list(_block(block, width)) for block, wait in zip(run, waiting, strict=True)]
     room = LINES - sum(map(len, parts))
-    for block, part in zip(run, parts, strict=True):
-        if isinstance(block, Notes) and block.may_wait:
-            part += _fitting(block.notes, room)
+    for block, part, wait in zip(run, parts, waiting, strict=True):
+        if wait:
+            part += _fitting(_notes(block), room, width)
             room -= len(part)
     return [line.rstrip() for part in parts for line in part]
 
 
-def _fitting(notes: Sequence[Note], room: int) -> list[str]:
+def _notes(block: Block) -> Sequence[Note]:
+    """The sentences of a block that a terminal shows, each with its label."""
+    if isinstance(block, Verdict):
+        return [Note(block.badge, block.text)]
+    notes = block.notes if isinstance(block, Notes) else ()
+    return [
+        Note(note.label, text) for note in notes if (text := note.text if note.brief is None else note.brief)
+    ]
+
+
+def _fitting(notes: Sequence[Note], room: int, width: int) -> list[str]:
     """Whole sentences while they fit into so many lines, the first in any case; the others are counted."""
-    shown = [lines for note in notes if (lines := list(_note(note)))]
+    shown = [(note.label, list(_note(note, width))) for note in notes]
     for kept in range(len(shown), 0, -1):
-        lines = [line for sentence in shown[:kept] for line in sentence]
+        lines = [line for _, sentence in shown[:kept] for line in sentence]
         if kept < len(shown):
-            lines.append(f"{'':<{_LABEL + 3}}… and {len(shown) - kept} more: --format json")
+            labels = "s and ".join(dict.fromkeys(label for label, _ in shown[kept:]))
+            more = count(len(shown) - kept, f"more {labels}")
+            lines.append(f"{'':<{width + 3}}… and {more}: --format json")
         if len(lines) <= room or kept == 1:
             return lines
     return []
 
 
-def _block(block: Block) -> Iterator[str]:
-    """The lines of a block; a figure has none."""
-    if isinstance(block, Heading):
-        if block.level == 2:
+def _block(block: Block, width: int) -> Iterator[str]:
+    """The lines of a block, with labels of a ``width``; a figure has none."""
+    match block:
+        case Heading(level=2):
             yield _title(block)
-    elif isinstance(block, Verdict):
-        yield from _hung(f"  {block.badge:<{_LABEL}} ", block.text)
-    elif isinstance(block, Notes):
-        width = max([_LABEL, *(len(note.label) for note in block.notes)])
-        for note in block.notes:
-            yield from _note(note, width)
-    elif isinstance(block, Facts):
-        rows = [(fact.name, *fact_text(fact)) for fact in block.facts]
-        names, values, intervals, _ = zip((block.title, "value", "", ""), *rows, strict=True)
-        name, value, interval = (max(map(len, column)) for column in (names, values, intervals))
-        yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
-        for row in rows:
-            yield from _hung(f"  {row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{interval}}  ", row[3])
-    elif isinstance(block, Table) and not block.detail:
-        yield from _table(block)
+        case Verdict() | Notes():
+            for note in _notes(block):
+                yield from _note(note, width)
+        case Facts():
+            rows = [(block.title, "value", "", "")]
+            rows += [(fact.name, *fact_text(fact)) for fact in block.facts]
+            name, value, interval, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+            yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
+            for row in rows[1:]:
+                yield from _hung(f"  {row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{interval}}  ", row[3])
+        case Table(detail=False):
+            yield from _table(block)
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -104,9 +117,8 @@ def _table(table: Table) -> Iterator[str]:
             yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
 
 
-def _note(note: Note, width: int = _LABEL) -> Iterator[str]:
-    if text := note.text if note.brief is None else note.brief:
-        yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", text)
+def _note(note: Note, width: int) -> Iterator[str]:
+    return _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
 
 
 def _hung(head: str, text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the figures share: size, colours, type, panels, text that any font can show, and their files.
+"""Common parts of the figures: size, colours, type, panels, text for any font, and their files.
 
 Matplotlib's object interface only: nothing here touches pyplot or leaves a setting behind. Text becomes
 paths in SVG, so that a figure looks the same on a machine without our font.
@@ -28,15 +28,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 from PIL import Image
 
 from entropylaw.errors import InputError
 from entropylaw.inputs import note_input
-from entropylaw.report.palette import PALETTE, contrast
-from entropylaw.report.svg import minify
+from entropylaw.report.figures.palette import PALETTE, contrast, minify
+from entropylaw.results.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["svg", "png", "pdf"]
 
 WIDTH = 3.4
@@ -67,21 +65,21 @@ for _axis in ("xtick", "ytick"):
 
 _FIXED: dict[Any, Any] = {"text.usetex": False, "text.parse_math": False, "savefig.bbox": None}
 _FIXED |= {"savefig.facecolor": "auto", "savefig.transparent": False}
-"""What no style file changes: our texts are no TeX, and every kind of file shows one picture."""
+"""Fixed settings: our texts are not TeX, and every kind of file shows the same picture."""
 
 LINE = 0.135
 """Inches from one small line of text to the next."""
 
 _in_force: list[None] = []
-"""One entry while a style is in force; empty where nothing is being drawn."""
+"""One entry while a style is in force; otherwise empty."""
 
 
 @contextmanager
 def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """Our settings on top of matplotlib's own defaults, whatever the user's are; undone afterwards.
+    """Our settings on top of matplotlib's defaults, independent of the user's; undone afterwards.
 
-    ``extra`` is a style of the user's (:func:`read_style`) on top of ours, which has colours for dark paper
-    too. Inside another ``style`` the outer one stays in force: many figures pay for the settings once.
+    ``extra`` is a user's style (:func:`read_style`) on top of ours, which also has colours for dark paper.
+    Inside another ``style`` the outer one stays in force, so that the settings are made once.
     """
     if _in_force:
         yield
@@ -91,9 +89,9 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     ours = {name: PALETTE[x][dark] if name.endswith("color") else x for name, x in _STYLE.items()}
     ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
     if "grid.color" in given:
-        # A style that colours the grid and does not ask for one was made for figures without.
+        # A style that colours the grid without switching it on is for figures without.
         ours["axes.grid"] = False
-    # It says of every text that a font is not there; missing_fonts says it once.
+    # The font manager warns for every text; missing_fonts warns once.
     finder = logging.getLogger("matplotlib.font_manager")
     level = finder.level
     with mpl.rc_context():
@@ -109,7 +107,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
 
 
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
-    """The font families that a style of the user's names, if none of them is installed."""
+    """The font families of a user's style, if none of them is installed."""
     generic = {"serif", "sans-serif", "cursive", "fantasy", "monospace"}
     named = extra.get("font.family", [])
     families = [name for one in named for name in (extra.get(f"font.{one}", []) if one in generic else [one])]
@@ -125,7 +123,7 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
     propagate, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
     try:
-        # Of a path matplotlib never takes an address.
+        # With a Path, matplotlib never opens a URL.
         settings = mpl.rc_params_from_file(pathlib.Path(path), use_default_template=False)
         note_input(pathlib.Path(path))
         said = " ".join(handler.buffer[0].getMessage().split()) if handler.buffer else ""
@@ -137,9 +135,9 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
         logger.propagate = propagate
     if why:
         said = f"{os.fspath(path)} cannot be used as a matplotlib style: {why}"
-        hint = "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have"
+        hint = "give a file with one `name: value` per line, as matplotlib's *.mplstyle files have"
         raise InputError("unreadable-style", said, hint)
-    # Settings of the process: where figures go is none of a style's.
+    # Settings of the process are no part of a style.
     process = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
     return {name: settings[name] for name in settings if not name.startswith(process)}
 
@@ -153,7 +151,7 @@ def is_dark(paper: Any) -> bool:
 def colour(name: str, *, words: bool = False) -> str:
     """A colour of :data:`PALETTE` as it is on the paper of the style in force, or its shade for ``words``.
 
-    On dark paper ``ring``, which parts a mark from what is below it, is the paper itself.
+    On dark paper ``ring``, the rim around a mark, is the paper itself.
     """
     dark = is_dark(paper := mpl.rcParams["figure.facecolor"])
     if dark and name == "ring":
@@ -176,15 +174,15 @@ def panels(
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """A figure of column width with a title, a key, panels over one axis, and notes; lengths in inches.
 
-    It is filled inside the ``with``. At its end the labels of the panels are placed in one line, once for
-    all drawings, and the panels are moved in until these are on the paper.
+    It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
+    panels are moved in until the labels are on the paper.
 
     Parameters
     ----------
     heights
-        Of the panels from above.
+        Of the panels, from the top.
     keys
-        Per line of the key a colour's name, words, and the looks of the lines that are drawn before these.
+        Per line of the key a colour's name, words, and the looks of the lines before these.
     head
         More room above the panels.
     """
@@ -214,11 +212,11 @@ def panels(
         made[-1].xaxis.get_tightbbox(renderer)
         below = made[-1].xaxis.label.get_position()[1] - made[-1].bbox.y0
         edge = min((one.get_tightbbox(renderer).x0 for one in named), default=2.0)
-        beside = min((one.label.get_position()[0] for one in named), default=0.0) - made[-1].bbox.x0
+        offset = min((one.label.get_position()[0] for one in named), default=0.0) - made[-1].bbox.x0
         figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
         made[-1].xaxis.set_label_coords(0.5, below / made[-1].bbox.height)
         for one in named:
-            one.set_label_coords(beside / made[-1].bbox.width, 0.5)
+            one.set_label_coords(offset / made[-1].bbox.width, 0.5)
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
@@ -228,19 +226,19 @@ def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
 
 
 def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
-    """A line or marks of a key, at places so many inches from the left and the top of the figure."""
+    """A line or marks of a key, at positions in inches from the left and the top of the figure."""
     places = np.asarray(x) / WIDTH, np.full(len(x), 1 - y / figure.get_size_inches()[1])
     figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
 
 
-def beside(axes: Axes, y: float, text: str, x: float = 2.0, **look: Any) -> None:
-    """A label at height ``y``, so many points to the right of the axes."""
+def label_right(axes: Axes, y: float, text: str, x: float = 2.0, **look: Any) -> None:
+    """A label at height ``y``, ``x`` points to the right of the axes."""
     look = {"textcoords": "offset points", "va": "center", "annotation_clip": False, **look}
     axes.annotate(text, (axes.get_xlim()[1], y), (x, 0), **look)
 
 
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
-    """The figure as a file; ``salt`` makes the ids in an SVG its own, and they stay so.
+    """The figure as a file; ``salt`` makes the ids in an SVG unique and reproducible.
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
@@ -256,7 +254,7 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
         canvas.draw()
     figure.set_dpi(before)
     image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
-    # Without an alpha channel where nothing shines through: a fifth less to compress and to store.
+    # Opaque images need no alpha channel, and are a fifth smaller without.
     if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
     image.save(buffer, "png", dpi=(dpi, dpi))
@@ -266,8 +264,8 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) -> None:
     """Points ``size`` wide, all alike; above :data:`MOST_VECTOR_POINTS` an image in vector formats.
 
-    Few points are one path of round ends, which takes a third of the bytes and the time of as many marks.
-    Where there are many, how densely they lie shows in how they cover each other, and each is its own.
+    Few points are one path with round ends, which takes a third of the bytes and time of separate marks.
+    Many points are separate, so that their density shows in how they cover each other.
     """
     if x.size > MOST_VECTOR_POINTS:
         axes.scatter(x, y, s=size**2, linewidths=0, rasterized=True, **look)
@@ -276,13 +274,13 @@ def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) 
     ends[1::2, 0] += 1e-5 * (float(np.ptp(x)) or 1.0)
     path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], x.size))
     path.should_simplify = False
-    # As add_patch does, less its search of every segment for bends.
+    # As add_patch does, without its search of every segment for curves.
     axes.add_artist(PathPatch(path, fill=False, linewidth=size, capstyle="round", snap=False, **look))
     axes.update_datalim(ends[::2])
 
 
 def shown(text: str) -> str:
-    """``text`` on one line, with a question mark for what our font may not have."""
+    """``text`` on one line, with a question mark for a character that our font may not have."""
     more = "·–—−…×≤≥±°′″→←“”‘’"
     return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in more else "?" for c in text)
 
@@ -299,12 +297,12 @@ def padded(low: float, high: float, below: float, above: float) -> tuple[float, 
 
 
 def limits(
-    logged: FloatArray, wanted: Iterable[float | None], share: float, below: float, above: float
+    logged: FloatArray, others: Iterable[float | None], share: float, below: float, above: float
 ) -> tuple[float, float]:
-    """A padded range of all that was logged, and of what else is wanted if it is within a ``share`` of it."""
+    """A padded range of all logged values, and of others as far as they are within a ``share`` of it."""
     low, high = float(logged.min()), float(logged.max())
     room = share * ((high - low) or abs(high) or 1.0)
-    inside = [min(max(y, low - room), high + room) for y in wanted if y is not None and np.isfinite(y)]
+    inside = [min(max(y, low - room), high + room) for y in others if y is not None and np.isfinite(y)]
     return padded(min([low, *inside]), max([high, *inside]), below, above)
 
 

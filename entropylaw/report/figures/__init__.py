@@ -1,7 +1,7 @@
 """The figures, one entry each.
 
-What has an entry in :data:`FIGURES` is drawn for every run that has what it needs: on its page, in the
-Markdown, as files beside the pages, and by the command line. Nothing heavy is imported before it is drawn.
+Every entry of :data:`FIGURES` is drawn for every run that has the part it needs: on its page, in the
+Markdown, as files with the pages, and by the command line. Nothing heavy is imported before it is drawn.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from entropylaw.report.blocks import Figure as FigureBlock
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from entropylaw.documents.fit import RunFit
-    from entropylaw.documents.report import RunReport
+    from entropylaw.documents.document import RunFit, RunReport
+    from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.law import LawFit
-    from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens"]
-"""The part of a run that a figure is made from: a ``RunFit`` with its law, a ``RunReport`` with its forecast,
-a ``RunPhases``, or a ``TokenHistogram``."""
+"""The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
+``RunPhases``, or a ``TokenHistogram``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +33,18 @@ class FigureEntry:
     Attributes
     ----------
     name
-        As a user types it; the end of its files' names, and the beginning of its ids on a page.
+        As a user types it; also the end of its files' names, and the beginning of its ids on a page.
     needs, maker
-        What it is made from, and ``module:function`` of this package, from that to the figure; it raises
-        ValueError with the reason where the part is not enough.
+        The part, and ``module:function`` of this package from the part to the figure; it raises ValueError
+        with the reason where the part is not enough.
     about, label, title, caption
-        What it shows, for a list of the figures; as a link; as a title on a page, before the name of the
-        run; and the sentence below it, from the part.
+        Its content, for a list of the figures; its link; its title on a page, before the name of the run;
+        and the sentence below it, from the part.
     onto
-        ``module:function`` that draws it on axes of anybody's, from the axes and the part; empty where it
-        takes more than one pair of axes.
+        ``module:function`` that draws it on given axes, from these and the part; empty where it takes more
+        than one pair of axes.
     section
-        The section of a description that it stands in, where that is not the one of what it ``needs``.
+        Its section of a description, where that is not named as the part that it ``needs``.
     """
 
     name: str
@@ -61,12 +60,12 @@ class FigureEntry:
     def draw(self, part: Any) -> Figure:
         """The figure of a run's part; ValueError says why there is nothing to draw."""
         module, _, function = self.maker.partition(":")
-        figure: Figure = getattr(import_module(f"entropylaw.report.{module}"), function)(part)
+        figure: Figure = getattr(import_module(f"entropylaw.report.figures.{module}"), function)(part)
         return figure
 
 
 def _law_caption(part: RunFit | LawFit) -> str:
-    from entropylaw.report.law_figure import law_of, reward_label
+    from entropylaw.report.figures.law import law_of, reward_label
     from entropylaw.report.numbers import format_percent
     from entropylaw.report.words import headline
 
@@ -74,9 +73,9 @@ def _law_caption(part: RunFit | LawFit) -> str:
     reward, level = reward_label(part).capitalize(), format_percent(law.level)
     caption = (
         f"{reward} against entropy. Points are evaluations, coloured by step. The thick line is the law with "
-        f"the {level} band of its mean (darker) and of a new evaluation (lighter); dashed lines are its "
-        "rivals, with their probabilities. The square is the ceiling at H = 0, the diamond the run now, each "
-        "with its interval."
+        f"the {level} interval of its mean (darker) and the prediction interval (lighter); dashed are "
+        "the other functional forms, with their probabilities. The square is the ceiling at H = 0, the "
+        "diamond the reward now, each with its interval."
     )
     return caption if law.validity.ok else f"{caption} {headline(law)}"
 
@@ -85,17 +84,17 @@ FIGURES = (
     FigureEntry(
         name="law",
         needs="law",
-        maker="law_figure:law_figure",
+        maker="law:law_figure",
         about="reward against entropy",
         label="the law",
         title="The law on",
         caption=_law_caption,
-        onto="law_figure:draw_on",
+        onto="law:draw_on",
     ),
     FigureEntry(
         name="series",
         needs="law",
-        maker="law_figure:series_figure",
+        maker="law:series_figure",
         about="both over the steps",
         label="entropy and reward",
         title="Entropy and reward of",
@@ -104,44 +103,45 @@ FIGURES = (
     FigureEntry(
         name="residuals",
         needs="law",
-        maker="law_figure:residual_figure",
+        maker="law:residual_figure",
         section="trust",
-        about="what the law leaves over",
+        about="residuals of the law",
         label="residuals",
         title="Residuals of",
-        caption=lambda _: "What the law leaves over, between ±1 standard deviation.",
+        caption=lambda _: "Residuals of the law, with ±1 standard deviation.",
     ),
     FigureEntry(
         name="forecast",
         needs="forecast",
-        maker="forecast_figure:forecast_figure",
-        about="where both go from here",
+        maker="forecast:forecast_figure",
+        about="forecast of both",
         label="forecast",
         title="Forecast of",
-        caption=lambda _: "The reward and the entropy so far, and their forecasts with their bands.",
-        onto="forecast_figure:draw_on",
+        caption=lambda _: "The reward and the entropy so far, and their forecasts with prediction intervals.",
+        onto="forecast:draw_on",
     ),
     FigureEntry(
         name="phases",
         needs="phases",
-        maker="phase_figure:phase_figure",
-        about="entropies of planning and execution, and where their boundaries may be",
+        maker="phases:phase_figure",
+        about="entropies of planning and execution, and their change points",
         label="phases",
         title="Phases of",
         caption=lambda _: (
-            "The curves with their bands, one smooth decay dashed, and below where each boundary may be."
+            "The curves with their intervals, one smooth decay dashed, and below the distribution of each "
+            "change point."
         ),
-        onto="phase_figure:draw_on",
+        onto="phases:draw_on",
     ),
     FigureEntry(
         name="tokens",
         needs="tokens",
-        maker="token_figure:token_figure",
+        maker="phases:token_figure",
         about="a heat map of the tokens' entropies",
         label="entropy of the tokens",
         title="Entropy of the tokens of",
         caption=lambda _: (
-            "Entropy of the tokens at every step: how many lie where, and what the highest fifth holds."
+            "Entropy of the tokens at every step: their distribution, and the share of the highest fifth."
         ),
     ),
 )
@@ -157,7 +157,7 @@ def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
 
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
-    """What figures of a run can be made from."""
+    """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.law, report.phases
     forecast = law is not None and (report.forecast is not None or report.spending is not None)
     found: dict[Need, Any] = {

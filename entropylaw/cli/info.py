@@ -1,0 +1,136 @@
+"""Commands that fit nothing: ``entropylaw columns``, ``entropylaw config`` and ``entropylaw schema``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from entropylaw.cli.command import all_settings, takes
+from entropylaw.cli.output import print_result, read_shown, show_error, shown
+from entropylaw.cli.settings import InForce, SettingsFile, general_settings, located, with_paths
+from entropylaw.documents.kinds import KINDS
+from entropylaw.options import ColumnOptions, Command, Logs, Option, formats, one_of, option
+from entropylaw.paths import shown_path
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ColumnsCommand(ColumnOptions, Logs, Command):
+    """``entropylaw columns``."""
+
+    format: str = formats()
+
+
+@takes(ColumnsCommand, example="entropylaw columns data/lab/grpo_s0/metrics.parquet")
+def columns(options: ColumnsCommand) -> None:
+    """Show the columns of logs, which of them would be used, and why. Fits nothing."""
+    from entropylaw.documents.document import columns_document
+    from entropylaw.ingest.explain import explain
+
+    entropy, reward = options.entropy, options.reward
+    reading = read_shown(options.logs, options, [name for name in (entropy, reward) if name])
+    if not reading.runs:
+        raise reading.failures[0].error
+    for failure in reading.failures:
+        show_error(failure.error)
+    reports = [explain(run, entropy=entropy, reward=reward, pair=options.pair) for run in reading.runs]
+    print_result(shown(columns_document(reports), options.format))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ConfigCommand(Command):
+    """``entropylaw config``."""
+
+    format: str = formats("text", "json")
+
+
+@takes(ConfigCommand, example="entropylaw config")
+def config(options: ConfigCommand) -> None:
+    """Print the settings in force, and the source of each: a file and its key, or the default.
+
+    A file is looked for here and in the folders above, up to the one with .git; entropylaw.toml wins over
+    [tool.entropylaw] in pyproject.toml, and a flag over both. `entropylaw --config FILE config` shows
+    another file, and so does ENTROPYLAW_CONFIG.
+    """
+    from entropylaw import __version__
+    from entropylaw.documents.store import dumps
+
+    force = options.settings
+    assert force is not None
+    known = general_settings(all_settings())
+    rows = list(rows_of(force.file, known))
+    if options.format == "text":
+        print_result(config_text(force, rows, known))
+        return
+    document = {
+        "schema": "entropylaw/config/1",
+        "version": __version__,
+        "file": force.file.shown if force.file else None,
+        "named_by": force.named_by,
+        "looked_for": force.search.looked_for if force.search else None,
+        "not_read": force.search.beside if force.search else None,
+        "settings": rows,
+    }
+    print_result(dumps(document))
+
+
+def rows_of(file: SettingsFile | None, known: Mapping[str, Option]) -> Iterator[dict[str, Any]]:
+    """Every setting of all commands, and those that one command has for itself.
+
+    Plain JSON values; ``where`` is None for a default, ``value`` None for what the command chooses.
+    """
+    for key, setting in known.items():
+        tables = [(None, file.general), *file.commands.items()] if file else []
+        there = [(command, values[key]) for command, values in tables if key in values]
+        if setting.general and (not there or there[0][0] is not None):
+            default = None if setting.default == () else setting.default
+            yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
+        for command, value in there:
+            assert file is not None
+            shown = with_paths(setting, located(setting, value, file.folder), shown_path)
+            where = file.place(key, command)
+            yield {"key": key, "command": command, "value": shown, "source": "file", "where": where}
+
+
+def config_text(force: InForce, rows: Sequence[dict[str, Any]], known: Mapping[str, Option]) -> str:
+    """The settings for a terminal: one line per value."""
+    from entropylaw.escaping import one_line
+
+    cells = []
+    for row in rows:
+        key, value = row["key"], row["value"]
+        if value is None or isinstance(value, bool):
+            value = known[key].unset if value is None else str(value).lower()
+        values = [one_line(str(each)) for each in (value if isinstance(value, list) else [value])] or ["none"]
+        name = key if row["command"] is None else f"{key} ({row['command']})"
+        cells.append((name, values[0], one_line(row["where"] or "default")))
+        cells += [("", value, "") for value in values[1:]]
+    left, middle = (min(max(len(cell[i]) for cell in cells), 40) for i in (0, 1))
+    lines = [f"  {name:<{left}}  {value:<{middle}}  {where}".rstrip() for name, value, where in cells]
+    return "\n".join([*map(one_line, force.heading), "", *lines]) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SchemaCommand(Command):
+    """``entropylaw schema``."""
+
+    kind: str = option("KIND", f"{', '.join(KINDS)}.", one_of(*KINDS), required=True)
+
+
+@takes(SchemaCommand, example="entropylaw schema fit > fit.schema.json")
+def schema(options: SchemaCommand) -> None:
+    """Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.
+
+    `report` is the document of one run, in runs/, `index` that of all runs, report.json. A document names its
+    schema and the version of entropylaw that wrote it. Fields may be added to a schema; a change that breaks
+    readers makes a new one.
+    """
+    print_result(schema_text(options.kind))
+
+
+def schema_text(kind: str) -> str:
+    """The JSON Schema of a kind of document, as it is shipped."""
+    from importlib.resources import files
+
+    name = f"{kind}-{KINDS[kind].version}.json"
+    return (files("entropylaw.documents") / "schemas" / name).read_text(encoding="utf-8")

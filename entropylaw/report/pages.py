@@ -1,0 +1,364 @@
+"""The pages of a report: one per run, and an index over one run or a thousand, ordered without any script.
+
+The index is made from rows alone, so that no more than those are held; so is the Markdown with it. Radio
+buttons and the ``order`` of grid rows do the ordering; a browser without ``:has`` shows the rows by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from entropylaw import __version__
+from entropylaw.documents.document import InputFile, ReportDocument, RunReport
+from entropylaw.escaping import one_line
+from entropylaw.report import words
+from entropylaw.report.blocks import PEOPLE, Column, Fact, Heading, Table, columns, paragraphs
+from entropylaw.report.describe import describe
+from entropylaw.report.describe.law import shared_blocks
+from entropylaw.report.describe.runs import (
+    COLUMNS,
+    MOST_POINTS,
+    NO_CURVES,
+    IndexRow,
+    by_name,
+    document_head,
+    overall,
+)
+from entropylaw.report.figures import figures_of
+from entropylaw.report.numbers import (
+    MISSING,
+    cell_text,
+    fact_text,
+    format_interval,
+    format_interval_of_steps,
+    format_number,
+    format_percent,
+    format_step,
+)
+from entropylaw.report.render.html import environment, fragment
+from entropylaw.report.render.markdown import whole
+from entropylaw.results import Estimate
+from entropylaw.results.forecast import SPENT
+from entropylaw.results.groups import SharedFit
+from entropylaw.results.law import LAW_VERDICTS
+
+WIDTH = 240.0
+"""Of the picture of a ceiling, in its own units."""
+
+_EDGE = 12.0
+
+
+class Neighbour(NamedTuple):
+    """The page before this one, or after it: the run's name and its address."""
+
+    run: str
+    href: str
+
+
+def run_page(
+    document: ReportDocument,
+    run: RunReport,
+    figures: Mapping[str, str],
+    links: Mapping[str, Sequence[str]] | None = None,
+    *,
+    previous: Neighbour | None = None,
+    following: Neighbour | None = None,
+) -> str:
+    """The page of a run.
+
+    Parameters
+    ----------
+    document
+        The report of the run, for its files and settings; it may have this run alone.
+    run
+        The run.
+    figures
+        Name (of :data:`~entropylaw.report.figures.FIGURES`) → SVG as text; others are left out.
+    links
+        Name of a figure → addresses of its files, relative to the page.
+    previous, following
+        The neighbours in the index; None at an end, or where they are unknown.
+    """
+    blocks = describe(run)
+    assert isinstance(blocks[0], Heading)
+    if document.shared is not None:
+        blocks += shared_blocks(document.shared, 3)
+    # The files that were read, and the options that were given.
+    settings, default = document.settings, type(document.settings)()
+    options = f"Level {format_percent(settings.level)}, interval '{settings.interval}'"
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if field.name not in ("level", "interval") and value != getattr(default, field.name):
+            given = " ".join(map(str, value)) if isinstance(value, tuple) else value
+            options += f", {field.name.replace('_', ' ')} '{given}'"
+    written = f"Written by entropylaw {document.version}; document {document.schema}."
+    files = [(file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)]
+    inputs = Table(columns("file format records sha256"), files)
+    blocks += [
+        *figures_of("tokens", None),
+        Heading("Files and settings", name="inputs"),
+        inputs if files else paragraphs("No file could be read."),
+        paragraphs(f"{options}. {written}"),
+    ]
+    template = environment().get_template("run_page.html.j2")
+    return template.render(
+        document=document,
+        name=one_line(run.run),
+        about=blocks[0].about,
+        badge=words.badge(run.fit),
+        safe=run.fit.law is not None and run.fit.law.validity.ok,
+        body=fragment(blocks, figures, links),
+        previous=previous,
+        following=following,
+    )
+
+
+def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
+    """The files of a document that a run was read from; a run may be joined from several in a folder."""
+    if len(document.runs) == 1:
+        return document.inputs
+    path = run.fit.path
+    exact = tuple(file for file in document.inputs if file.path == path)
+    return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
+
+
+class Tick(NamedTuple):
+    """A number on the axis, at ``x``."""
+
+    x: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The common axis of the ceilings of all rows."""
+
+    low: float
+    high: float
+    width: str = f"{WIDTH:g}"
+
+    def place(self, x: float) -> float:
+        """The coordinate of ``x``; outside of the axis it is outside of the picture."""
+        return _EDGE + (x - self.low) / (self.high - self.low) * (WIDTH - 2 * _EDGE)
+
+    @property
+    def title(self) -> str:
+        """Its text for screen readers."""
+        return f"reward from {format_number(self.low)} to {format_number(self.high)}"
+
+    @property
+    def ticks(self) -> Sequence[Tick]:
+        """Ticks at round numbers, as many as have room; the axis ends where its values do."""
+        ticks: list[Tick] = []
+        for most in (6, 4, 3, 2, 1):
+            least = (self.high - self.low) / most
+            power = 10.0 ** math.floor(math.log10(least))
+            # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
+            step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
+            at = [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+            plain = [f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}" for x in at]
+            labels = [text if len(text) <= 8 else f"{x:.2g}" for x, text in zip(at, plain, strict=True)]
+            ticks = [Tick(_short(self.place(x)), label) for x, label in zip(at, labels, strict=True)]
+            room = 9.0 * (max(map(len, labels), default=0) + 1)
+            if len(at) < 2 or self.place(at[1]) - self.place(at[0]) > room:
+                break
+        return ticks
+
+
+class _Picture(NamedTuple):
+    """A small picture of a row, its text for screen readers, and the numbers below it."""
+
+    title: str
+    marks: Markup
+    ends: str = ""
+
+
+def index_page(
+    rows: Iterable[IndexRow],
+    *,
+    warnings: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
+    version: str = __version__,
+    shared: Sequence[SharedFit] = (),
+) -> str:
+    """The index of a report.
+
+    Parameters
+    ----------
+    rows
+        One per run, in any order.
+    warnings
+        About files, not runs.
+    files
+        Label → address of the other files of the report, relative to the page.
+    version
+        The one that wrote the report.
+    shared
+        Laws with common coefficients.
+    """
+    named = by_name(rows)
+    axis = ceiling_axis(named)
+    # The others are with the name, as lines, or with the forecast.
+    elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
+    shown = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
+    views = [_view(row, order, axis, shown) for row, order in zip(named, _orders(named), strict=True)]
+    template = environment().get_template("index_page.html.j2")
+    return template.render(
+        views=views,
+        columns=shown,
+        axis=axis,
+        sentences=overall(named),
+        levels=sorted({row.cells["level"] for row in named if row.fitted}),
+        most_points=MOST_POINTS,
+        spent=SPENT,
+        warnings=warnings,
+        files=files or {},
+        version=version,
+        shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
+    )
+
+
+def _orders(rows: Sequence[IndexRow]) -> list[str]:
+    """For each row its place in every order, as custom properties; a tie is broken by name."""
+    verdicts = (*LAW_VERDICTS, "refused")
+    places = {"v": [verdicts.index(row.verdict) for row in rows]}
+    for name in ("ceiling", "headroom", "used"):
+        # Largest first; rejected laws after the others, and unknown numbers last.
+        values = [one.value if one else None for one in (row.estimate(name) for row in rows)]
+        keys = [(x is None, not row.readable, -(x or 0.0)) for row, x in zip(rows, values, strict=True)]
+        ranked = sorted(range(len(rows)), key=keys.__getitem__)
+        places[name[0]] = sorted(range(len(rows)), key=ranked.__getitem__)
+    return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
+
+
+def markdown(
+    rows: Iterable[IndexRow],
+    sections: Iterable[tuple[RunReport, str]] = (),
+    *,
+    warnings: Sequence[str] = (),
+    figures: Mapping[str, Mapping[str, str]] | None = None,
+    shared: Sequence[SharedFit] = (),
+) -> str:
+    """The Markdown of a report whose documents need not be held.
+
+    ``rows``, ``warnings`` (twenty are shown) and ``shared`` are as in :func:`index_page`; ``sections`` are
+    runs with the names of their pages, taken one by one while there is room; ``figures`` maps the name of a
+    page to the names of its figures and their addresses.
+    """
+    named, shown = by_name(rows), list(warnings[:20])
+    if more := len(warnings) - len(shown):
+        shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
+    head = document_head(shown, [{**row.cells, "run": row.shown} for row in named], shared, overall(named))
+    found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
+    return whole(head, found, len(named), "see their pages")
+
+
+def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
+    """An axis for the ceilings and the current rewards of some runs.
+
+    It includes the ceiling of every law that holds, and the current rewards but for the outermost twentieths;
+    other ceilings and the ends of intervals if they are near. A value beyond has an arrow in its row.
+    """
+
+    def known(*ends: float | None) -> list[float]:
+        return [x for x in ends if x is not None]
+
+    ceilings = [(row.readable, row.estimate("ceiling")) for row in rows]
+    holding = [ceiling for readable, ceiling in ceilings if ceiling is not None and readable]
+    now = sorted(
+        known(*(one.value for one in (row.estimate("reward_now") for row in rows) if one is not None))
+    )
+    cut = len(now) // 20
+    core = [*now[cut : len(now) - cut], *known(*(one.value for one in holding))] or [0.0, 1.0]
+    low, high = min(core), max(core)
+    widths = sorted(one.high - one.low for one in holding if one.low is not None and one.high is not None)
+    reach = max(0.6 * (high - low), widths[len(widths) // 2] if widths else 0.0) or abs(high) or 1.0
+    ends = (known(one.low, one.value, one.high) for _, one in ceilings if one is not None)
+    near = [x for values in ends for x in values if low - reach <= x <= high + reach]
+    low, high = min([low, *near]), max([high, *near])
+    return Axis(low, high) if low < high else Axis(low - reach, high + reach)
+
+
+def _view(row: IndexRow, order: str, axis: Axis, shown: Sequence[Column]) -> dict[str, Any]:
+    """The values that the template needs of a row."""
+    # What to know before the numbers; empty where there is nothing.
+    why = row.headline if row.rival is not None else ""
+    if not row.readable:
+        why = f"{row.headline.removesuffix('.')}: {row.reason}"
+    if row.segments_words:
+        why = "; ".join(filter(None, (why.removesuffix("."), row.segments_words)))
+    cells = [_cell(row, column) for column in shown]
+    view: dict[str, Any] = {"row": row, "order": order, "why": why, "cells": cells}
+    if row.series is not None:
+        view["entropy"] = _line(row, row.series.entropy, "entropy", " nats", 2)
+        view["reward"] = _line(row, row.series.reward, "reward", "", 3)
+        view["forest"] = _forest(row, axis)
+    return view
+
+
+def _cell(row: IndexRow, column: Column) -> tuple[str, str, str]:
+    """A cell: its value, its interval below it, and a remark; or why there is none."""
+    cell, key, remark = row.cells.get(column.key), column.key, ""
+    if row.estimate(key) is not None:
+        value, interval, _ = fact_text(Fact(key, cell, unit=column.unit))
+        if key == "forecast":
+            remark = f"at step {cell_text(row.cells.get('forecast_step'), 'step')}"
+            if isinstance(spent := row.cells.get("spent_by_step"), Estimate):
+                # The step of saturation, or the earliest that is not excluded.
+                low, by, high = format_interval_of_steps(spent, "?")
+                earliest = "not foreseen" if spent.low is None else f"{low} or later"
+                remark += f"; saturation: {earliest if spent.value is None else f'{by} [{low}, {high}]'}"
+        return value, "no interval" if interval == MISSING else interval, remark
+    if cell is not None and not isinstance(cell, Estimate):
+        return cell_text(cell, column.unit), "", ""
+    no_phases = "no curves" if row.no_phases == NO_CURVES else "not fitted, see its page"
+    missing = {"forecast": f"none: {row.no_forecast}", "phases": no_phases}
+    return "", "", missing.get(key, "unknown")
+
+
+def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits: int) -> _Picture:
+    """A series as a line between its own least and largest value, with a dot at its end."""
+    values, steps = row.cells[key], row.series.step if row.series is not None else ()
+    assert isinstance(values, tuple)
+    low, first, last = min(values), steps[0], steps[-1]
+    across, up = 96.0 / ((last - first) or 1.0), 18.0 / ((max(values) - low) or 1.0)
+    pairs = zip(steps, values, strict=True)
+    points = [(_short(2 + (x - first) * across), _short(20 - (y - low) * up)) for x, y in pairs]
+    line, (x, y) = " ".join(map(",".join, points)), points[-1]
+    begins, now = (format_number(end, digits) for end in ends)
+    return _Picture(
+        title=f"{key} from {begins} to {now}{unit}, steps {format_step(first)} to {format_step(last)}",
+        ends=f"{begins} → {now}",
+        marks=Markup(f'<polyline points="{line}"/><circle cx="{x}" cy="{y}" r="2.4"/>'),
+    )
+
+
+def _forest(row: IndexRow, axis: Axis) -> _Picture:
+    """The ceiling's interval and value, and a bar at the current reward; arrows where they leave the axis."""
+    ceiling, reward = row.cells["ceiling"], row.cells["reward_now"]
+    assert isinstance(ceiling, Estimate)
+    assert isinstance(reward, Estimate)
+    numbers = (ceiling.low, ceiling.high, reward.value, ceiling.value)
+    # An unknown number is nan, which is in no range and beyond none.
+    low, high, now, value = (math.nan if x is None else axis.place(x) for x in numbers)
+    left, right = (min(max(x, 0.5), WIDTH - 0.5) for x in (low, high))
+    marks = [f'<path class="i" d="M{_short(left)} 11H{_short(right)}"/>'] * (left < right)
+    drawn = ((now, '<path class="now" d="M{} 4V18"/>'), (value, '<circle cx="{}" cy="11" r="4"/>'))
+    marks += [mark.format(_short(x)) for x, mark in drawn if 0 <= x <= WIDTH]
+    places = (low, high, now, value)
+    before, beyond = any(x < 0 for x in places), any(x > WIDTH for x in places)
+    marks += ['<path class="out" d="M0 11l7 -4.5v9z"/>'] * before
+    marks += [f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>'] * beyond
+    title = f"ceiling {format_interval(ceiling)}; reward now {format_interval(reward)}"
+    title += "; beyond the axis" if before or beyond else ""
+    return _Picture(title, Markup("".join(marks)))
+
+
+def _short(x: float) -> str:
+    """A coordinate to a tenth."""
+    return f"{x:.1f}".removesuffix(".0")
