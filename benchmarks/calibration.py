@@ -1,7 +1,7 @@
-"""Do 95 % intervals cover 95 %? entropylaw beside its peers, same data.
+"""Do 95 % intervals cover 95 %? entropylaw and other methods on the same data.
 
 python -m benchmarks.calibration                 print the tables
-python -m benchmarks.calibration --write         and put them into docs/method.md
+python -m benchmarks.calibration --write         and put them into docs/benchmarks/
 python -m benchmarks.calibration --full          every combination, not a fraction of them
 """
 
@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.choices import choices_table
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.peers import PEERS, QUICK, SLOW
 from benchmarks.verdicts import verdict_table
 from benchmarks.worlds import (
@@ -33,19 +32,17 @@ from benchmarks.worlds import (
     oracle_width,
     simulate,
 )
-from entropylaw.analysis.course import entropy_courses
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.propagate import felt, infer_law
-from entropylaw.engine.grid import drift_grid
+from entropylaw.analysis.law.inference import infer_law, relevant_errors, smooth_entropies
+from entropylaw.engine.prior import drift_grid
 
 SEED = 20260817
-DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 
 SIZES = (30, 60, 150, 500)
 RHOS = (0.0, 0.5, 0.8, 0.9, 0.97)
 NOISES = (0.0, 0.5, 1.0, 2.0)
 FRACTION = 13
-"""One in so many of the combinations beside the plain ones is run, unless all are asked for."""
+"""One in so many of the combinations, besides the plain ones, is run without ``--full``."""
 
 TOGETHER = 100
 """Runs fitted in one piece."""
@@ -55,7 +52,7 @@ NAMES = {
     "a": "a",
     "ceiling": "ceiling",
     "mean": "prediction, mean",
-    "fresh": "prediction, new evaluation",
+    "fresh": "prediction interval",
     "now": "reward now",
     "headroom": "headroom",
 }
@@ -76,10 +73,10 @@ class Cell:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=400, help="simulated runs a cell")
+    parser.add_argument("--runs", type=int, default=400, help="simulated runs per cell")
     parser.add_argument("--full", action="store_true", help="every combination, more runs for the peers")
     parser.add_argument("--jobs", type=int, help="processes, one a core where not given")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/")
     arguments = parser.parse_args()
     worlds = all_worlds() if arguments.full else fraction(all_worlds())
     few, fewer = (100, 50) if arguments.full else (60, 10)
@@ -87,12 +84,15 @@ def main() -> None:
         run = partial(run_cell, runs=arguments.runs, few=few, fewer=fewer)
         cells = list(pool.map(run, worlds))
         noisy = list(pool.map(run, noisy_worlds()))
-        choices = choices_table(pool.map, 400 if arguments.full else 100)
-        verdicts = verdict_table(pool.map, 100 if arguments.full else 40)
-    text = f"{table(cells, noisy, arguments.runs, few, fewer)}\n\n{choices}\n\n{verdicts}"
-    print(text)
+        texts = {
+            "calibration": table(cells, noisy, arguments.runs, few, fewer),
+            "intervals": choices_table(pool.map, 400 if arguments.full else 100),
+            "verdicts": verdict_table(pool.map, 100 if arguments.full else 40),
+        }
+    print("\n\n".join(texts.values()))
     if arguments.write:
-        replace_block(DOCS, "calibration", text)
+        for name, text in texts.items():
+            write_block(name, text)
 
 
 def all_worlds() -> list[World]:
@@ -180,12 +180,12 @@ def law_intervals(sample: Sample) -> dict[str, Ends]:
     grid = drift_grid(sample.step)
     for start in range(0, len(sample.rewards), TOGETHER):
         part = slice(start, start + TOGETHER)
-        courses = entropy_courses(sample.entropy[part], sample.step)
-        course = courses.entropy
+        smoothed = smooth_entropies(sample.entropy[part], sample.step)
+        entropy = smoothed.entropy
         rewards = sample.rewards[part]
-        root = felt(course, courses.root, rewards)
-        many = infer_law(sample.step, course, root, rewards, grid).posteriors
-        now = design(law_column(course[:, -1]))
+        root = relevant_errors(entropy, smoothed.root, rewards)
+        many = infer_law(sample.step, entropy, root, rewards, grid).posteriors
+        now = design(law_column(entropy[:, -1]))
         at = np.broadcast_to(design(law_column(np.array(sample.at))), now.shape)
         ceiling, a = np.broadcast_to([1.0, 0.0], now.shape), np.broadcast_to([0.0, 1.0], now.shape)
         rows = np.stack([a, ceiling, at, at, now, ceiling - now], axis=1)
@@ -196,17 +196,17 @@ def law_intervals(sample: Sample) -> dict[str, Ends]:
 
 
 def table(cells: list[Cell], noisy: list[Cell], runs: int, few: int, fewer: int) -> str:
-    """Markdown: coverage by number, by factor, the promise, and every plain cell."""
+    """Markdown: targets, coverage by number and by factor, and every plain cell."""
     error = 100 * np.sqrt(0.95 * 0.05 / runs)
     quick, slow = ", ".join(QUICK), ", ".join(SLOW)
     return "\n".join(
         [
             f"{len(cells)} worlds of {runs} runs each (standard error of a coverage {error:.1f} "
-            f"points); of the same runs {few} a world for {quick} and {fewer} for {slow}; seed {SEED}. "
+            f"points); of the same runs {few} per world for {quick} and {fewer} for {slow}; seed {SEED}. "
             "Width is the median width over that of an oracle that knows the covariance. Predictions are at "
             "half of the last entropy.",
             "",
-            *_promise(cells),
+            *_targets(cells),
             "",
             *_numbers_table(cells, noisy),
             "",
@@ -219,10 +219,10 @@ def table(cells: list[Cell], noisy: list[Cell], runs: int, few: int, fewer: int)
     )
 
 
-def _promise(cells: list[Cell]) -> list[str]:
+def _targets(cells: list[Cell]) -> list[str]:
     """What the intervals should keep, and whether they do."""
     usual = [cell for cell in cells if cell.world.rho <= 0.9]
-    lines = ["| promise | found |", "| --- | --- |"]
+    lines = ["| target | measured |", "| --- | --- |"]
     for name in ("a", "ceiling", "mean", "fresh"):
         values = np.array([100 * cell.ours[name] for cell in cells])
         core = np.array([100 * cell.ours[name] for cell in usual])
@@ -275,7 +275,8 @@ def _factor_table(cells: list[Cell]) -> list[str]:
         ("entropy", PATHS, lambda w: w.path),
     )
     lines = [
-        "| worlds with | a | ceiling | prediction, mean | new evaluation | width | curve_fit | AR(1) GLS |",
+        "| worlds with | a | ceiling | prediction, mean | prediction interval | width | curve_fit "
+        "| AR(1) GLS |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, levels, of in factors:

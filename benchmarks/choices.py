@@ -1,4 +1,4 @@
-"""The other ways to make an interval: known noise of reward or entropy, a walk, orthogonal distances."""
+"""The other residual models: known noise of reward or entropy, a random walk, orthogonal distances."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.worlds import CEILING, SD, A, FloatArray, Sample, World, oracle_width, simulate
-from entropylaw.analysis.course import Course, entropy_courses
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import covariances
-from entropylaw.analysis.residual_models import residual_model
-from entropylaw.engine.grid import Grid
+from entropylaw.analysis.law.inference import SmoothedEntropy, covariances, infer_run, smooth_entropies
+from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import Grid
 from entropylaw.results.fields import replace
 from entropylaw.results.posterior import Posterior
 
@@ -29,7 +27,7 @@ _ROWS = np.array([[0.0, 1.0], [1.0, 0.0]])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Options of ``fit_law``: interval, whether the sample size and the entropy's noise are told."""
+    """Options of ``fit_law``: interval, whether the sample size and the entropy's noise are given."""
 
     name: str
     interval: str = "drift"
@@ -130,20 +128,20 @@ STUDIES = (
 def choices_table(spread: Callable[..., Iterable[Any]], runs: int) -> str:
     """Markdown, a row for each study and choice. ``spread`` maps over the worlds, as a pool's ``map``."""
     lines = [
-        f"Other choices of the interval, {runs} runs a world: coverage in per cent in the median (worst) "
-        "world, and median width of the ceiling's interval over the oracle's. With `walk` the ceiling is "
-        "told from where the run stands at its last evaluation, and a new evaluation is not asked for.",
+        f"Other residual models, {runs} runs per world: coverage in per cent in the median (worst) world, "
+        "and median width of the ceiling's interval over the oracle's. With `walk` the ceiling is relative "
+        "to the drift at the last evaluation, and there is no prediction interval.",
         "",
-        "| residual and entropy | worlds | interval | a | ceiling | new evaluation | width |",
+        "| residual and entropy | worlds | interval | a | ceiling | prediction interval | width |",
         "| --- | ---: | --- | ---: | ---: | ---: | ---: |",
     ]
-    asked = [
+    pairs = [
         (study, choice, world) for study in STUDIES for choice in study.choices for world in study.worlds
     ]
-    found = list(spread(partial(_cell, runs=runs), [c for _, c, _ in asked], [w for _, _, w in asked]))
+    found = list(spread(partial(_cell, runs=runs), [c for _, c, _ in pairs], [w for _, _, w in pairs]))
     for study in STUDIES:
         for choice in study.choices:
-            cells = [cell for (s, c, _), cell in zip(asked, found, strict=True) if s is study and c is choice]
+            cells = [cell for (s, c, _), cell in zip(pairs, found, strict=True) if s is study and c is choice]
             shown = [_shown([cell[name] for cell in cells]) for name in NUMBERS]
             width = float(np.median([cell["width"] for cell in cells]))
             lines.append(
@@ -173,41 +171,41 @@ def _cell(choice: Choice, world: World, runs: int) -> dict[str, float]:
 
 
 def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray, FloatArray]:
-    """Ends of the 95 % intervals of a, ceiling and a new evaluation, each of shape (runs, 3)."""
+    """Ends of the 95 % intervals of a, ceiling and a further evaluation, each of shape (runs, 3)."""
     size = eval_size(world) if choice.eval_size else None
     sd = np.full(sample.entropy.shape, world.entropy_noise) if choice.entropy_sd else None
-    courses = _courses(choice, sample, sd)
+    smoothed_runs = _smoothed(choice, sample, sd)
     at = design(law_column(np.array(sample.at)))
     rows = np.stack([_ROWS[0], _ROWS[1], at])[None]
     fresh = np.array([0.0, 0.0, 1.0])
     ends = np.empty((2, *sample.rewards.shape[:1], 3))
     for i, reward in enumerate(sample.rewards):
-        course, root = courses.entropy[i], courses.root[i]
-        grid = covariances(sample.step, course, reward, choice.interval, size)
-        smoothed = Course(entropy=course, root=root, noise=None)
-        told = infer_run(sample.step, smoothed, reward, grid, choice.interval)
-        many = told.posteriors if told else plain(sample.step, course, reward, grid)
+        entropy, root = smoothed_runs.entropy[i], smoothed_runs.root[i]
+        grid = covariances(sample.step, entropy, reward, choice.interval, size)
+        smoothed = SmoothedEntropy(entropy=entropy, root=root, noise=None)
+        inference = infer_run(sample.step, smoothed, reward, grid, choice.interval)
+        many = inference.posteriors if inference else plain(sample.step, entropy, reward, grid)
         mixture = many.functional(rows, np.zeros(3), fresh)
         if grid.floor is not None:
-            # A new evaluation has the known noise, too.
+            # A further evaluation has the known noise, too.
             extra = np.array([[0.0], [0.0], [float(grid.floor[-1])]])
             mixture = replace(mixture, scale=np.sqrt(mixture.scale**2 + extra))
         ends[:, i] = mixture.quantiles((0.025, 0.975))
     return ends[0], ends[1]
 
 
-def plain(step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid) -> Posterior:
+def plain(step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid) -> Posterior:
     """The law in one run whose entropies are as good as exact."""
-    return infer(step, design(law_column(course))[None], reward[None], grid)
+    return infer(step, design(law_column(entropy))[None], reward[None], grid)
 
 
-def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Course:
+def _smoothed(choice: Choice, sample: Sample, sd: FloatArray | None) -> SmoothedEntropy:
     if residual_model(choice.interval).smooths_entropy:
-        return entropy_courses(sample.entropy, sample.step, sd)
+        return smooth_entropies(sample.entropy, sample.step, sd)
     root = np.empty((*sample.entropy.shape, 0))
     if sd is not None:
         root = sd[:, :, None] * np.eye(sample.entropy.shape[1])
-    return Course(entropy=sample.entropy, root=root)
+    return SmoothedEntropy(entropy=sample.entropy, root=root)
 
 
 def eval_size(world: World) -> int:

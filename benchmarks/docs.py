@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+PAGES = Path(__file__).parent.parent / "docs" / "benchmarks"
 
-def replace_block(page: Path, name: str, text: str) -> None:
-    """Rewrite ``page`` with ``text`` between the markers of block ``name``."""
+
+def write_block(name: str, text: str) -> None:
+    """Rewrite the page of a benchmark with ``text`` between the markers of block ``name``."""
+    page = PAGES / f"{name}.md"
     page.write_text(with_block(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
 
 

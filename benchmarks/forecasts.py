@@ -1,7 +1,7 @@
 """Do forecasts beat "stays where it is"? Real logs and the lab's runs, first part fitted, rest predicted.
 
 python -m benchmarks.forecasts                      print the table
-python -m benchmarks.forecasts --write              and put it into docs/method.md
+python -m benchmarks.forecasts --write              and put it into docs/benchmarks/forecasts.md
 python -m benchmarks.forecasts --development        the development half alone, for tuning
 python -m benchmarks.forecasts --runs               one line for each series too
 
@@ -17,15 +17,14 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import read_all, select
-from entropylaw.ingest.run import Series
-from entropylaw.results.backtest import RunBacktest, Skill
+from entropylaw.ingest.runs import Series
+from entropylaw.results.forecast import RunBacktest, Skill
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs" / "method.md"
 LAB = ROOT / "data" / "lab"
 PUBLIC = ROOT.parent / "shared" / "logs"
 
@@ -41,7 +40,7 @@ FAMILIES = {
 A public folder is a family of its own."""
 
 TRAINING_REWARD = ("critic/score/mean", "critic_score_mean")
-"""Tested too, beside validation scores, where a log has both."""
+"""Tested in addition to validation scores, if a log has both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,7 @@ class Entry:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the table into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put it into docs/benchmarks/forecasts.md")
     parser.add_argument("--development", action="store_true", help="the development half alone")
     parser.add_argument("--runs", action="store_true", help="a line for each series too")
     arguments = parser.parse_args()
@@ -69,7 +68,7 @@ def main() -> None:
     text = table(pairs, len(entries) - len(pairs))
     print(text)
     if arguments.write:
-        replace_block(DOCS, "forecasts", text)
+        write_block("forecasts", text)
 
 
 def collected() -> list[Entry]:
@@ -124,7 +123,7 @@ def in_development(family: str) -> bool:
 
 
 def tested(series: Series) -> RunBacktest | None:
-    """None where the series cannot be tested: too short, or an entropy or reward that stands still."""
+    """None where the series cannot be tested: too short, or a constant entropy or reward."""
     try:
         return backtest_run(series.step, series.entropy, series.reward, run=series.run)
     except EntropyLawError:
@@ -137,10 +136,10 @@ def table(pairs: Sequence[tuple[Entry, RunBacktest]], refused: int) -> str:
     lines = [
         f"{len(pairs)} series ({sum(entry.public for entry, _ in pairs)} of public logs, the others of "
         f"`data/lab`); {refused} more cannot be tested (fewer than 12 evaluations, or an entropy or reward "
-        f"that stands still). {averaged} of more than 200 evaluations are averaged over blocks. Ratios are "
-        "geometric means over series of the forecast's RMSE to the peer's, below 1 the forecast is better; "
-        "bands are nominal 95 %, their width is the median over series in ranges of the reward. Whatever is "
-        "tuned was tuned on the development half.",
+        f"that is constant). {averaged} of more than 200 evaluations are averaged over blocks. Ratios are "
+        "geometric means over series of the forecast's RMSE to that of the simple method (below 1 the "
+        "forecast is better). Prediction intervals are nominal 95 %; their width is the median over series, "
+        "in ranges of the reward. All tuning used the development half alone.",
         "",
         "| fitted | entropy | half | series | to last value | worst | to law | to line | to ScaleRL "
         "| covered | width |",
@@ -152,9 +151,9 @@ def table(pairs: Sequence[tuple[Entry, RunBacktest]], refused: int) -> str:
         "public logs, both halves": [result for entry, result in pairs if entry.public],
         "all": [result for _, result in pairs],
     }
-    told = {half: skills(results) for half, results in halves.items() if results}
-    for number in range(len(told["all"])):
-        lines += [_row(half, rows[number]) for half, rows in told.items()]
+    scored = {half: skills(results) for half, results in halves.items() if results}
+    for number in range(len(scored["all"])):
+        lines += [_row(half, rows[number]) for half, rows in scored.items()]
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """What nine early evaluations can say: the numbers of arXiv:2505.22617 as a simulation study.
 
 python -m benchmarks.paper                 print the tables
-python -m benchmarks.paper --write         and put them into docs/method.md
+python -m benchmarks.paper --write         and put them into docs/benchmarks/paper.md
 python -m benchmarks.paper --runs 2000     more runs a cell
 
 Cui et al. (2025, arXiv:2505.22617) fit R = −a·exp(H) + b to the first 36 of 236 steps of Qwen2.5 models
@@ -24,21 +24,19 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.worlds import FloatArray
 from entropylaw import fit_laws
+from entropylaw.analysis.ensemble import outlook
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.paths import outlook
-from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import drift_grid
 
 SEED = 20250528
-DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 
 LAST_STEP, LAST_FITTED, EVERY = 236, 36, 4
 """Steps of a run, of its fitted part, and between evaluations."""
@@ -51,23 +49,23 @@ CLAIMED = ("1.5B", "3B", "7B", "32B")
 
 PROBLEMS = 5000
 """Size of the test set: of the paper's five, Omni-MATH has 4,428 (arXiv:2410.07985) and MATH500 500 problems.
-The same ones are asked each time, so that the sampling noise of a real run is less than binomial."""
+The problems are the same each time, so that the sampling noise of a real run is less than binomial."""
 
 FALL = (0.05181137, 0.53297707)
 """Time (in runs) and power of the entropy's stretched exponential, see :func:`spent`."""
 
 FEW, SIZE = 10, 0.05
-TELLING = 20.0
-"""Odds from which two forms count as told apart."""
+STRONG = 20.0
+"""Odds from which one of two forms is preferred."""
 
-TOLD = {
+LABELS = {
     "law": "the law",
     "rate": "exp(H/2)",
     "line": "a line in H",
     "root": "√H",
     "stays": "the law, then R stays",
 }
-TRUTHS = tuple(TOLD)
+TRUTHS = tuple(LABELS)
 RIVALS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "rate": lambda h: np.exp(h / 2),
     "line": np.asarray,
@@ -105,7 +103,7 @@ MODELS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residual:
-    """A drift with sd ``drift`` (points) and correlation ``rho`` over 4 steps, beside the binomial noise."""
+    """A drift with sd ``drift`` (points) and correlation ``rho`` over 4 steps, plus the binomial noise."""
 
     drift: float
     rho: float
@@ -161,20 +159,20 @@ class Found:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=400, help="simulated runs a cell")
+    parser.add_argument("--runs", type=int, default=400, help="simulated runs per cell")
     parser.add_argument("--jobs", type=int, help="processes, one a core where not given")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/paper.md")
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.jobs) as pool:
         found = list(pool.map(partial(run_cell, runs=arguments.runs), all_cells()))
     text = report(found)
     print(text)
     if arguments.write:
-        replace_block(DOCS, "paper", text)
+        write_block("paper", text)
 
 
 def all_cells() -> list[Cell]:
-    """Every truth and residual, and the law with one evaluation a step."""
+    """Every truth and residual, and the law with one evaluation per step."""
     every = itertools.product(TRUTHS, RESIDUALS, MODELS)
     cells = [Cell(model=model, truth=truth, residual=residual) for truth, residual, model in every]
     return cells + [Cell(model=model, truth="law", residual=MIDDLE, every=1) for model in MODELS]
@@ -235,7 +233,7 @@ def simulate(cell: Cell, runs: int) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def run_cell(cell: Cell, runs: int) -> Found:
-    """Everything of one cell; entropylaw's forecast, 18 ms a run, for one run in :data:`FEW`."""
+    """Everything of one cell; entropylaw's forecast, 18 ms per run, for one run in :data:`FEW`."""
     step, entropy, rewards = simulate(cell, runs)
     first = int((step <= LAST_FITTED).sum())
     s, h, r = step[:first], entropy[:first], rewards[:, :first]
@@ -270,16 +268,16 @@ def intervals(
 
 def forecasts(entropy: FloatArray, rewards: FloatArray, first: int) -> dict[str, FloatArray]:
     """RMSE in points of the law and of a line by least squares, and of the last value; each shape (runs,)."""
-    told = {"last": np.broadcast_to(rewards[:, first - 1, None], rewards[:, first:].shape)}
+    predicted = {"last": np.broadcast_to(rewards[:, first - 1, None], rewards[:, first:].shape)}
     for name, column in (("law", law_column(entropy)), ("line", entropy)):
         x = design(column)
-        told[name] = rewards[:, :first] @ np.linalg.pinv(x[:first]).T @ x[first:].T
-    return {name: rmse(value, rewards[:, first:]) for name, value in told.items()}
+        predicted[name] = rewards[:, :first] @ np.linalg.pinv(x[:first]).T @ x[first:].T
+    return {name: rmse(value, rewards[:, first:]) for name, value in predicted.items()}
 
 
-def rmse(told: FloatArray, truth: FloatArray) -> FloatArray:
+def rmse(predicted: FloatArray, truth: FloatArray) -> FloatArray:
     """Points, over the last axis."""
-    return np.asarray(100.0 * np.sqrt(np.mean((told - truth) ** 2, axis=-1)))
+    return np.asarray(100.0 * np.sqrt(np.mean((predicted - truth) ** 2, axis=-1)))
 
 
 def our_forecasts(
@@ -317,8 +315,8 @@ def log_odds(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> Floa
 
 def of(found: Sequence[Found], truth: str, residual: Residual, every: int = EVERY) -> list[Found]:
     """The cells of a truth and a residual, of all models."""
-    asked = (truth, residual, every)
-    return [one for one in found if (one.cell.truth, one.cell.residual, one.cell.every) == asked]
+    key = (truth, residual, every)
+    return [one for one in found if (one.cell.truth, one.cell.residual, one.cell.every) == key]
 
 
 def averages(found: Sequence[Found], forecast: str, truth: str, residual: Residual) -> FloatArray:
@@ -344,7 +342,7 @@ def report(found: Sequence[Found]) -> str:
     said = (_intervals_said(found, nine), _gaps_said(nine), _tests_said(found, nine), _forecasts_said(found))
     return "\n".join(
         [
-            f"{found[0].log_odds.size} simulated runs of each of the five models of arXiv:2505.22617 a row "
+            f"{found[0].log_odds.size} simulated runs of each of the five models of arXiv:2505.22617 per row "
             f"({max(one.ours.size for one in found)} of them for entropylaw's forecast); seed {SEED}. (a, b) "
             f"as digitised from the published figure; evaluated every {EVERY} steps, the first {nine} "
             f"evaluations fitted, the other {later} forecast at their entropies. Noise: binomial, "
@@ -353,11 +351,12 @@ def report(found: Sequence[Found]) -> str:
             "",
             *_determined(found),
             "",
-            f"Forecasts: RMSE in points, averaged over one run of each of the {len(CLAIMED)} models that the "
-            "paper shows, a study (median; for the law with 5 and 95 % points); law and line by least "
-            "squares. A rival that is true is as close to the law as can be over the fitted evaluations. Law "
-            f"rejected: its test at {100 * SIZE:.0f} %, on the fitted and on all evaluations of five models. "
-            f"Odds between law and line above {TELLING:g} either way, on the fitted ones.",
+            f"Forecasts: RMSE in points; a study is one run of each of the {len(CLAIMED)} models that the "
+            "paper shows, averaged (median over studies; for the law with 5 and 95 % points); law and line "
+            "by least squares. A true rival has the parameters closest to the law over the fitted "
+            f"evaluations. Law rejected: its test at {100 * SIZE:.0f} %, on the fitted and on all "
+            f"evaluations of five models. Odds between law and line above {STRONG:g} "
+            "either way, on the fitted ones.",
             "",
             *_forecast(found),
             "",
@@ -375,7 +374,7 @@ def _determined(found: Sequence[Found]) -> list[str]:
     ]
     lines += [_determined_row("all five", of(found, "law", residual)) for residual in RESIDUALS]
     lines += [_determined_row(one.cell.model.name, [one]) for one in of(found, "law", MIDDLE)]
-    return [*lines, _determined_row("all, one evaluation a step", of(found, "law", MIDDLE, every=1))]
+    return [*lines, _determined_row("all, one evaluation per step", of(found, "law", MIDDLE, every=1))]
 
 
 def _determined_row(name: str, group: Sequence[Found]) -> str:
@@ -411,9 +410,9 @@ def _forecast(found: Sequence[Found]) -> list[str]:
         )
         group = of(found, truth, residual)
         held = 100 * np.mean([one.held for one in group if one.cell.model.name in CLAIMED])
-        odds = np.array([one.log_odds for one in group]) / np.log(TELLING)
+        odds = np.array([one.log_odds for one in group]) / np.log(STRONG)
         lines.append(
-            f"| {TOLD[truth]} | {residual.name} | {middle:.1f} ({low:.1f}–{high:.1f}) "
+            f"| {LABELS[truth]} | {residual.name} | {middle:.1f} ({low:.1f}–{high:.1f}) "
             f"| {claimed(found, truth, residual):.0f} % | {line:.1f} "
             f"| {before_line(found, truth, residual):.0f} % | {last:.1f} | {ours:.1f} ({held:.0f} %) "
             f"| {rejected(found, 'fitted', truth, residual):.0f} / "
@@ -436,7 +435,7 @@ def _intervals_said(found: Sequence[Found], nine: int) -> str:
         wide = [_range([seen(g, method, number)[1] for g in groups]) for number in NUMBERS]
         held = _range([seen(g, method, number)[0] for g in groups for number in NUMBERS])
         shown = f"{wide[0]} % of a, {wide[1]} % of b and {wide[2]} % of the ceiling"
-        said.append(f"{shown} and hold the truth in {held} %")
+        said.append(f"{shown} and contain the truth in {held} %")
     return (
         f"From {nine} evaluations 95 % intervals by least squares are as wide as {said[0]} (range over the "
         f"residuals); those of entropylaw are as wide as {said[1]}."
@@ -456,7 +455,7 @@ def _gaps_said(nine: int) -> str:
             )
             near.append(float(np.abs(other - law)[:nine].max()))
             end.append(float(other[-1] - law[-1]))
-        said.append(f"{TOLD[truth]} to {max(near):.1f} points ({min(end):+.1f} to {max(end):+.1f})")
+        said.append(f"{LABELS[truth]} to {max(near):.1f} points ({min(end):+.1f} to {max(end):+.1f})")
     return (
         f"On those {nine}, the law is matched by {', by '.join(said)}; in brackets how much more reward the "
         "rival then gives at the last evaluation."
@@ -474,7 +473,7 @@ def _tests_said(found: Sequence[Found], nine: int) -> str:
 
 
 def _forecasts_said(found: Sequence[Found]) -> str:
-    """How often the paper's RMSE comes out under each truth, and what a line beside it would have told."""
+    """How often the paper's RMSE comes out under each truth, and how often a line forecasts worse."""
     low = _by_truth(TRUTHS, partial(claimed, found))
     beaten = _by_truth(TRUTHS, partial(before_line, found))
     return (
@@ -486,7 +485,8 @@ def _forecasts_said(found: Sequence[Found]) -> str:
 def _by_truth(truths: Sequence[str], share: Callable[[str, Residual], float]) -> str:
     """A share in per cent for each truth, from the smallest to the largest over the residuals."""
     return ", ".join(
-        f"{_range([share(truth, residual) for residual in RESIDUALS])} % ({TOLD[truth]})" for truth in truths
+        f"{_range([share(truth, residual) for residual in RESIDUALS])} % ({LABELS[truth]})"
+        for truth in truths
     )
 
 

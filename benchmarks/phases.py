@@ -1,7 +1,7 @@
-"""The test for a phase boundary: does it reject as often as it says, and do boundaries' intervals hold.
+"""The test for a change point: its size, its power, and the coverage of the interval of the step.
 
 python -m benchmarks.phases                 print the tables
-python -m benchmarks.phases --write         and put them into docs/method.md
+python -m benchmarks.phases --write         and put them into docs/benchmarks/phases.md
 """
 
 from __future__ import annotations
@@ -13,28 +13,32 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import f as f_law
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.worlds import FloatArray
-from entropylaw.analysis.changepoint import boundary_of, closest, decay_test, difference, place_points
-from entropylaw.analysis.phasecautions import blocked
-from entropylaw.engine.changepoint import Kinks, bend
+from entropylaw.analysis.changepoint import (
+    blocked,
+    change_point_of,
+    closest,
+    decay_test,
+    difference,
+    place_points,
+)
+from entropylaw.engine.changepoint import ChangePointDesign, bent_cable
 from entropylaw.engine.decays import likely_decays
-from entropylaw.results.phases import Boundary
+from entropylaw.results.phases import ChangePoint
 
 SEED = 20261122
-DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 
 SD = 0.03
 """Standard deviation of the drift, in nats, on a fall of 0.8."""
 
 DRAWS = 99
-"""Simulations a test; the package takes 399."""
+"""Simulations per test; the package takes 399."""
 
 SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "exponential, fast": lambda t: 0.2 + 0.8 * np.exp(-6 * t),
@@ -72,15 +76,15 @@ class World:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200, help="simulated runs a cell")
+    parser.add_argument("--runs", type=int, default=200, help="simulated runs per cell")
     parser.add_argument("--jobs", type=int, help="processes, one a core where not given")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/phases.md")
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.jobs) as pool:
         text = tables(pool.map, arguments.runs)
     print(text)
     if arguments.write:
-        replace_block(DOCS, "phases", text)
+        write_block("phases", text)
 
 
 def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
@@ -104,7 +108,7 @@ def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
             ((0.0, 0.0), (0.5, 1.0), (0.8, 1.0)),
         )
     ]
-    found = list(spread(partial(bend_of, runs=runs), bent))
+    found = list(spread(partial(cover, runs=runs), bent))
     pairs = [
         tuple(
             World(shape="exponential, fast", n=150, rho=rho, noise=noise, rise=0.3, place=place)
@@ -116,10 +120,11 @@ def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
     error = 100 * np.sqrt(0.05 * 0.95 / runs)
     return "\n".join(
         [
-            f"{runs} simulated curves a cell (a share of 5 % has a standard error of {error:.1f} points), "
-            f"drift of {SD} nats on a fall of 0.8, seed {SEED}; {DRAWS} simulations a test. False “two "
-            "phases” in per cent at a nominal 5 %, beside piecewise-regression's Davies test (a tenth of the "
-            "runs, it is slow) and a sup-F of a broken line against a straight one with F's critical value:",
+            f"{runs} simulated curves per cell (a share of 5 % has a standard error of {error:.1f} points), "
+            f"drift of {SD} nats on a fall of 0.8, seed {SEED}; {DRAWS} simulations per test. False "
+            "change points in per cent at a nominal 5 %, with piecewise-regression's Davies test (on a tenth "
+            "of the runs: it is slow) and a sup-F test of a broken line against a straight one for "
+            "comparison:",
             "",
             "| decay | n | " + " | ".join(_residual(*each) for each in RESIDUALS) + " | Davies | sup-F |",
             "| --- | ---: |" + " ---: |" * (len(RESIDUALS) + 2),
@@ -127,27 +132,27 @@ def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
             "",
             _size_words(rejected),
             "",
-            "Smooth decays that no family has, n = 150: false “two phases”, in per cent:",
+            "Smooth decays outside all families, n = 150: false change points in per cent:",
             "",
             "| decay | sd | white | ρ 0.8, noise 1 |",
             "| --- | ---: | ---: | ---: |",
             *_strange_rows(strange, odd),
             "",
-            "With a bend, sharp or over a quarter of the run, at places off every grid: share of runs in "
-            "which it is found; how often the 95 % interval of its place holds it, in all runs and in those "
-            "whose interval is not the whole run; how many these are; and the interval's width in runs:",
+            "With a change point, sharp or over a quarter of the run, at steps off every grid: share of runs "
+            "in which it is detected; coverage of the 95 % interval of its step, in all runs and in those "
+            "whose interval is not the whole run; the share of the latter; and the interval's width in runs:",
             "",
-            "| n | bend at | over | rise | sd | ρ | noise / drift | found | interval holds | where not whole "
-            "| not whole | width |",
+            "| n | change at | over | rise | sd | ρ | noise / drift | detected | covered | covered, not "
+            "whole | not whole | width |",
             "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *_bend_rows(bent, found),
+            *_change_rows(bent, found),
             "",
-            _bend_words(found),
+            _change_words(found),
             "",
-            "Two curves with a bend each (n = 150, rise 0.3): how often the 95 % interval of Δ holds it "
-            "where both were found, and how often an order was told, rightly and wrongly, in per cent:",
+            "Two curves with a change point each (n = 150, rise 0.3): coverage of the 95 % interval of Δ "
+            "where both were detected, and how often an order was stated, rightly and wrongly, in per cent:",
             "",
-            "| Δ / run | ρ | noise / drift | both found | interval holds | order right | order wrong |",
+            "| Δ / run | ρ | noise / drift | both detected | covered | order right | order wrong |",
             "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
             *_order_rows(pairs, orders),
         ]
@@ -162,7 +167,7 @@ def curves(world: World, runs: int) -> tuple[FloatArray, FloatArray]:
     rng = np.random.default_rng([*key, int(1000 * world.place), int(100 * world.half), int(1e4 * world.sd)])
     step = np.arange(world.n, dtype=float)
     time = step / (world.n - 1)
-    ramp = bend(time, world.place, world.half)
+    ramp = bent_cable(time, world.place, world.half)
     mean = shapes[world.shape](time) + world.rise * ramp / ramp[-1]
     made = np.tile(mean[:, None], (1, runs))
     if world.rho > 0:
@@ -178,7 +183,10 @@ def size_of(world: World, runs: int) -> tuple[float, float, float]:
     s = blocked(step, step)[0]
     y = np.stack([blocked(step, each)[1] for each in made.T], axis=1)
     rng = np.random.default_rng(SEED)
-    ours = [p_value(Kinks(s, likely_decays(s, y[:, i])), y[:, i : i + 1], rng) <= 0.05 for i in range(runs)]
+    ours = [
+        p_value(ChangePointDesign(s, likely_decays(s, y[:, i])), y[:, i : i + 1], rng) <= 0.05
+        for i in range(runs)
+    ]
     few = made[:, : max(runs // 10, 5)].T
     davies = [davies_test(step, each) <= 0.05 for each in few] if world.n <= 150 else [np.nan]
     return (
@@ -188,27 +196,27 @@ def size_of(world: World, runs: int) -> tuple[float, float, float]:
     )
 
 
-def p_value(kinks: Kinks, series: FloatArray, rng: np.random.Generator) -> float:
-    null = kinks.null(series)
-    return decay_test(kinks, null, kinks.means(null), rng, 0.95, DRAWS)[0]
+def p_value(design: ChangePointDesign, series: FloatArray, rng: np.random.Generator) -> float:
+    null = design.null(series)
+    return decay_test(design, null, design.means(null), rng, 0.95, DRAWS)[0]
 
 
-def bend_of(world: World, runs: int) -> tuple[float, float, float, float, float]:
+def cover(world: World, runs: int) -> tuple[float, float, float, float, float]:
     """Share found; coverage of the place, and of those that are not the whole run; their share; the width."""
     step, made = curves(world, runs)
     rng = np.random.default_rng(SEED)
     truth = world.place * step[-1]
-    told = [look(step, made[:, i], rng) for i in range(runs)]
-    held = np.array([any(low <= truth <= high for low, high in place.intervals) for _, place in told])
-    some = np.array([not place.whole for _, place in told])
-    width = [sum(high - low for low, high in place.intervals) / step[-1] for _, place in told]
+    looks = [look(step, made[:, i], rng) for i in range(runs)]
+    held = np.array([any(low <= truth <= high for low, high in place.intervals) for _, place in looks])
+    some = np.array([not place.whole for _, place in looks])
+    width = [sum(high - low for low, high in place.intervals) / step[-1] for _, place in looks]
     among = float(held[some].mean()) if some.any() else float("nan")
-    found = float(np.mean([each for each, _ in told]))
+    found = float(np.mean([each for each, _ in looks]))
     return found, float(held.mean()), among, float(some.mean()), float(np.median(width))
 
 
 def order_of(pair: tuple[World, World], runs: int) -> tuple[float, float, float, float]:
-    """Share with both found; coverage of Δ among them; orders told rightly and wrongly, in all runs."""
+    """Share with both found; coverage of Δ among them; orders stated rightly and wrongly, in all runs."""
     sides = [curves(world, runs) for world in pair]
     step, rng = sides[0][0], np.random.default_rng(SEED)
     truth = (pair[0].place - pair[1].place) * step[-1]
@@ -225,13 +233,13 @@ def order_of(pair: tuple[World, World], runs: int) -> tuple[float, float, float,
     return len(held) / runs, float(np.mean(held)) if held else float("nan"), right / runs, wrong / runs
 
 
-def look(step: FloatArray, series: FloatArray, rng: np.random.Generator) -> tuple[bool, Boundary]:
+def look(step: FloatArray, series: FloatArray, rng: np.random.Generator) -> tuple[bool, ChangePoint]:
     """Whether a boundary is found in one curve, and where."""
-    kinks = Kinks(step, likely_decays(step, series))
-    null = kinks.null(series[:, None])
-    found = decay_test(kinks, null, kinks.means(null), rng, 0.95, DRAWS)[0] <= 0.05
-    bends = closest(kinks, null, series)[2]
-    return found, boundary_of(bends, float(step[0]), float(step[-1] - step[0]), 0.95)
+    design = ChangePointDesign(step, likely_decays(step, series))
+    null = design.null(series[:, None])
+    found = decay_test(design, null, design.means(null), rng, 0.95, DRAWS)[0] <= 0.05
+    posterior = closest(design, null, series)[2]
+    return found, change_point_of(posterior, float(step[0]), float(step[-1] - step[0]), 0.95)
 
 
 def davies_test(step: FloatArray, series: FloatArray) -> float:
@@ -244,15 +252,15 @@ def davies_test(step: FloatArray, series: FloatArray) -> float:
 
 
 def sup_f(step: FloatArray, series: FloatArray) -> bool:
-    """Largest F of a hinge beside a straight line over its places, against F's 5 % point."""
+    """Largest F of a broken line against a straight one, over the places of the break, and F's 5 % point."""
     time = step / step[-1]
     line = np.linalg.qr(np.stack([np.ones_like(time), time], axis=1))[0]
     left = series - line @ (line.T @ series)
     best = 0.0
     for place in np.linspace(0.1, 0.9, 41):
-        hinge = np.maximum(time - place, 0.0)
-        hinge = hinge - line @ (line.T @ hinge)
-        gain = (hinge @ left) ** 2 / (hinge @ hinge)
+        column = np.maximum(time - place, 0.0)
+        column = column - line @ (line.T @ column)
+        gain = (column @ left) ** 2 / (column @ column)
         best = max(best, gain / ((left @ left - gain) / (step.size - 3)))
     return bool(best > f_law.ppf(0.95, 1, step.size - 3))
 
@@ -268,8 +276,10 @@ def _size_rows(worlds: Sequence[World], rejected: Sequence[tuple[float, float, f
         cells = [found for world, found in by_world.items() if (world.shape, world.n) == (shape, n)]
         ours = " | ".join(f"{100 * cell[0]:.1f}" for cell in cells)
         davies = float(np.mean([cell[1] for cell in cells]))
-        told = "—" if np.isnan(davies) else f"{100 * davies:.0f}"
-        rows.append(f"| {shape} | {n} | {ours} | {told} | {100 * np.mean([cell[2] for cell in cells]):.0f} |")
+        shown = "—" if np.isnan(davies) else f"{100 * davies:.0f}"
+        rows.append(
+            f"| {shape} | {n} | {ours} | {shown} | {100 * np.mean([cell[2] for cell in cells]):.0f} |"
+        )
     return rows
 
 
@@ -292,21 +302,21 @@ def _strange_rows(worlds: Sequence[World], rejected: Sequence[tuple[float, float
     return rows
 
 
-def _bend_rows(
+def _change_rows(
     worlds: Sequence[World], found: Sequence[tuple[float, float, float, float, float]]
 ) -> list[str]:
     rows = []
     for world, (power, held, among, some, width) in zip(worlds, found, strict=True):
-        told = "—" if np.isnan(among) else f"{100 * among:.0f}"
+        shown = "—" if np.isnan(among) else f"{100 * among:.0f}"
         rows.append(
             f"| {world.n} | {world.place:g} | {2 * world.half:g} | {world.rise:g} | {world.sd:g} "
-            f"| {world.rho:g} | {world.noise:g} | {100 * power:.0f} | {100 * held:.0f} | {told} "
+            f"| {world.rho:g} | {world.noise:g} | {100 * power:.0f} | {100 * held:.0f} | {shown} "
             f"| {100 * some:.0f} | {width:.2f} |"
         )
     return rows
 
 
-def _bend_words(found: Sequence[tuple[float, float, float, float, float]]) -> str:
+def _change_words(found: Sequence[tuple[float, float, float, float, float]]) -> str:
     held = 100 * np.array([cell[1] for cell in found])
     some = np.array([cell[3] for cell in found])
     among = 100 * np.average([0.0 if np.isnan(cell[2]) else cell[2] for cell in found], weights=some)

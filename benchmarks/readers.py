@@ -1,7 +1,7 @@
-"""How fast logs are read, beside the tools whose files they are: turn by turn, in one run.
+"""How fast logs are read, compared with the tools that own the formats: turn by turn, in one session.
 
 python -m benchmarks.readers            print the tables
-python -m benchmarks.readers --write    and put them into docs/formats.md
+python -m benchmarks.readers --write    and put them into docs/benchmarks/readers.md
 python -m benchmarks.readers --full     and read logs of 2 GB, written to a temporary folder
 
 Needs wandb at most 0.29, for later versions cannot read their files in Python, tensorboard and pandas; a
@@ -30,14 +30,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.opening import load
-from entropylaw.ingest.registry import find_reader, readers
+from entropylaw.ingest.sources.opening import load
+from entropylaw.ingest.sources.registry import find_reader, readers
 
 TURNS = 5
 ROWS, METRICS = 20_000, 40
-DOCS = Path(__file__).parent.parent / "docs" / "formats.md"
 NAMES = ["train/entropy", "train/reward", *(f"group{i % 5}/metric_{i}/mean" for i in range(METRICS - 2))]
 
 
@@ -54,7 +53,7 @@ class Peer(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/formats.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/readers.md")
     parser.add_argument("--full", action="store_true", help="read logs of many gigabytes, too")
     parser.add_argument("--rows", type=int, default=ROWS, help="steps of the run")
     parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the large logs")
@@ -71,17 +70,17 @@ def main() -> None:
     text = "\n\n".join(tables)
     print(text)
     if arguments.write:
-        replace_block(DOCS, "readers", text)
+        write_block("readers", text)
 
 
 def beside_the_tools(folder: Path, rows: int, turns: int) -> str:
     """The table of ratios: below 1, ours takes less."""
     values = np.random.default_rng(3).standard_normal((rows, METRICS))
     lines = [
-        f"One run of {rows:,} steps and {METRICS} metrics in each format; best of {turns} turns, in which we "
-        "and the tool read the same file one after the other. A ratio below 1 says that we take less. "
-        f"Memory is what a process grows by while it reads, for each MB of the file. Python "
-        f"{platform.python_version()}, {machine()}.",
+        f"One run of {rows:,} steps and {METRICS} metrics in each format; best of {turns} turns, in which "
+        "entropylaw and the tool read the same file one after the other. A ratio below 1 means that "
+        f"entropylaw takes less time. Memory is the growth of the process while it reads, per MB of the "
+        f"file. Python {platform.python_version()}, {machine()}.",
         "",
         "| format | MB | read by | time, ours ÷ theirs | MB/s, ours | memory, ours | memory, theirs |",
         "| --- | ---: | --- | ---: | ---: | ---: | ---: |",
@@ -262,7 +261,7 @@ def write_tfevents(path: Path, values: np.ndarray) -> None:
 
 
 def read_tfevents(path: Path) -> object:
-    """TensorBoard's own reader, which keeps 10,000 scalars of a tag unless told to keep all."""
+    """TensorBoard's own reader, which keeps 10,000 scalars of a tag by default."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     log = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}).Reload()

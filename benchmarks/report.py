@@ -2,7 +2,7 @@
 
 python -m benchmarks.report                       print the table, of a thousand runs
 python -m benchmarks.report --runs 100            of fewer
-python -m benchmarks.report --write               and put it into docs/method.md
+python -m benchmarks.report --write               and put it into docs/benchmarks/report.md
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.readers import machine
 from benchmarks.worlds import FloatArray
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
-DOCS = ROOT / "docs" / "method.md"
 
 RUNS, EVALUATIONS, LAST_STEP = 1_000, 200, 400
 JOBS = 2
@@ -40,7 +39,7 @@ SHARE = "val_acc"
 COLUMNS = ("entropy", SHARE)
 CURVES = ("entropy_planning", "entropy_execution")
 WINDOW = 5
-"""Logged values over which a lab run's course is averaged, before noise is laid on it anew."""
+"""Logged values in the moving average of a lab run, before noise is added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +56,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of the report [{RUNS}]")
     parser.add_argument("--jobs", type=int, default=JOBS, help=f"processes [{JOBS}]")
     parser.add_argument("--curves", type=int, default=None, help="runs with curves of classes [a tenth]")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/method.md")
-    asked = parser.parse_args()
-    curves = max(1, asked.runs // 10) if asked.curves is None else asked.curves
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks/report.md")
+    options = parser.parse_args()
+    curves = max(1, options.runs // 10) if options.curves is None else options.curves
     with tempfile.TemporaryDirectory() as scratch:
-        text = measured(Path(scratch), asked.runs, curves, asked.jobs)
+        text = measured(Path(scratch), options.runs, curves, options.jobs)
     print(text)
-    if asked.write:
-        replace_block(DOCS, "report", text)
+    if options.write:
+        write_block("report", text)
 
 
 def measured(scratch: Path, runs: int, curves: int, jobs: int) -> str:
@@ -91,10 +90,10 @@ def table(rows: Sequence[tuple[str, int, Cost]], made: dict[str, int], jobs: int
     """The figures as a page has them."""
     lines = [
         f"`entropylaw report` over generated logs of {EVALUATIONS} evaluations, `--jobs {jobs}`, on "
-        f"{machine()}. Memory is that of all processes together, looked at every {SAMPLED:g} s, "
-        "a page that several of them share counted once.",
+        f"{machine()}. Memory is that of all processes together, sampled every {SAMPLED:g} s; "
+        "shared pages count once.",
         "",
-        "| what | runs | wall, s | processor, s | s a run and process | memory, MB |",
+        "| what | runs | wall, s | processor, s | s per run and process | memory, MB |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for what, runs, cost in rows:
@@ -120,7 +119,7 @@ def sizes(out: Path) -> dict[str, int]:
 
 
 def generate(folder: Path, numbers: range, columns: Sequence[str], version: int = 0) -> None:
-    """Logs like the lab's, each on the course of one of its runs with noise of that run's own size.
+    """Logs like the lab's, each one smoothed run with noise of that run's own size.
 
     Parameters
     ----------
@@ -131,30 +130,30 @@ def generate(folder: Path, numbers: range, columns: Sequence[str], version: int 
     columns
         What is logged beside the step.
     version
-        Another one has other noise on the same course.
+        Another one has other noise on the same smoothed run.
     """
     folder.mkdir(exist_ok=True)
     sources = sorted(path for path in LAB.iterdir() if (path / "metrics.parquet").is_file())
-    courses = [read_courses(source, columns) for source in sources]
+    runs_smoothed = [read_smoothed(source, columns) for source in sources]
     step = np.round(np.linspace(0, LAST_STEP, EVALUATIONS)).astype(np.int64)
     for number in numbers:
         random = np.random.default_rng([number, version])
         data: dict[str, object] = {"step": step}
-        for name, (course, noise) in courses[number % len(courses)].items():
-            drawn = np.interp(np.linspace(0, 1, step.size), np.linspace(0, 1, course.size), course)
+        for name, (smooth, noise) in runs_smoothed[number % len(runs_smoothed)].items():
+            drawn = np.interp(np.linspace(0, 1, step.size), np.linspace(0, 1, smooth.size), smooth)
             data[name] = unscaled(name, drawn + noise * random.standard_normal(step.size))
         pq.write_table(pa.table(data), folder / f"{sources[number % len(sources)].name}-{number:04d}.parquet")
 
 
-def read_courses(source: Path, columns: Sequence[str]) -> dict[str, tuple[FloatArray, float]]:
-    """Of each column of a lab run its course over the run and its noise, entropies by their logarithm."""
+def read_smoothed(source: Path, columns: Sequence[str]) -> dict[str, tuple[FloatArray, float]]:
+    """Each column of a lab run, smoothed, and its noise; entropies by their logarithm."""
     logged = pq.read_table(source / "metrics.parquet", columns=list(columns))
     found: dict[str, tuple[FloatArray, float]] = {}
     for name in columns:
         values = logged[name].to_numpy(zero_copy_only=False).astype(float)
         values = values[np.isfinite(values)]
         scaled = values if name == SHARE else np.log(np.maximum(values, 1e-6))
-        # Second differences leave a smooth course out; of white noise they have six times the variance.
+        # Second differences remove a smooth curve; of white noise they have six times the variance.
         noise = float(np.median(np.abs(np.diff(scaled, 2))) / 0.6745 / np.sqrt(6.0))
         padded = np.pad(scaled, WINDOW // 2, mode="edge")
         found[name] = (np.convolve(padded, np.full(WINDOW, 1 / WINDOW), mode="valid"), noise)
@@ -188,7 +187,7 @@ def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
 
 
 def descendants(ancestor: int) -> dict[int, float]:
-    """A process and all that came of it, with the processor time of each in seconds; Linux alone tells."""
+    """A process and all that came of it, with the processor time of each in seconds; Linux only."""
     parents: dict[int, int] = {}
     used: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):

@@ -1,7 +1,7 @@
-"""Several runs and seams: size of the tests, coverage over seeds, false and missed seams.
+"""Several runs and level shifts: size of the tests, coverage over seeds, false and missed shifts.
 
 python -m benchmarks.shared                 print the tables
-python -m benchmarks.shared --write         and put them into docs/method.md
+python -m benchmarks.shared --write         and put them into docs/benchmarks/shared.md
 python -m benchmarks.shared --runs 1000     more groups and runs a cell
 """
 
@@ -12,24 +12,21 @@ import itertools
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.worlds import CEILING, SD, A, FloatArray, World, entropy_path, simulate
-from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.seams import find_seams
-from entropylaw.analysis.segments import SAME, blocks, difference_test, welch_test
-from entropylaw.analysis.shared import marginal, product, seed_spread
-from entropylaw.engine.grid import drift_grid
+from entropylaw.analysis.groups import marginal, product, seed_spread, welch_test
+from entropylaw.analysis.law.inference import smooth_entropy
+from entropylaw.analysis.level_shift import blocks, difference_test, find_level_shifts
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import drift_grid
 from entropylaw.results import Estimate
 from entropylaw.results.posterior import Posterior
 
 SEED = 20261121
-DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 
 SPREAD = 0.02
 """Standard deviation of the ceiling between unlike seeds, twice the drift's; that of a is the same."""
@@ -60,7 +57,7 @@ class GroupResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeamWorld:
+class ShiftWorld:
     """A cell: a run of one world that jumps in its middle by ``jump`` residual sds, in both series."""
 
     path: str
@@ -72,13 +69,13 @@ class SeamWorld:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeamResult:
-    """Shares of runs: a false seam in any place; the jump found within one evaluation, by series.
+class ShiftResult:
+    """Shares of runs: a false shift anywhere; the true one detected within one evaluation, by series.
 
     ``chow`` is how often the segments on both sides of the middle are said to differ.
     """
 
-    world: SeamWorld
+    world: ShiftWorld
     false: float
     reward: float
     entropy: float
@@ -87,9 +84,9 @@ class SeamResult:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=300, help="simulated groups, and runs, a cell")
+    parser.add_argument("--runs", type=int, default=300, help="simulated groups, and runs, per cell")
     parser.add_argument("--jobs", type=int, default=None, help="processes; all processors where not given")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/shared.md")
     arguments = parser.parse_args()
     groups = [
         Group(world=World(path="exponential", n=n, rho=rho, noise=noise), seeds=seeds, spread=spread)
@@ -100,7 +97,7 @@ def main() -> None:
         for (rho, noise), spread in itertools.product(RESIDUALS[2:], (0.0, SPREAD))
     ]
     worlds = [
-        SeamWorld(path=path, n=n, rho=rho, noise=noise, jump=jump, heavy=heavy)
+        ShiftWorld(path=path, n=n, rho=rho, noise=noise, jump=jump, heavy=heavy)
         for path, n, (rho, noise), jump, heavy in itertools.product(
             ("exponential", "power", "late"), (30, 60, 200), RESIDUALS, (0.0, 3.0, 6.0), (False, True)
         )
@@ -109,18 +106,18 @@ def main() -> None:
     ]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         shared = list(pool.map(run_group, groups, [arguments.runs] * len(groups)))
-        seams = list(pool.map(run_seams, worlds, [arguments.runs] * len(worlds)))
-    text = table(shared, seams, arguments.runs)
+        shifts = list(pool.map(run_shifts, worlds, [arguments.runs] * len(worlds)))
+    text = table(shared, shifts, arguments.runs)
     print(text)
     if arguments.write:
-        replace_block(DOCS, "shared", text)
+        write_block("shared", text)
 
 
 def run_group(group: Group, runs: int) -> GroupResult:
     k = group.seeds
     rng = np.random.default_rng([SEED, group.world.n, k, int(1000 * group.spread)])
     sample = simulate(group.world, runs * k, SEED + k)
-    designs = design(law_column(np.array([entropy_course(row).entropy for row in sample.entropy])))
+    designs = design(law_column(np.array([smooth_entropy(row).entropy for row in sample.entropy])))
     shift = group.spread * rng.standard_normal((runs * k, 2))
     rewards = (
         sample.rewards + shift[:, :1] - shift[:, 1:] * np.expm1(entropy_path(group.world.path, group.world.n))
@@ -140,7 +137,7 @@ def run_group(group: Group, runs: int) -> GroupResult:
 
 
 def _judged(posteriors: Sequence[Posterior], ahead: float) -> tuple[float, ...]:
-    """What :func:`entropylaw.analysis.shared.share` does, for the questions of the table."""
+    """What :func:`entropylaw.analysis.groups.share` does, for the questions of the table."""
     parts = [marginal(posterior, np.eye(2)) for posterior in posteriors]
     moments = [part.moments() for part in parts]
     test = welch_test(
@@ -154,7 +151,7 @@ def _judged(posteriors: Sequence[Posterior], ahead: float) -> tuple[float, ...]:
     spread = seed_spread("ceiling", posteriors, ceiling, 0.95)
     new_seed = np.nan if spread.new_seed.low is None else float(_covers(spread.new_seed, ahead))
     return (
-        float(test.p_value < SAME),
+        float(test.differs),
         float(_covers(ceiling, CEILING)),
         float(_covers(a, A)),
         float(_covers(spread.answer, CEILING)),
@@ -168,40 +165,40 @@ def _covers(estimate: Estimate, truth: float) -> bool:
     return estimate.low <= truth <= estimate.high
 
 
-def run_seams(world: SeamWorld, runs: int) -> SeamResult:
+def run_shifts(world: ShiftWorld, runs: int) -> ShiftResult:
     found = []
     step = np.arange(world.n, dtype=float)
     middle = world.n // 2
-    entropies, rewards = seam_runs(world, runs)
+    entropies, rewards = shifted_runs(world, runs)
     for entropy, reward in zip(entropies, rewards, strict=True):
-        seams = find_seams(step, entropy, reward)
-        right = {seam.series for seam in seams if world.jump and abs(seam.step - middle) <= 1}
-        false = any(not world.jump or abs(seam.step - middle) > 1 for seam in seams)
+        shifts = find_level_shifts(step, entropy, reward)
+        right = {shift.series for shift in shifts if world.jump and abs(shift.step - middle) <= 1}
+        false = any(not world.jump or abs(shift.step - middle) > 1 for shift in shifts)
         found.append((false, "reward" in right, "entropy" in right))
     false, reward, entropy = np.mean(found, axis=0)
-    return SeamResult(
+    return ShiftResult(
         world=world, false=false, reward=reward, entropy=entropy, chow=_chow(step, entropies, rewards)
     )
 
 
 def _chow(step: FloatArray, entropies: FloatArray, rewards: FloatArray) -> float:
-    """How often the halves of a run are said to follow different laws."""
+    """How often the test rejects one law for both halves of a run."""
     half = step.size // 2
     group = (np.arange(step.size) >= half).astype(int)
     ours: list[FloatArray] = []
     one: list[FloatArray] = []
     for entropy in entropies:
-        course = np.concatenate([entropy_course(part).entropy for part in (entropy[:half], entropy[half:])])
-        one.append(design(law_column(course)))
+        smoothed = np.concatenate([smooth_entropy(part).entropy for part in (entropy[:half], entropy[half:])])
+        one.append(design(law_column(smoothed)))
         ours.append(blocks(one[-1], group))
     fits = infer(step, np.array(ours), rewards, drift_grid(step))
     same = infer(step, np.array(one), rewards, drift_grid(step))
     pairs = zip(fits, same, strict=True)
     tests = [difference_test(*pair, np.eye(4)[2:], hypothesis="", method="") for pair in pairs]
-    return float(np.mean([test.p_value < SAME for test in tests]))
+    return float(np.mean([test.differs for test in tests]))
 
 
-def seam_runs(world: SeamWorld, runs: int) -> tuple[FloatArray, FloatArray]:
+def shifted_runs(world: ShiftWorld, runs: int) -> tuple[FloatArray, FloatArray]:
     """Entropies and rewards, each (runs, n): path and law, drift, noise, and the jump.
 
     The entropy's drift and noise have the reward's correlation and ratio, and an sd of 0.02 nats. Heavy
@@ -223,14 +220,14 @@ def seam_runs(world: SeamWorld, runs: int) -> tuple[FloatArray, FloatArray]:
     return entropy, CEILING - A * np.expm1(path) + series[1]
 
 
-def table(shared: Sequence[GroupResult], seams: Sequence[SeamResult], runs: int) -> str:
-    """Markdown: groups of runs, then seams."""
+def table(shared: Sequence[GroupResult], shifts: Sequence[ShiftResult], runs: int) -> str:
+    """Markdown: groups of runs, then level shifts."""
     error = 100 * np.sqrt(0.05 * 0.95 / runs)
     lines = [
-        f"{runs} simulated groups of runs, or runs, a cell; a share of 5 % has a standard error of "
+        f"{runs} simulated groups of runs, or runs, per cell; a share of 5 % has a standard error of "
         f"{error:.1f} points; seed {SEED}.",
         "",
-        "Several runs: how often the test says that they do not share the law (nominal 5 where seeds are "
+        "Several runs: how often the test rejects a common law (nominal 5 where seeds are "
         f"alike; unlike seeds differ with sd {SPREAD} in a and in the ceiling), and how often 95 % intervals "
         "cover, in per cent. Recipe: the wider of common and between seeds, for the mean over seeds.",
         "",
@@ -248,15 +245,15 @@ def table(shared: Sequence[GroupResult], seams: Sequence[SeamResult], runs: int)
         )
     lines += [
         "",
-        "Seams: runs with a false seam (in either series, at any step but the true one and its neighbours), "
-        "and jumps found within one evaluation, in per cent. A jump is counted in residual standard "
-        "deviations (drift and noise together). Chow: how often the two halves are said to follow different "
-        "laws (nominal 5 without a jump).",
+        "Level shifts: runs with a false one (in either series, at any step but the true one and its "
+        "neighbours), and shifts detected within one evaluation, in per cent. Sizes are in residual standard "
+        "deviations (drift and noise together). Chow: how often the test rejects one law for both halves "
+        "(nominal 5 without a shift).",
         "",
-        "| entropy | n | ρ | noise / drift | jump | false seam | found, reward | found, entropy | Chow |",
+        "| entropy | n | ρ | noise / drift | size | false | detected, reward | detected, entropy | Chow |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for cell in seams:
+    for cell in shifts:
         v = cell.world
         missed = "| — | — " if not v.jump else f"| {100 * cell.reward:.0f} | {100 * cell.entropy:.0f} "
         lines.append(

@@ -1,7 +1,7 @@
 """How long the commands take, as ratios within one run: each against a bare import, turn by turn.
 
 python -m benchmarks.speed            print the table
-python -m benchmarks.speed --write    and put it into docs/method.md
+python -m benchmarks.speed --write    and put it into docs/benchmarks/speed.md
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.readers import peak
 from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
-from entropylaw.analysis.batch import fit_laws
+from entropylaw.analysis.law.batch import fit_laws
 
 TURNS, FEW_TURNS = 9, 5
 HUNDRED = 100
 WORLD = World(path="exponential", n=200, rho=0.6, noise=1.0)
-DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the table into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks/speed.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "run.csv"
@@ -64,7 +63,7 @@ def main() -> None:
     )
     print(text)
     if arguments.write:
-        replace_block(DOCS, "speed", text)
+        write_block("speed", text)
 
 
 def write_log(path: Path, rows: int) -> None:
@@ -131,8 +130,8 @@ def times_table() -> list[str]:
         "| ---: | ---: | ---: |",
     ]
     for n in (200, 1_000, 10_000, 100_000):
-        asked = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({n})"]
-        found = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()
+        command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({n})"]
+        found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
         lines.append(f"| {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
     return lines
 

@@ -2,7 +2,7 @@
 
 python -m benchmarks.startup             print the table
 python -m benchmarks.startup --turns 25  with fewer turns
-python -m benchmarks.startup --write     and put it into docs/ci.md
+python -m benchmarks.startup --write     and put it into docs/benchmarks/startup.md
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from entropylaw.documents.store import dumps
-from entropylaw.pipeline.documents import fit_logs
+from entropylaw.pipeline.steps import fit_logs
 
 LAB = Path(__file__).parent.parent / "data" / "lab"
-DOCS = Path(__file__).parent.parent / "docs" / "ci.md"
 TURNS = 60
 AGAINST = "`import typer`"
 
@@ -29,7 +28,7 @@ AGAINST = "`import typer`"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=TURNS, help="processes of each kind")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/ci.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks/startup.md")
     arguments = parser.parse_args()
     turns = arguments.turns
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +37,7 @@ def main() -> None:
         text = table(seconds, turns, runs=len(fits))
     print(text)
     if arguments.write:
-        replace_block(DOCS, "startup", text)
+        write_block("startup", text)
 
 
 def stored_fits(folder: Path) -> list[str]:

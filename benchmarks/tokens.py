@@ -2,9 +2,9 @@
 
 python -m benchmarks.tokens            20 million rows
 python -m benchmarks.tokens --full     100 million rows
-python -m benchmarks.tokens --write    and put the table into docs/method.md
+python -m benchmarks.tokens --write    and put the table into docs/benchmarks/tokens.md
 python -m benchmarks.tokens --grams    --grams on 5 million rows of text: seconds and memory
-python -m benchmarks.tokens --lab      percentiles of the lab's few tokens a step against numpy's
+python -m benchmarks.tokens --lab      percentiles of the lab's few tokens per step against numpy's
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.docs import replace_block
+from benchmarks.docs import write_block
 from benchmarks.readers import peak
 
 FILES, STEPS, CHUNK = 8, 400, 1_000_000
@@ -29,7 +29,6 @@ ROWS, ALL_ROWS, TURNS = 20_000_000, 100_000_000, 3
 GRAM_ROWS, RESPONSE = 5_000_000, 500
 WORDS = ("let's", "try", "another", "way", "so", "we", "add", "x", "=", "4", ".", "the", "sum", "is", "not")
 THREADS = min(os.cpu_count() or 1, 8)
-DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 LAB = Path(__file__).parent.parent / "data" / "lab"
 
 SAME = """
@@ -44,7 +43,7 @@ FROM read_parquet($files) GROUP BY ALL ORDER BY ALL
 """
 QUERIES = {"same": SAME, "moments": MOMENTS}
 NAMES = {
-    "ours": "`entropylaw tokens`: all it gives, by class and correctness, and the histograms",
+    "ours": "`entropylaw tokens`: all columns, by class and correctness, and the histograms",
     "same": "bare DuckDB: mean, variance, `quantile_cont`, by class",
     "moments": "bare DuckDB: mean and variance only, by class",
 }
@@ -52,7 +51,7 @@ NAMES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the table into docs/method.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks/tokens.md")
     parser.add_argument("--full", action="store_true", help=f"{ALL_ROWS:,} rows in place of {ROWS:,}")
     parser.add_argument("--rows", type=int, help="another number of rows")
     parser.add_argument("--grams", action="store_true", help="time --grams in place of the summary alone")
@@ -71,7 +70,7 @@ def main() -> None:
     text = table(arguments.rows or (ALL_ROWS if arguments.full else ROWS))
     print(text)
     if arguments.write:
-        replace_block(DOCS, "tokens", text)
+        write_block("tokens", text)
 
 
 def table(rows: int) -> str:
@@ -93,7 +92,7 @@ def table(rows: int) -> str:
     }
     lines = [
         f"{rows:,} tokens in {FILES} Parquet files ({size / 1e6:.0f} MB), {STEPS} steps, {THREADS} threads; "
-        f"{TURNS} turns, each a process of its own with its start; medians. Memory is the process's peak.",
+        f"{TURNS} turns, each in a new process, start-up included; medians. Memory is the process's peak.",
         "",
         "| what | seconds | `entropylaw tokens` takes | peak MB |",
         "| --- | ---: | ---: | ---: |",
@@ -174,7 +173,7 @@ def with_grams(rows: int) -> str:
 
 
 def small_steps() -> str:
-    """Percentiles of the lab's tokens, hundreds to thousands a step, against the order statistics."""
+    """Percentiles of the lab's tokens, hundreds to thousands per step, against the order statistics."""
     import pyarrow.parquet as pq
 
     from entropylaw.options import TokenOptions
@@ -208,7 +207,7 @@ def measured(who: str, folder: Path) -> dict[str, float]:
 
 
 def alone(who: str, folder: str) -> None:
-    """One measurement: write the result beside the tokens, print the peak."""
+    """One measurement: write the result next to the tokens, print the peak."""
     if who in ("ours", "grams"):
         from entropylaw.cli import app
 

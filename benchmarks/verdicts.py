@@ -79,8 +79,8 @@ def verdict_table(mapping: Callable[..., Iterable[Any]], runs: int) -> str:
     jobs = [(case, n, runs) for case in CASES for n in SIZES]
     found = dict(zip(jobs, mapping(verdicts, *zip(*jobs, strict=True)), strict=True))
     lines = [
-        f"Verdicts on {runs} runs a cell with drift (ρ = .8) and as much noise (per cent called valid), and "
-        "the reasons given for the others of all sizes together (a run can have several):",
+        f"Verdicts on {runs} runs per cell with drift (ρ = .8) and as much noise (per cent called valid), "
+        "and the reasons given for the others, all sizes together (a run can have several):",
         "",
         "| reward | should be | " + " | ".join(f"n = {n}" for n in SIZES) + " | reasons |",
         "| --- | --- |" + " ---: |" * len(SIZES) + " --- |",

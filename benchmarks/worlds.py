@@ -91,7 +91,7 @@ class Sample:
     ``step`` has shape (n,), the others (runs, n): ``entropy`` is as logged, ``true`` is the reward without
     sampling noise (law plus drift), ``rewards`` is what is logged. ``path`` (n,) is the entropy itself and
     ``covariance`` (n, n) the residual's. ``at`` is half of the last entropy, ``fresh`` (runs,) the reward
-    of a new evaluation there, with a drift and a noise of its own.
+    of a further evaluation there, with a drift and a noise of its own.
     """
 
     step: FloatArray
@@ -150,7 +150,7 @@ def measured(true: FloatArray, variance: float, residual: str, rng: np.random.Ge
 def oracle_width(
     entropy: FloatArray, covariance: FloatArray, functional: tuple[float, float] = (1, 0)
 ) -> float:
-    """Width of the 95 % interval of ``functional`` @ (ceiling, a) for somebody who knows the covariance."""
+    """Width of the 95 % interval of ``functional`` @ (ceiling, a) with the covariance known."""
     design = np.stack([np.ones(entropy.size), -np.expm1(entropy)], axis=1)
     row = np.array(functional, dtype=float)
     normal = design.T @ np.linalg.solve(covariance, design)

@@ -1,10 +1,10 @@
-"""``python -m lab``: list the runs, or make one again from its config.
+"""``python -m lab``: list the runs, or repeat one from its config.
 
-python -m lab list                               every run with what it is
+python -m lab list                               every run with its description
 python -m lab train grpo_s0                      a run of the list, into data/lab/grpo_s0/
 python -m lab train data/lab/grpo_s0/config.json a run from its config
 python -m lab cool                               the starts, only sampled at lower temperatures
-python -m lab formats grpo_s0                    a finished run as other tools would have left it
+python -m lab formats grpo_s0                    a finished run in the formats of other tools
 python -m lab pages                              docs/lab.md and the table of data/README.md, from data/lab
 """
 
@@ -27,10 +27,10 @@ STARTS = Path("build") / "lab"
 
 
 def main() -> None:
-    """Read the command line and do what it says."""
+    """Read the command line and execute it."""
     parser = argparse.ArgumentParser(prog="python -m lab", description="Small real RL runs.")
     commands = parser.add_subparsers(required=True, dest="command")
-    commands.add_parser("list", help="every run with what it is")
+    commands.add_parser("list", help="every run with its description")
     again = commands.add_parser("train", help="make runs, from their names or their config.json")
     again.add_argument("runs", nargs="+", help="names of the list, or paths of config.json")
     again.add_argument("-o", "--out", type=Path, default=DATA, help="default: %(default)s")
@@ -39,7 +39,7 @@ def main() -> None:
     other.add_argument("runs", nargs="+", help="names of runs in data/lab")
     other.add_argument("-o", "--out", type=Path, default=FORMATS, help="default: %(default)s")
     pages = commands.add_parser("pages", help="write docs/lab.md and the table of data/README.md")
-    pages.add_argument("--check", action="store_true", help="write nothing, fail where a page is stale")
+    pages.add_argument("--check", action="store_true", help="write nothing, fail if a page is stale")
     arguments = parser.parse_args()
     match arguments.command:
         case "list":
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def find(name: str) -> Config:
-    """The run of a name or of a config's path."""
+    """The run with this name, or of this config file."""
     if name.endswith(".json"):
         try:
             return read_config(Path(name))
@@ -66,7 +66,7 @@ def find(name: str) -> Config:
             sys.exit(f"{name} is not the config of a run: {error}")
     known = {config.run: config for config in runs()}
     if name not in known:
-        sys.exit(f"no run is called {name!r}; `python -m lab list` names them all")
+        sys.exit(f"no run is called {name!r}; see `python -m lab list`")
     return known[name]
 
 
@@ -87,7 +87,7 @@ def make(config: Config, folder: Path) -> None:
 
 
 def write_cooling() -> None:
-    """The starts that most runs share, with planted mistakes and without."""
+    """Sample the starts of most runs, with planted mistakes and without, at lower temperatures."""
     require_torch()
     from lab.cooling import cool
 
@@ -96,13 +96,13 @@ def write_cooling() -> None:
 
 
 def require_torch() -> None:
-    """End with a word on what to install, where PyTorch is missing."""
+    """Exit with an instruction if PyTorch is missing."""
     if importlib.util.find_spec("torch") is None:
         sys.exit('training needs PyTorch: python -m pip install ".[lab]"')
 
 
 def write_other_formats(name: str, out: Path) -> None:
-    """A finished run in the formats that its config names."""
+    """Write a finished run in the formats that its config names."""
     from lab.formats import write_formats
 
     if not (DATA / name / "metrics.parquet").exists():
@@ -115,7 +115,7 @@ def write_other_formats(name: str, out: Path) -> None:
 
 
 def write_pages(*, check: bool) -> None:
-    """Everything in docs/ and data/ that is made from the runs; needs no PyTorch."""
+    """Write everything in docs/ and data/ that is generated from the runs; needs no PyTorch."""
     from lab.pages import pages
 
     stale = {path: text for path, text in pages(DATA).items() if not is_fresh(path, text)}
@@ -127,18 +127,18 @@ def write_pages(*, check: bool) -> None:
 
 
 def is_fresh(path: Path, text: str) -> bool:
-    """Whether a file holds a text."""
+    """Whether a file has this text."""
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def minutes(config: Config) -> float:
-    """How long a run takes, roughly: measured at 0.55 s a step for width 48, and a start of its own."""
+    """Estimated duration of a run with its start, measured at 0.55 s per step for width 48."""
     wider: float = max(1.0, config.size.width / 48) ** 1.5
     return (config.steps * 0.55 + config.start.steps * 0.045) * wider / 60
 
 
 if __name__ == "__main__":
-    # `python -m lab list | head` ends quietly, where the system knows how.
+    # `python -m lab list | head` ends without an error where the system has SIGPIPE.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     main()

@@ -1,11 +1,11 @@
-"""The short answers at the head of ``docs/lab.md``, each with the numbers that it rests on."""
+"""The short answers at the top of ``docs/lab.md``, each with its numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from entropylaw.report.numbers import format_weight
-from lab.boundaries import in_words
+from entropylaw.report.numbers import format_probability
+from lab.boundaries import boundary_counts
 from lab.findings import (
     Difference,
     Made,
@@ -36,7 +36,7 @@ from lab.page import (
 
 
 def short_answers(by_group: Groups, cooling: Cooling) -> str:
-    """One line a question."""
+    """One line per question."""
     lines = [
         ("Does the law hold?", holds(by_group)),
         ("How much of R(H) is learning?", learned(by_group, cooling)),
@@ -50,13 +50,13 @@ def short_answers(by_group: Groups, cooling: Cooling) -> str:
 
 
 def holds(by_group: Groups) -> str:
-    """In how many runs the law is ruled out."""
+    """The number of runs in which the law is ruled out."""
     clean = [run for name in present(by_group, CLEAN) for run in by_group[name]]
-    weights = [run.law.law_weight for run in clean]
+    weights = [run.law.law_probability for run in clean]
     return (
         f"From the start with planted mistakes, plain GRPO: ruled out in {ruled_out(by_group[PLAIN])}. "
         f"From the start without, all three algorithms: ruled out in {ruled_out(clean)}, where its "
-        f"weight among the forms is {format_weight(min(weights))} to {format_weight(max(weights))}: "
+        f"posterior probability is {format_probability(min(weights))} to {format_probability(max(weights))}: "
         "not shown either."
     )
 
@@ -67,21 +67,24 @@ def ruled_out(runs: Sequence[Made]) -> str:
 
 
 def learned(by_group: Groups, cooling: Cooling) -> str:
-    """Accuracy at H = 0.1 beside the start that is only cooled."""
+    """Accuracy at H = 0.1, less that of the start at a lower temperature."""
     at = reward_at(0.1)
     parts = []
     for run, name, words in (("grpo_s0", PLAIN, "with"), ("clean_start_s0", "clean_start", "without")):
         gain = float(values_of(by_group[name], at).mean()) - cooled_reward(cooling[run], 0.1)
         parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
-    return f"At H = 0.1, GRPO less the start that is only sampled colder: {listed(parts)} (no interval)."
+    start = "the start that is only sampled at a lower temperature"
+    return f"At H = 0.1, GRPO less {start}: {listed(parts)} (no interval)."
 
 
 def same(by_group: Groups) -> str:
     """RLOO and REINFORCE against GRPO."""
     parts = []
     for name in ("rloo", "reinforce"):
-        found = [told(versus(by_group, name, quantity)) for quantity in (coefficient("a"), coefficient("b"))]
-        parts.append(f"{name.upper()} − GRPO: a {found[0]}, b {found[1]}")
+        pair = [
+            in_words(versus(by_group, name, quantity)) for quantity in (coefficient("a"), coefficient("b"))
+        ]
+        parts.append(f"{name.upper()} − GRPO: a {pair[0]}, b {pair[1]}")
     at = reward_at(0.2)
     reinforce, grpo = (mean(values_of(by_group[name], at)) for name in ("clean_reinforce", "clean_start"))
     return (
@@ -96,8 +99,8 @@ def versus(by_group: Groups, name: str, quantity: Quantity) -> Difference | None
     return difference(paired(by_group[name], by_group[PLAIN], quantity), pooled(others))
 
 
-def told(found: Difference | None) -> str:
-    """A difference, and whether it is decided."""
+def in_words(found: Difference | None) -> str:
+    """A difference, and whether its sign is known."""
     return against(found) + ("" if found and found.decided else " (not decided)")
 
 
@@ -114,13 +117,13 @@ def moves(by_group: Groups) -> str:
 
 
 def moot(by_group: Groups, names: Sequence[str]) -> str:
-    """In how many of the runs behind a and b the law is ruled out."""
+    """The number of these runs in which the law is ruled out."""
     runs = [run for name in present(by_group, names) for run in by_group[name]]
     return f"The law is ruled out in {ruled_out(runs)} behind these a and b."
 
 
 def survives(by_group: Groups) -> str:
-    """Verdicts, and which arms buy more at the same entropy."""
+    """Verdicts, and arms with another accuracy at the same entropy."""
     runs = [run for name in present(by_group, INTERVENTIONS) for run in by_group[name]]
     parts = []
     for name in present(by_group, INTERVENTIONS):
@@ -135,12 +138,12 @@ def survives(by_group: Groups) -> str:
 
 
 def phases(by_group: Groups) -> str:
-    """When half of each entropy's fall is over in plain GRPO."""
+    """The steps at which half of each entropy's fall is over in plain GRPO."""
     found = []
     for kind in ("planning", "execution", "semantic"):
         steps = [half_fall(run, f"entropy_{kind}") for run in by_group[PLAIN]]
         found.append(f"of {kind} entropy at step {span([step for step in steps if step is not None])}")
-    return f"{in_words(by_group)}. In plain GRPO half of the fall is over {listed(found)}."
+    return f"{boundary_counts(by_group)}. In plain GRPO half of the fall is over {listed(found)}."
 
 
 def expands(by_group: Groups) -> str:

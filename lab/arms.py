@@ -1,4 +1,4 @@
-"""Every run of the lab. Settings differ from plain GRPO only where they are written here."""
+"""Every run of the lab; settings that are not given here are those of plain GRPO."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def runs() -> list[Config]:
 
 
 def algorithms() -> list[Config]:
-    """Other estimators of the gradient, and what is said to keep entropy up."""
+    """Other estimators of the gradient, and methods that are claimed to preserve entropy."""
     arms = {
         "rloo": ("RLOO: each answer against the mean of the others", Objective(advantage="leave-one-out")),
         "reinforce": (
@@ -51,7 +51,7 @@ def algorithms() -> list[Config]:
 
 
 def controls() -> list[Config]:
-    """Nothing can be learned from the reward here, or nothing is."""
+    """Negative controls: the reward cannot be learned from, or training fails."""
     nothing = Objective(reward="none", entropy_bonus=-0.1)
     return [
         Config("entropy_minimised", "entropy minimised, no reward at all", objective=nothing),
@@ -73,7 +73,7 @@ def controls() -> list[Config]:
 
 
 def sizes() -> list[Config]:
-    """Narrower and wider policies, each from a start of its own; width 48 is the plain one."""
+    """Narrower and wider policies, each with its own start; the others have width 48."""
     return [
         Config(f"width_{width}_s{seed}", f"plain GRPO, width {width}", seed=seed, size=Size(width=width))
         for seed in range(2)

@@ -1,4 +1,4 @@
-"""Whether the lab's entropies have a phase boundary, and token classes by entropy beside the true ones."""
+"""Change points in the lab's entropies, and token classes by entropy against the true classes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from entropylaw import PhaseFit, combine_phases, fit_phases
+from entropylaw.report.describe.phases import does, has_no_power, p_value, percent_words
 from entropylaw.report.numbers import format_number
-from entropylaw.report.phasewords import chance, does, percent_words, sees_nothing
 from entropylaw.results.phases import CurvePhases
 from lab.findings import Made
 from lab.markdown import MISSING, table
 from lab.page import PLAIN, Groups
 
 TESTED = (PLAIN, "clean_start")
-"""Groups whose runs are looked at."""
+"""Groups whose runs are tested."""
 
 TOP = 0.2
-"""Share of a step's tokens with most entropy that are called planning, as in arXiv:2506.01939."""
+"""Share of a step's tokens with the highest entropy, classed as planning in arXiv:2506.01939."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class _Fitted:
 
 
 def fitted(by_group: Groups) -> list[_Fitted]:
-    """The phases of every run that is looked at."""
+    """The phases of every tested run."""
     return [_of(_Key(run)) for name in TESTED if name in by_group for run in by_group[name]]
 
 
 class _Key:
-    """A run by its name, so that its phases are found once."""
+    """A run by its name, so that its phases are fitted once."""
 
     def __init__(self, run: Made) -> None:
         self.run = run
@@ -68,14 +68,14 @@ def _of(key: _Key) -> _Fitted:
 
 
 def boundaries(by_group: Groups) -> str:
-    """A row a run: the verdict on its token entropies, what each curve does, and planning's share now."""
+    """One row per run: the verdict on its token entropies, each curve, and planning's share at the end."""
     rows = []
     for each in fitted(by_group):
         curves = (each.tokens.planning, each.tokens.execution, each.semantic.planning)
-        told = [_told(curve) for curve in curves if curve is not None]
+        curves_in_words = [_in_words(curve) for curve in curves if curve is not None]
         share = each.tokens.share_planning
         now = MISSING if share is None else percent_words(share)
-        rows.append((f"`{each.run}`", each.tokens.verdict or MISSING, *told, now))
+        rows.append((f"`{each.run}`", each.tokens.verdict or MISSING, *curves_in_words, now))
     head = (
         "run",
         "order, token entropies",
@@ -87,34 +87,34 @@ def boundaries(by_group: Groups) -> str:
     return table(head, rows)
 
 
-def _told(curve: CurvePhases) -> str:
+def _in_words(curve: CurvePhases) -> str:
     if curve.found:
-        return f"{does(curve)} ({chance(curve)})"
-    if sees_nothing(curve):
-        return f"{chance(curve)}; the test could see nothing"
-    return f"{chance(curve)}; a rise of {format_number(curve.detectable, 2)} would show"
+        return f"{does(curve)} ({p_value(curve)})"
+    if has_no_power(curve):
+        return f"{p_value(curve)}; the test could see nothing"
+    return f"{p_value(curve)}; a rise of {format_number(curve.detectable, 2)} would show"
 
 
-def in_words(by_group: Groups) -> str:
-    """How many runs have which boundary."""
-    found = fitted(by_group)
-    across = combine_phases([each.tokens for each in found])
+def boundary_counts(by_group: Groups) -> str:
+    """The number of runs with each change point."""
+    runs = fitted(by_group)
+    across = combine_phases([each.tokens for each in runs])
     counts = {
-        "execution": sum(bool(each.tokens.execution and each.tokens.execution.found) for each in found),
-        "planning": sum(bool(each.tokens.planning and each.tokens.planning.found) for each in found),
+        "execution": sum(bool(each.tokens.execution and each.tokens.execution.found) for each in runs),
+        "planning": sum(bool(each.tokens.planning and each.tokens.planning.found) for each in runs),
         "the semantic entropy": sum(
-            bool(each.semantic.planning and each.semantic.planning.found) for each in found
+            bool(each.semantic.planning and each.semantic.planning.found) for each in runs
         ),
     }
-    said = ", ".join(f"in {name} in {count} of {len(found)}" for name, count in counts.items())
+    shares = ", ".join(f"in {name} in {count} of {len(runs)}" for name, count in counts.items())
     return (
-        f"A boundary beyond one smooth decay: {said}; in both token entropies in {across.both}; planning "
+        f"A boundary beyond one smooth decay: {shares}; in both token entropies in {across.both}; planning "
         f"turns to rise after execution's fall in {across.rises_after}"
     )
 
 
 def classes(folders: Sequence[Path]) -> str:
-    """Tokens by true class and by whether they are among the :data:`TOP` with most entropy of their step."""
+    """Tokens by true class and by whether they are in the :data:`TOP` of their step by entropy."""
     rows = []
     for which in ("first", "last"):
         counts = np.zeros((2, 2))

@@ -1,4 +1,4 @@
-"""What makes a run: everything in its ``config.json``, and nothing that is not there."""
+"""The complete settings of a run, which its ``config.json`` stores."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Objective:
-    """What an update raises; the defaults are plain GRPO.
+    """The objective of an update; the defaults are plain GRPO.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class Objective:
         ``clip``: the clipped ratio of PPO (arXiv:1707.06347); ``gradient``: advantage times log-probability;
         ``preserve``: clipped in value but not in gradient (GPPO, arXiv:2508.07629).
     reward
-        ``verified``; ``random``: a fair coin that knows nothing of the answer; ``none``: always 0.
+        ``verified``; ``random``: a fair coin, independent of the answer; ``none``: always 0.
     clip_cov, kl_cov
-        Share of a minibatch's tokens that Clip-Cov leaves out or KL-Cov holds back (arXiv:2505.22617 §4).
+        Share of a minibatch's tokens that Clip-Cov leaves out or KL-Cov penalises (arXiv:2505.22617 §4).
     entropy_bonus
         Weight of the exact token-mean entropy; below 0 the entropy is minimised.
     kl_penalty
@@ -84,9 +84,9 @@ class Config:
     Attributes
     ----------
     prompts, samples, minibatches
-        Every step draws ``samples`` answers to each of ``prompts`` prompts and updates once a minibatch.
+        Every step samples ``samples`` answers to each of ``prompts`` prompts and updates once per minibatch.
     val_prompts, val_samples, val_every
-        Evaluations: fixed prompts that training never sees, answers to each, steps between.
+        Evaluations: fixed prompts that training does not use, answers to each, steps between evaluations.
     tokens_at
         Steps at which answers to the first of the fixed prompts are kept, token by token.
     also
@@ -113,7 +113,7 @@ class Config:
 
     @property
     def steps(self) -> int:
-        """Updates in all."""
+        """Total number of updates."""
         return sum(stage.steps for stage in self.stages)
 
     @property

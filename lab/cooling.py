@@ -1,6 +1,6 @@
-"""What an untrained start gives when it is only cooled: sampled below temperature 1, with no update at all.
+"""The accuracy of a start that is sampled below temperature 1 and not updated.
 
-Whatever reinforcement learning is said to buy with entropy has to be seen beside this.
+It is the baseline for gains that are attributed to reinforcement learning at a lower entropy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Cooled:
 
 
 def cool(configs: Sequence[Config], cache: Path, out: Path, say: Callable[[str], None]) -> None:
-    """Write entropy and accuracy of each run's start over the temperatures: a row a temperature."""
+    """Write entropy and accuracy of each run's start at each temperature, a row each."""
     torch.set_num_threads(1)
     rows = []
     for config in configs:
@@ -49,12 +49,12 @@ def measured(config: Config, start: Policy, temperature: float) -> dict[str, flo
     """Token-mean entropy of the cooled distribution on its own answers, accuracy, and pass@16."""
     policy = Cooled(start, temperature)
     (prompts,) = validation_prompts(config).values()
-    asked = torch.as_tensor(prompts).repeat_interleave(config.val_samples, 0)
+    repeated = torch.as_tensor(prompts).repeat_interleave(config.val_samples, 0)
     generator = torch.Generator().manual_seed(round(1000 * temperature))
-    responses = sample(policy, asked, generator)
+    responses = sample(policy, repeated, generator)
     with torch.no_grad():
-        entropy = entropy_of(log_probs(policy, asked, responses))
-    correct = grade(asked.numpy(), responses.numpy()).correct.reshape(-1, config.val_samples)
+        entropy = entropy_of(log_probs(policy, repeated, responses))
+    correct = grade(repeated.numpy(), responses.numpy()).correct.reshape(-1, config.val_samples)
     return {
         "temperature": temperature,
         "entropy": float(entropy[torch.as_tensor(is_written(responses.numpy()))].mean()),

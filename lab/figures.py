@@ -1,4 +1,4 @@
-"""The pictures of ``docs/lab.md``."""
+"""The figures of ``docs/lab.md``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropylaw.report.plotting import WIDTH, colour, style
-from entropylaw.report.svg import minify
+from entropylaw.report.figures.palette import minify
+from entropylaw.report.figures.plotting import WIDTH, colour, style
 from lab.findings import FloatArray, Made, groups
 
 COLOURS = {
@@ -26,12 +26,12 @@ COLOURS = {
 
 
 def pictures(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, str]:
-    """Every picture as SVG, by file name."""
+    """Every figure as SVG, by file name."""
     return {"lab_law.svg": law_picture(runs, cooling), "lab_phases.svg": phases_picture(runs["grpo_s0"])}
 
 
 def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> str:
-    """Reward against exp(entropy), where the law is a straight line: some arms, and starts only cooled."""
+    """Reward against exp(entropy), in which the law is linear: some arms, and cooled starts."""
     with style():
         figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
         axes = figure.add_subplot()
@@ -39,7 +39,7 @@ def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, Flo
         for name, shade in COLOURS.items():
             for i, run in enumerate(by_group.get(name, [])):
                 label = None if i else name
-                where = np.exp(run.law.course), run.law.reward
+                where = np.exp(run.law.smoothed_entropy), run.law.reward
                 axes.plot(*where, color=shade, linewidth=0.9, alpha=0.85, label=label)
         for i, start in enumerate(cooling.values()):
             label = None if i else "a start, only cooled"
@@ -52,7 +52,7 @@ def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, Flo
 
 
 def phases_picture(run: Made) -> str:
-    """Planning, execution and semantic entropy of a run over its steps, each over its start."""
+    """Planning, execution and semantic entropy of a run by step, each divided by its first value."""
     with style():
         figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
         axes = figure.add_subplot()

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from entropylaw import LawFit, fit_law
-from entropylaw.documents.fit import RunFit
-from entropylaw.pipeline.documents import fit_logs
+from entropylaw.documents.document import RunFit
+from entropylaw.pipeline.steps import fit_logs
 from lab.config import Config, read_config
 
 FloatArray = NDArray[np.float64]
@@ -28,7 +28,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Made:
-    """A finished run: its settings, its logged columns (nan where null), and what ``entropylaw fit`` says."""
+    """A finished run: its settings, logged columns (nan where null) and the result of ``entropylaw fit``."""
 
     config: Config
     columns: Mapping[str, FloatArray]
@@ -41,7 +41,7 @@ class Made:
 
     @property
     def law(self) -> LawFit:
-        """The fitted law, whether it holds or not."""
+        """The fitted law, also if it is ruled out."""
         if self.fit.law is None:
             raise ValueError(f"{self.name} could not be fitted: {self.fit.refusal}")
         return self.fit.law
@@ -111,19 +111,19 @@ def coefficient(name: str) -> Quantity:
 
 
 def reward_at(entropy: float, nearest: int = 6) -> Quantity:
-    """Validation accuracy where a run passes an entropy, whatever the form.
+    """Validation accuracy at an entropy that a run passes, independent of the functional form.
 
-    A straight line in log H through the evaluations whose entropies (their course, as the fit has it) are
-    nearest; nan where the run never comes there.
+    A straight line in log H through the evaluations whose smoothed entropies are nearest; nan if the run
+    does not pass this entropy.
     """
 
     def value(run: Made) -> float:
         if run.fit.law is None:
             return float("nan")
-        course, reward = run.law.course, run.law.reward
-        if not course.min() <= entropy <= course.max():
+        smoothed, reward = run.law.smoothed_entropy, run.law.reward
+        if not smoothed.min() <= entropy <= smoothed.max():
             return float("nan")
-        distance = np.log(np.maximum(course, 1e-6) / entropy)
+        distance = np.log(np.maximum(smoothed, 1e-6) / entropy)
         near = np.argsort(np.abs(distance), kind="stable")[:nearest]
         return float(np.polyfit(distance[near], reward[near], 1)[1])
 
@@ -209,7 +209,7 @@ def slope(members: Sequence[Sequence[Made]], size: Callable[[Made], float], quan
 
 @dataclass(frozen=True)
 class Foresight:
-    """What the law, fitted to the beginning of a run, said of its end: at the entropy that came to be."""
+    """The law's prediction for the end of a run from its beginning, at the entropy that was reached."""
 
     value: float
     low: float
@@ -219,22 +219,24 @@ class Foresight:
 
     @property
     def held(self) -> bool:
-        """Whether the reward lies in the interval."""
+        """Whether the reward is in the interval."""
         return self.low <= self.reward <= self.high
 
 
 def foresight(run: Made, share: float) -> Foresight | None:
-    """Fit the first ``share`` of the evaluations; the law's reward at the mean course of the last three.
+    """Fit the first ``share`` of the evaluations; predict at the mean smoothed entropy of the last three.
 
     ``reward`` is the mean of the last three evaluations, ``ruled_out`` whether the early fit already rules
     the law out.
     """
     law, n = run.law, round(share * run.law.n)
     early = fit_law(law.entropy[:n], law.reward[:n], law.step[:n], run=run.name)
-    said = early.predict(float(law.course[-3:].mean())).mean
-    if said.value is None or said.low is None or said.high is None:
+    predicted = early.predict(float(law.smoothed_entropy[-3:].mean())).mean
+    if predicted.value is None or predicted.low is None or predicted.high is None:
         return None
-    return Foresight(said.value, said.low, said.high, float(law.reward[-3:].mean()), early.law_ruled_out)
+    return Foresight(
+        predicted.value, predicted.low, predicted.high, float(law.reward[-3:].mean()), early.law_ruled_out
+    )
 
 
 def refit(run: Made, entropy: str, reward: str) -> LawFit:
@@ -245,9 +247,9 @@ def refit(run: Made, entropy: str, reward: str) -> LawFit:
 
 @dataclass(frozen=True)
 class SeedCheck:
-    """Intervals from within single runs beside the spread between runs that differ in the seed alone.
+    """Interval widths of single runs against the standard deviation between runs with different seeds.
 
-    ``low`` and ``high`` are the 95 % interval of ``within / between`` that the few seeds leave.
+    ``low`` and ``high`` are the 95 % interval of ``within / between``.
     """
 
     between: float
@@ -259,9 +261,9 @@ class SeedCheck:
 
 
 def seed_check(runs: Sequence[Made], name: str) -> SeedCheck:
-    """How far apart the seeds are, how wide the intervals say they might be, and how many cover the others.
+    """The deviation between seeds, the half-widths and the coverage of intervals.
 
-    ``within`` is the mean half-width over 1.96. An interval covers if it holds the mean of the *other* runs.
+    ``within`` is the mean half-width over 1.96. An interval covers if the mean of the *other* runs is in it.
     The interval of the ratio is that of a normal sample's standard deviation (chi-squared).
     """
     estimates = [getattr(run.law, name) for run in runs]
@@ -297,9 +299,9 @@ def clustered_noise(tokens: Path, step: int) -> float:
 
 
 def half_fall(run: Made, column: str, window: int = 9) -> int | None:
-    """First step at which a column's running median has lost half of what it loses until its minimum.
+    """First step at which a column's running median has completed half of its fall to the minimum.
 
-    None where the minimum is less than a tenth below the start: nothing falls there.
+    None if the minimum is less than a tenth below the start.
     """
     values = run.columns[column]
     smooth = np.array(

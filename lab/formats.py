@@ -76,7 +76,7 @@ def write_formats(folder: Path, names: Sequence[str], out: Path | None = None) -
     names
         Of ``verl``, ``console``, ``trl``, ``wandb``, ``tensorboard``, ``ui``.
     out
-        Where to; beside the ``metrics.parquet`` where not given.
+        The target folder; by default the folder of ``metrics.parquet``.
 
     Returns
     -------
@@ -86,14 +86,14 @@ def write_formats(folder: Path, names: Sequence[str], out: Path | None = None) -
     Raises
     ------
     ValueError
-        Where a name is no format; nothing is written then.
+        If a name is not a format; nothing is written then.
     ModuleNotFoundError
-        Where W&B or TensorBoard is asked for and not installed.
+        If W&B or TensorBoard is requested and not installed.
 
     """
     unknown = [name for name in names if name not in _FORMATS]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no format; there are {', '.join(_FORMATS)}")
+        raise ValueError(f"{unknown[0]!r} is not a format; there are {', '.join(_FORMATS)}")
     table = pq.read_table(folder / "metrics.parquet")
     run = safe_id(folder.resolve().name)
     written = []
@@ -113,11 +113,11 @@ def safe_id(name: str) -> str:
 
 
 def write_verl(table: pa.Table, path: Path) -> None:
-    """Write what verl's FileLogger leaves: ``{"step":1,"data":{"actor/entropy":0.5,…}}``, an object a line.
+    """Write the lines of verl's FileLogger: ``{"step":1,"data":{"actor/entropy":0.5,…}}``, an object each.
 
     From ``verl/utils/tracking.py``, where orjson writes it: without blanks, in full precision, nan as null.
-    ``val-core/<data>/acc/mean@<n>`` stands on the line of the update that it follows; the line of step 0 is
-    what verl's ``trainer.val_before_train`` adds.
+    ``val-core/<data>/acc/mean@<n>`` is on the line of the update before it; the line of step 0 comes from
+    verl's ``trainer.val_before_train``.
     """
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for step, metrics in _verl_steps(table):

@@ -1,4 +1,4 @@
-"""Small pieces of Markdown: tables, and numbers with what is known of their error."""
+"""Parts of Markdown: tables, and numbers with their errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MISSING = "—"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; every column but the first is set to the right where its cells are short."""
+    """A table; every column but the first is right-aligned if its cells are short."""
     wide = [max((len(row[i]) for row in rows), default=0) > 28 for i in range(len(head))]
     rule = ["---" if i == 0 or wide[i] else "---:" for i in range(len(head))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [list(head), rule, *map(list, rows)])
 
 
 def number(x: float, decimals: int = 3) -> str:
-    """A number, or the dash where there is none."""
+    """A number, or a dash for nan."""
     return MISSING if np.isnan(x) else f"{x:.{decimals}f}"
 
 
@@ -30,7 +30,7 @@ def mean(values: FloatArray, decimals: int = 3) -> str:
 
 
 def against(found: Difference | None) -> str:
-    """A difference with its interval, of which two digits are shown, and whether that decides its sign."""
+    """A difference and its half-width to two digits, in bold if the interval excludes 0."""
     if found is None:
         return MISSING
     if found.half is None:

@@ -1,4 +1,4 @@
-"""What is logged: of every batch before its update, and of the fixed validation prompts now and then."""
+"""The logged measurements: of every batch before its update, and of fixed validation prompts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def batch_row(responses: Tokens, entropy: Floats, logp: Floats, grades: Grades) 
     """Entropies, lengths and verdicts of one batch; entropies in nats, means over written tokens.
 
     ``entropy_response_mean`` averages within every answer first. ``entropy_semantic`` is the entropy of the
-    strategies' frequencies in the batch, over the answers whose plan makes b: at most ln 6.
+    strategies' frequencies in the batch, over the answers whose plan gives b: at most ln 6.
     """
     written, planning = is_written(responses), is_planning(responses)
     row: Row = {
@@ -59,7 +59,7 @@ def batch_row(responses: Tokens, entropy: Floats, logp: Floats, grades: Grades) 
 def domain_rows(
     domains: tuple[Domain, ...], prompts: Tokens, responses: Tokens, entropy: Floats, grades: Grades
 ) -> Row:
-    """Entropy and accuracy of every domain, where there are several."""
+    """Entropy and accuracy of every domain, if there are several."""
     row: Row = {}
     for domain in domains if len(domains) > 1 else ():
         of = prompts[:, 0] == DOMAINS[domain]
@@ -83,9 +83,9 @@ def covariance(logp: torch.Tensor, advantages: torch.Tensor, written: torch.Tens
 
 
 def validation_prompts(config: Config) -> dict[Domain, Tokens]:
-    """The fixed prompts of every domain: the same pairs in every run, kept out of all training.
+    """The fixed prompts of every domain: the same pairs in every run, not used in training.
 
-    Pairs are drawn with replacement from the 793 that are kept, so some prompts are there twice.
+    Pairs are drawn with replacement from the 793 that are held out, so that some prompts repeat.
     """
     pairs = numbers(config.val_prompts, np.random.default_rng(20_260_101), validation=True)
     return {domain: prompts_of(domain, pairs) for domain in config.domains}
@@ -137,5 +137,5 @@ def score(policy: Policy, prompts: torch.Tensor, responses: torch.Tensor) -> tup
 
 
 def _mean(values: Mask | Floats | Tokens | list[int] | list[float]) -> float | None:
-    """The mean, or None of nothing: unknown is not a number."""
+    """The mean; None if there are no values."""
     return float(np.mean(values)) if len(values) else None

@@ -1,7 +1,7 @@
-"""From rewards to a loss: advantages, surrogates and the terms that hold entropy back or up.
+"""From rewards to a loss: advantages, surrogates and terms that decrease or increase entropy.
 
 Shapes: answers n, written positions T, vocabulary V. Every mean over tokens is over the written positions
-of the minibatch, so a long answer counts for more than a short one.
+of the minibatch, so that a long answer has more weight than a short one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lab.policy import chosen, entropy_of
 
 @dataclass(frozen=True)
 class Batch:
-    """Answers with everything that an update needs of them."""
+    """Answers with all data of an update."""
 
     prompts: Tensor  # (n, PROMPT)
     responses: Tensor  # (n, T)
@@ -67,7 +67,7 @@ def covariances(logp: Tensor, advantages: Tensor, written: Tensor) -> Tensor:
 def loss_of(
     objective: Objective, batch: Batch, logp_all: Tensor, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """The loss of a minibatch, and the share of its tokens whose ratio the clip range would stop."""
+    """The loss of a minibatch, and the share of its tokens whose ratio is outside the clip range."""
     logp = chosen(logp_all, batch.responses)
     advantages = batch.advantages.unsqueeze(1).expand_as(logp)
     ratio = (logp - batch.old_logp).exp()
@@ -96,10 +96,10 @@ def loss_of(
 def kept(
     objective: Objective, batch: Batch, logp: Tensor, outside: Tensor, generator: torch.Generator
 ) -> Tensor:
-    """Clip-Cov: 0 at the tokens that are taken out of the update, 1 at the others, shape (n, T).
+    """Clip-Cov: 0 for tokens that the update leaves out, 1 for the others, shape (n, T).
 
-    Of all tokens a share ``clip_cov`` at most, by chance among those in the band that the clipped ratio has
-    not stopped already. The paper's share is 2e-4 of batches of 10⁶ tokens; a minibatch has about 1,200.
+    At most a share ``clip_cov`` of all tokens, at random among those in the band whose ratio is not clipped.
+    The paper's share is 2e-4 of batches of 10⁶ tokens; a minibatch has about 1,200.
     """
     covariance = covariances(logp.detach(), batch.advantages, batch.written)
     low, high = objective.clip_cov_band

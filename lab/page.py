@@ -1,4 +1,4 @@
-"""``docs/lab.md`` and the table of ``data/README.md``, made from the runs in ``data/lab``."""
+"""``docs/lab.md`` and the table of ``data/README.md``, generated from the runs in ``data/lab``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.report.numbers import format_interval, format_weight
+from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import badge
 from lab.findings import (
     FloatArray,
@@ -51,7 +51,7 @@ LEVELS: dict[str, Quantity] = {f"R at H = {entropy}": reward_at(entropy) for ent
 
 
 def data_table(runs: Runs) -> str:
-    """A row a run: both ends, the law's numbers with their intervals, and the verdict."""
+    """One row per run: both ends, the law's estimates with their intervals, and the verdict."""
     head = ("run", "what it is", "steps", "H", "R", "a", "b", "ceiling", "the law")
     return table(head, [data_row(run) for run in runs.values()])
 
@@ -65,7 +65,7 @@ def data_row(run: Made) -> tuple[str, ...]:
 
 
 def verdict(run: Made) -> str:
-    """The verdict in a word or two, and the first reason against the law where there is one."""
+    """The verdict, and the first reason against the law if there is one."""
     law = run.fit.law
     if law is None:
         return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else "refused"
@@ -101,12 +101,12 @@ def lab_page(runs: Runs, cooling: Cooling, data: Path) -> dict[str, str]:
 
 
 def present(by_group: Groups, names: Sequence[str]) -> list[str]:
-    """Those of the groups that were made."""
+    """The groups that have runs."""
     return [name for name in names if name in by_group]
 
 
 def holds(by_group: Groups) -> str:
-    """What the tool says of every plain run, and which form it prefers."""
+    """The verdict of every plain run, and the best functional form."""
     rows, counts = [], Counter(badge(run.fit) for run in by_group[PLAIN])
     for run in by_group[PLAIN]:
         law, best = run.law, run.law.rivals[0]
@@ -114,8 +114,8 @@ def holds(by_group: Groups) -> str:
             (
                 f"`{run.name}`",
                 badge(run.fit),
-                format_weight(law.law_weight),
-                f"{form_label(best.form)}, {format_weight(best.weight)}",
+                format_probability(law.law_probability),
+                f"{form_label(best.form)}, {format_probability(best.probability)}",
                 f"{law.r_squared:.3f}",
                 format_interval(law.ceiling),
                 format_interval(best.ceiling),
@@ -125,18 +125,18 @@ def holds(by_group: Groups) -> str:
     head = (
         "run",
         "verdict",
-        "weight of the law",
-        "best rival, its weight",
+        "probability of the law",
+        "best rival, its probability",
         "R² of the law",
         "ceiling by the law",
     )
-    said = ", ".join(f"*{word}* {n} times" for word, n in counts.items())
+    verdicts = ", ".join(f"*{word}* {n} times" for word, n in counts.items())
     body = table((*head, "ceiling by the rival", "reward at the end"), rows)
     laws = [run.law for run in by_group[PLAIN]]
     out = sum(law.law_ruled_out for law in laws)
     least = min(law.r_squared for law in laws)
     after = f"R² of the law is {least:.3f} or more, and the law is ruled out in {out} of {len(laws)}."
-    return f"Over {len(laws)} seeds the verdict is {said}.\n\n{body}\n\n{after}"
+    return f"Over {len(laws)} seeds the verdict is {verdicts}.\n\n{body}\n\n{after}"
 
 
 CHOICES = (
@@ -151,7 +151,7 @@ CHOICES = (
 
 
 def noise(run: Made, tokens: Path) -> str:
-    """How noisy the logged entropy of a run is, and how often its clip range stops a token."""
+    """The noise of a run's logged entropy, and the share of its tokens that are clipped."""
     first, last = (clustered_noise(tokens, step) for step in (0, run.config.steps))
     clipped = float(np.nanmean(run.columns["clip_fraction"]))
     return (
@@ -161,29 +161,29 @@ def noise(run: Made, tokens: Path) -> str:
 
 
 def choices(by_group: Groups) -> str:
-    """The same question of other columns: whether it is the choice of entropy or reward that counts."""
+    """The verdicts with other columns of entropy and reward."""
     rows = []
     for entropy, reward in CHOICES:
         laws = [refit(run, entropy, reward) for run in by_group[PLAIN]]
         rates = [rival.rate.value for law in laws for rival in law.rivals if rival.rate and rival.rate.value]
-        weights = [law.law_weight for law in laws]
+        weights = [law.law_probability for law in laws]
         out = sum(law.law_ruled_out for law in laws)
         rows.append(
             (
                 f"`{entropy}`",
                 f"`{reward}`",
                 f"{out} of {len(laws)}",
-                f"{format_weight(min(weights))} to {format_weight(max(weights))}",
+                f"{format_probability(min(weights))} to {format_probability(max(weights))}",
                 f"{min(rates):.2f} to {max(rates):.2f}",
             )
         )
     return table(
-        ("entropy", "reward", "law ruled out", "weight of the law", "free rate k (the law: 1)"), rows
+        ("entropy", "reward", "law ruled out", "probability of the law", "free rate k (the law: 1)"), rows
     )
 
 
 def cooled(by_group: Groups, cooling: Cooling) -> str:
-    """Accuracy at equal entropy: the start that is only cooled, and the runs that were trained."""
+    """Accuracy at equal entropy of cooled starts and of trained runs."""
     rows = []
     for run, name in (("grpo_s0", PLAIN), ("clean_start_s0", "clean_start")):
         for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
@@ -199,31 +199,31 @@ def cooled(by_group: Groups, cooling: Cooling) -> str:
 
 
 def foresight_table(by_group: Groups) -> str:
-    """What the law, fitted to the beginning, would have said of the end."""
+    """Predictions of the end by the law, fitted to the beginning."""
     rows: list[tuple[str, ...]] = []
-    told: dict[float, list[Foresight]] = {0.25: [], 0.5: []}
+    results: dict[float, list[Foresight]] = {0.25: [], 0.5: []}
     for run in (run for name in present(by_group, (*ALGORITHMS, *CLEAN)) for run in by_group[name]):
         cells = [f"`{run.name}`"]
-        for share, so_far in told.items():
-            said = foresight(run, share)
-            if said is None:
+        for share, so_far in results.items():
+            result = foresight(run, share)
+            if result is None:
                 cells += [MISSING, MISSING]
                 continue
-            so_far.append(said)
-            out = ", ruled out" if said.ruled_out else ""
+            so_far.append(result)
+            out = ", ruled out" if result.ruled_out else ""
             cells += [
-                f"{said.value:.3f} [{said.low:.3f}, {said.high:.3f}]{out}",
-                f"{said.reward - said.value:+.3f}{'' if said.held else ' (missed)'}",
+                f"{result.value:.3f} [{result.low:.3f}, {result.high:.3f}]{out}",
+                f"{result.reward - result.value:+.3f}{'' if result.held else ' (missed)'}",
             ]
         rows.append((*cells, f"{run.law.reward[-3:].mean():.3f}"))
-    error = "came to be − said"
-    head = ("run", "said after a quarter", error, "said after half", error, "came to be")
+    error = "observed − predicted"
+    head = ("run", "predicted after a quarter", error, "predicted after half", error, "observed")
     counts = [
-        f"{sum(said.held for said in found)} of {len(found)} after {share:.0%} of the run"
-        f" (mean of came to be − said {sum(said.reward - said.value for said in found) / len(found):+.3f})"
-        for share, found in told.items()
+        f"{sum(one.held for one in found)} of {len(found)} after {share:.0%} of the run"
+        f" (mean of observed − predicted {sum(one.reward - one.value for one in found) / len(found):+.3f})"
+        for share, found in results.items()
     ]
-    return f"{table(head, rows)}\n\nIntervals that hold what came to be: {listed(counts)}."
+    return f"{table(head, rows)}\n\nIntervals that contain the observed reward: {listed(counts)}."
 
 
 def compared(by_group: Groups, names: Sequence[str], pool: Sequence[str] = ()) -> str:
@@ -237,9 +237,9 @@ def compared(by_group: Groups, names: Sequence[str], pool: Sequence[str] = ()) -
 
 
 def differences(by_group: Groups, names: Sequence[str], pool: Sequence[str]) -> str:
-    """Paired differences from the first arm, their spread pooled over the arms of ``pool``.
+    """Paired differences from the first arm, with the standard deviation pooled over the arms of ``pool``.
 
-    Without a pool every arm has a spread of its own, for arms that need not be alike.
+    Without a pool every arm has its own standard deviation.
     """
     first, *others = present(by_group, names)
     together = present(by_group, pool)
@@ -256,26 +256,26 @@ def differences(by_group: Groups, names: Sequence[str], pool: Sequence[str]) -> 
     if together:
         rows.append(("sd of a difference (df)", *spreads))
     tests = sum(cell != MISSING for row in cells.values() for cell in row)
-    note = f"{tests} differences: were there none in truth, {tests * 0.05:.1f} would still be bold."
+    note = f"{tests} differences; if all were 0, {tests * 0.05:.1f} would be expected to be bold."
     return f"{table(('', *COEFFICIENTS, *LEVELS), rows)}\n\n{note}"
 
 
 def survives(by_group: Groups, names: Sequence[str]) -> str:
-    """What the tool says of every run of some arms."""
+    """The verdict of every run of some arms."""
     rows = []
     for run in (run for name in present(by_group, names) for run in by_group[name]):
         ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
         law = run.fit.law
-        weight = format_weight(law.law_weight) if law else MISSING
+        weight = format_probability(law.law_probability) if law else MISSING
         rows.append(
             (f"`{run.name}`", *ends, format_interval(law.a) if law else MISSING, weight, verdict(run))
         )
-    return table(("run", "H", "R", "a", "weight of the law", "what the tool says"), rows)
+    return table(("run", "H", "R", "a", "probability of the law", "verdict"), rows)
 
 
 def sizes(by_group: Groups) -> str:
     """Coefficients against the number of parameters."""
-    # The first two seeds of each, so that all sizes have as many.
+    # The first two seeds of each, so that all sizes have the same number.
     several = [by_group[name][:2] for name in present(by_group, SIZES)]
     rows = []
     for group in several:
@@ -301,14 +301,14 @@ def sizes(by_group: Groups) -> str:
 
 
 def parameters(run: Made) -> float:
-    """Trainable numbers of the policy."""
+    """Number of trainable parameters of the policy."""
     size = run.config.size
     block = 12 * size.width**2 + 13 * size.width
     return size.layers * block + (18 * 2 + 24 + 2) * size.width
 
 
 def phases(by_group: Groups) -> str:
-    """Planning, execution and semantic entropy at both ends, and when half of the fall is over."""
+    """Planning, execution and semantic entropy at both ends, and the step of half of their fall."""
     columns = ("entropy_planning", "entropy_execution", "entropy_semantic")
     rows = []
     for name in present(by_group, (*ALGORITHMS, *INTERVENTIONS)):
@@ -321,7 +321,7 @@ def phases(by_group: Groups) -> str:
         rows.append(cells)
     head = ["arm"]
     for column in columns:
-        head += [column.removeprefix("entropy_"), "half gone at step"]
+        head += [column.removeprefix("entropy_"), "half of the fall at step"]
     return table(head, rows)
 
 
@@ -333,7 +333,7 @@ def span(steps: Sequence[int]) -> str:
 
 
 def supervised(by_group: Groups) -> str:
-    """What GRPO, then demonstrations, or demonstrations alone leave of reach and variety."""
+    """Accuracy, pass@16 and diversity after GRPO, GRPO and demonstrations, and demonstrations alone."""
     columns = ("val_acc", "val_pass16", "val_distinct_correct", "entropy_planning", "entropy_semantic")
     grpo, after, instead = (by_group[name] for name in (PLAIN, "sft_after_grpo", "sft_instead"))
     starts = (mean(values_of(grpo, first_of(column))) for column in columns)
@@ -393,7 +393,7 @@ def domains(runs: Runs) -> str:
 
 
 def seeds(by_group: Groups) -> str:
-    """Intervals from within a run beside the spread between seeds."""
+    """Intervals of single runs against the deviation between seeds."""
     rows = []
     for name in (*COEFFICIENTS, "reward_now"):
         check = seed_check(by_group[PLAIN], name)
@@ -405,6 +405,6 @@ def seeds(by_group: Groups) -> str:
         "sd between seeds",
         "interval's half-width / 1.96",
         "ratio",
-        "intervals that hold the others' mean",
+        "intervals that contain the others' mean",
     )
     return table(head, rows)

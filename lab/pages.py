@@ -1,4 +1,4 @@
-"""Where the generated texts and pictures go."""
+"""The files of the generated texts and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/i
 
 
 def pages(data: Path) -> dict[Path, str]:
-    """Every file that is made from the runs below ``data``, with its text."""
+    """Every file that is generated from the runs below ``data``, with its text."""
     runs, cooling = load(data), load_cooling(data.parent / "cooling.parquet")
     page = PAGE.read_text(encoding="utf-8")
     by_group = groups(runs)

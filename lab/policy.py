@@ -1,4 +1,4 @@
-"""The policy: a decoder-only transformer from scratch, how it samples, and exact entropies."""
+"""The policy, a decoder-only transformer: sampling, and exact entropies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - torch's own name for it
+from torch.nn import functional as F  # noqa: N812 - the usual name
 
 from lab.config import Size
 from lab.task import END, PAD, PROMPT, RESPONSE, VOCABULARY
@@ -26,7 +26,7 @@ class Block(nn.Module):
         )
 
     def forward(self, x: Tensor, past: list[Tensor] | None) -> Tensor:
-        """``past`` holds the keys and values before x, and grows by those of x."""
+        """``past`` holds the keys and values before x, and those of x are appended."""
         batch, length, width = x.shape
         qkv = self.qkv(self.norm_attention(x)).view(batch, length, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
@@ -63,7 +63,7 @@ class Policy(nn.Module):
 
 
 class Scores(Protocol):
-    """Whatever gives logits as :class:`Policy` does."""
+    """A callable with logits as :class:`Policy`."""
 
     blocks: nn.ModuleList
 
@@ -90,9 +90,9 @@ def sample(policy: Scores, prompts: Tensor, generator: torch.Generator, *, greed
 
 
 def draw(logits: Tensor, generator: torch.Generator) -> Tensor:
-    """One token a row from the softmax, by the largest of p / e with e exponential.
+    """One token per row from the softmax, by the largest of p / e with e exponential.
 
-    The same draw as torch.multinomial makes, and much faster on many short rows.
+    It is the algorithm of torch.multinomial, and much faster on many short rows.
     """
     noise = torch.empty_like(logits).exponential_(generator=generator)
     return (logits.softmax(-1) / noise).argmax(-1)

@@ -29,13 +29,13 @@ def _write(table: pa.Table, path: Path) -> None:
 
 
 def metrics_table(rows: list[Row]) -> pa.Table:
-    """A row a step; null where a step has no such value."""
+    """One row per step; null where a step has no value."""
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
 def tokens_of(step: int, answers: Answers) -> pa.Table:
-    """A row a written token: its entropy before it was drawn, its log-probability, and whether it plans."""
+    """One row per written token: the entropy of its distribution, its log-probability, and its class."""
     row, position = np.nonzero(is_written(answers.responses))
     token = answers.responses[row, position]
     correct = grade(answers.prompts, answers.responses).correct
@@ -55,7 +55,7 @@ def tokens_of(step: int, answers: Answers) -> pa.Table:
 
 
 def answers_of(step: int, answers: Answers) -> pa.Table:
-    """A row an answer: what was asked and written, the strategy, and the verdict."""
+    """One row per answer: the prompt, the answer, the strategy, and the grades."""
     grades = grade(answers.prompts, answers.responses)
     written = is_written(answers.responses)
     n = len(answers.prompts)

@@ -1,4 +1,4 @@
-"""The task of the lab: multiply two numbers on paper, by a plan of one's own. Everything here is exact.
+"""The task of the lab: long multiplication of two numbers by a chosen plan, with exact grading.
 
 A prompt holds two numbers of two digits, a and b, and a domain. The response first writes the *plan*: how b
 is split, ``36=``, ``30+06=`` or ``40-04=``; then the *execution*: a times every part, and their sum or
@@ -6,12 +6,11 @@ difference, four digits each. For 47 × 36::
 
     P4736   40-04=188001881692.        (40 - 4 = 36;  1880, 188;  1880 - 188 = 1692)
 
-Three domains differ only in what is rewarded, and 1 is the reward if all of it is right:
+Three domains differ only in the reward, which is 1 if all of the following is right:
 
-- ``free``: every split of b counts, about a hundred of them, so many answers are right;
-- ``school``: only tens + ones counts, so one answer is right;
-- ``rough``: both parts must lie above 10 and neither may end on 0, which leaves products that are hard to
-  write down without working them out.
+- ``free``: every split of b, about a hundred, so that many answers are right;
+- ``school``: only tens + ones, so that one answer is right;
+- ``rough``: both parts are above 10 and do not end in 0, so that the products are hard to guess.
 
 Positions belong to the plan up to and including the first ``=``: the class is known from the text before it.
 """
@@ -52,31 +51,31 @@ class Plan:
 
     @property
     def reaches(self) -> Tokens:
-        """The number that the parts make."""
+        """The sum or difference of the parts."""
         return self.first + self.sign * self.second
 
 
 @dataclass(frozen=True)
 class Grades:
-    """What the verifier says of n responses, arrays of shape (n,)."""
+    """The verifier's results for n responses, arrays of shape (n,)."""
 
     correct: Mask
     plan_right: Mask
     execution_right: Mask
-    strategy: Tokens  # index into STRATEGIES; -1 where the plan is not well formed or does not make b
+    strategy: Tokens  # index into STRATEGIES; -1 where the plan is not well formed or does not give b
     plan: Tokens  # the plan as one number, to count distinct ones; -1 likewise
 
 
 HELD_OUT = 0.1
-"""Share of the pairs of numbers that is kept for validation."""
+"""Share of the pairs of numbers that is held out for validation."""
 
 
 def numbers(n: int, random: np.random.Generator, *, validation: bool) -> Tokens:
-    """Factors a and b between 11 and 99, shape (n, 2), with replacement; some pairs are kept apart."""
+    """Factors a and b between 11 and 99, shape (n, 2), with replacement, of one of the two sets."""
     kept = np.empty((0, 2), dtype=np.int64)
     while len(kept) < n:
         drawn = random.integers(11, 100, (30 * n if validation else 2 * n, 2))
-        # A fixed scramble of the pair decides, so that no list has to be kept.
+        # A fixed hash of the pair decides, so that no list has to be stored.
         scrambled = (drawn[:, 0] * 7919 + drawn[:, 1] * 104_729 + 17) % 1009
         kept = np.concatenate([kept, drawn[(scrambled < 1009 * HELD_OUT) == validation]])
     return kept[:n]
@@ -93,8 +92,8 @@ def demonstrations(
 ) -> Tokens:
     """Prompts with diverse answers, PAD behind the end, shape (n, PROMPT + RESPONSE).
 
-    In a share ``wrong_plan`` the parts are those of another number (and are then carried out rightly), and in
-    a share ``wrong_execution`` one digit behind the ``=`` is wrong.
+    In a share ``wrong_plan`` the parts are those of another number (and are then executed correctly), and in
+    a share ``wrong_execution`` one digit after the ``=`` is wrong.
     """
     pairs = numbers(n, random, validation=False)
     a, b = pairs.T
@@ -124,7 +123,7 @@ def draw_plans(domain: Domain, b: Tokens, random: np.random.Generator) -> Plan:
 
 
 def _rough_parts(b: Tokens, random: np.random.Generator) -> tuple[Tokens, Tokens]:
-    """First parts of a sum and of a difference that leave no round and no small part, where there are any."""
+    """First parts of a sum and of a difference with no round and no small part, if there are any."""
     candidates = np.arange(100)
     first, other = np.broadcast_to(candidates, (len(b), 100)), np.abs(b[:, None] - candidates)
     fits = _is_rough(first) & _is_rough(other)
@@ -140,7 +139,7 @@ def _is_rough(part: Tokens) -> Mask:
 
 
 def answers_of(a: Tokens, plan: Plan) -> Tokens:
-    """The answer that carries a plan out rightly, PAD behind its end, shape (n, RESPONSE).
+    """The answer that executes a plan correctly, PAD after its end, shape (n, RESPONSE).
 
     A total below 0 or above 9999 is written modulo 10 000; its plan is wrong in any case.
     """
@@ -160,7 +159,7 @@ def _four_digits(value: Tokens) -> list[Tokens]:
 
 
 def grade(prompts: Tokens, responses: Tokens) -> Grades:
-    """Compare n responses, PAD behind their end, with what their prompts ask for."""
+    """Grade n responses, PAD after their end, to their prompts."""
     a, b = prompts[:, 1] * 10 + prompts[:, 2], prompts[:, 3] * 10 + prompts[:, 4]
     plan, well_formed = read_plans(responses)
     fits = well_formed & (plan.reaches == b)
@@ -180,7 +179,7 @@ def grade(prompts: Tokens, responses: Tokens) -> Grades:
 
 
 def read_plans(responses: Tokens) -> tuple[Plan, Mask]:
-    """The plans that responses begin with, and where they are well formed (zeros where not)."""
+    """The plans at the beginning of responses, and where they are well formed (zeros elsewhere)."""
     sign = np.where(responses[:, 2] == PLUS, 1, np.where(responses[:, 2] == MINUS, -1, 0))
     digits = (responses[:, [0, 1, 3, 4]] < 10) | ((sign == 0)[:, None] & np.array([False, False, True, True]))
     closed = np.where(sign == 0, responses[:, 2] == GO, responses[:, 5] == GO)
@@ -191,7 +190,7 @@ def read_plans(responses: Tokens) -> tuple[Plan, Mask]:
 
 
 def strategy_of(plan: Plan, b: Tokens) -> Tokens:
-    """Index into STRATEGIES of plans that make b; where two describe a plan, the earlier counts."""
+    """Index into STRATEGIES of plans that give b; if two match, the first."""
     tens, ones = b // 10 * 10, b % 10
     named = [
         plan.sign == 0,
@@ -204,19 +203,19 @@ def strategy_of(plan: Plan, b: Tokens) -> Tokens:
 
 
 def is_planning(responses: Tokens) -> Mask:
-    """Which positions belong to the plan: up to and including the first ``=``, shape (n, RESPONSE)."""
+    """Positions of the plan: up to and including the first ``=``, shape (n, RESPONSE)."""
     closed = responses == GO
     planning: Mask = np.cumsum(closed, axis=1) - closed == 0
     return planning
 
 
 def is_written(responses: Tokens) -> Mask:
-    """Which positions the policy wrote: up to and including the first end, shape (n, RESPONSE)."""
+    """Positions that the policy wrote: up to and including the first end, shape (n, RESPONSE)."""
     ended = responses == END
     written: Mask = np.cumsum(ended, axis=1) - ended == 0
     return written
 
 
 def text_of(tokens: Tokens) -> str:
-    """One sequence as it reads."""
+    """The text of one sequence."""
     return "".join(NAMES[token] for token in tokens if token != PAD)

@@ -1,4 +1,4 @@
-"""A run from its config: the supervised start, then the stages, a row a step. Same config, same rows.
+"""A run from its config: the supervised start, then the stages, one row per step; deterministic.
 
 Row ``step = t`` is the policy *before* update t, for entropy and accuracy alike; the last row has no update.
 """
@@ -47,7 +47,7 @@ class Answers:
 
 @dataclass
 class Log:
-    """What a run leaves: a row a step, and answers to fixed prompts at the steps that the config names."""
+    """The log of a run: a row per step, and answers to fixed prompts at the steps that the config names."""
 
     rows: list[Row] = field(default_factory=list)
     answers: dict[int, Answers] = field(default_factory=dict)
@@ -76,10 +76,10 @@ def start_of(config: Config, cache: Path, say: Callable[[str], None]) -> Policy:
         if step % 500 == 0:
             say(f"start {step}/{start.steps}: loss {loss:.3f}")
     kept.parent.mkdir(parents=True, exist_ok=True)
-    # Written aside and moved, so that another run never reads half of it.
-    aside = kept.with_suffix(f".{os.getpid()}")
-    torch.save(policy.state_dict(), aside)
-    aside.replace(kept)
+    # Written to another file and moved, so that a run in parallel never reads an incomplete file.
+    temporary = kept.with_suffix(f".{os.getpid()}")
+    torch.save(policy.state_dict(), temporary)
+    temporary.replace(kept)
     return policy
 
 
@@ -91,7 +91,7 @@ def adamw(policy: Policy, lr: float) -> torch.optim.AdamW:
 def imitate(
     policy: Policy, optimizer: torch.optim.Optimizer, shown: Tensor, limit: float
 ) -> tuple[float, float]:
-    """One update towards demonstrations: the loss (nats a token) and the norm of its gradient."""
+    """One update towards demonstrations: the loss (nats per token) and the norm of its gradient."""
     prompts, answers = shown[:, :PROMPT], shown[:, PROMPT:]
     logp = chosen(log_probs(policy, prompts, answers), answers)
     loss = -logp[answers != PAD].mean()
@@ -99,7 +99,7 @@ def imitate(
 
 
 def update(policy: Policy, optimizer: torch.optim.Optimizer, loss: Tensor, limit: float) -> float:
-    """Step down the loss; the gradient's norm before it is limited."""
+    """One optimiser step; returns the gradient's norm before clipping."""
     optimizer.zero_grad()
     torch.autograd.backward(loss)
     norm = torch.nn.utils.clip_grad_norm_(policy.parameters(), limit)
@@ -120,7 +120,7 @@ class Trainer:
         self.log = Log()
 
     def run(self, say: Callable[[str], None]) -> Log:
-        """All stages, and the row of the policy that they leave."""
+        """Run all stages; the last row is of the final policy."""
         for step, stage in enumerate(self._schedule()):
             row = self._row(step, stage, last=step == self.config.steps)
             self.log.rows.append(row)
@@ -136,20 +136,20 @@ class Trainer:
     def _row(self, step: int, stage: Stage, *, last: bool) -> Row:
         """Measure the policy at a step, then update it."""
         config = self.config
-        asked = np.repeat(self._prompts(stage.domains), config.samples, axis=0)
-        prompts = torch.as_tensor(asked)
+        repeated = np.repeat(self._prompts(stage.domains), config.samples, axis=0)
+        prompts = torch.as_tensor(repeated)
         responses = sample(self.policy, prompts, self.generator)
         logp_all, logp, entropy = score(self.policy, prompts, responses)
         start_logp = score(self.start, prompts, responses)[0]
         written = torch.as_tensor(is_written(responses.numpy()))
-        grades = grade(asked, responses.numpy())
+        grades = grade(repeated, responses.numpy())
         rewards = self._rewards(grades.correct)
         advantages = advantages_of(rewards, config.samples, config.objective.advantage)
         batch = Batch(prompts, responses, written, advantages, logp, start_logp)
 
         row: Row = {"step": step, "stage": "+".join([stage.kind, *stage.domains])}
         row |= batch_row(responses.numpy(), entropy.numpy(), logp.numpy(), grades)
-        row |= domain_rows(config.domains, asked, responses.numpy(), entropy.numpy(), grades)
+        row |= domain_rows(config.domains, repeated, responses.numpy(), entropy.numpy(), grades)
         row["reward_mean"] = float(rewards.mean())
         row["kl_to_start"] = float(divergence(logp_all, start_logp)[written].mean())
         row["cov_logp_advantage"] = covariance(logp, advantages, written)
@@ -163,11 +163,11 @@ class Trainer:
     def _answers(self, generator: torch.Generator) -> Answers:
         """Answers to the first of the fixed prompts, as many as a step draws."""
         share = self.config.prompts // len(self.fixed)
-        asked = np.concatenate([prompts[:share] for prompts in self.fixed.values()])
-        asked = np.repeat(asked, self.config.samples, axis=0)
-        responses = sample(self.policy, torch.as_tensor(asked), generator)
-        _, logp, entropy = score(self.policy, torch.as_tensor(asked), responses)
-        return Answers(asked, responses.numpy(), entropy.numpy(), logp.numpy(), self.config.samples)
+        first = np.concatenate([prompts[:share] for prompts in self.fixed.values()])
+        repeated = np.repeat(first, self.config.samples, axis=0)
+        responses = sample(self.policy, torch.as_tensor(repeated), generator)
+        _, logp, entropy = score(self.policy, torch.as_tensor(repeated), responses)
+        return Answers(repeated, responses.numpy(), entropy.numpy(), logp.numpy(), self.config.samples)
 
     def _prompts(self, domains: tuple[Domain, ...]) -> Tokens:
         share = self.config.prompts // len(domains)
@@ -182,7 +182,7 @@ class Trainer:
         return torch.as_tensor(correct.astype(np.float32) * (kind == "verified"))
 
     def _update(self, stage: Stage, batch: Batch) -> tuple[float, float | None]:
-        """One update a minibatch: the mean norm of the gradient and the mean clip fraction."""
+        """One update per minibatch: the mean norm of the gradient and the mean clip fraction."""
         config, n = self.config, len(batch.prompts)
         norms, clipped = [], []
         for rows in torch.randperm(n, generator=self.generator).chunk(config.minibatches):
@@ -202,12 +202,12 @@ class Trainer:
 
 
 def own_generator(config: Config, step: int) -> torch.Generator:
-    """Chance for looking at a policy, apart from that of training: looking more often changes no run."""
+    """A random generator for measurements, so that their number does not change the training."""
     return torch.Generator().manual_seed(1_000_003 * (config.seed + 1) + step)
 
 
 def train(config: Config, cache: Path, say: Callable[[str], None]) -> Log:
-    """A run from its config, on one thread: more of them change the last digits of sums."""
+    """A run from its config, on one thread, because threads change the last digits of sums."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     start = start_of(config, cache, say)
