@@ -1,8 +1,8 @@
-"""Take the pictures of ``docs/gallery.md`` anew; needs Chromium on the PATH and Pillow.
+"""Take the pictures of the README, the guide and the gallery; needs Chromium on the PATH and Pillow.
 
 python docs/gallery.py
 
-The pages are those of ``reports/sample``, the figures what ``entropylaw plot`` draws of the same logs.
+The pages are those of ``reports/sample``; the figures are those of ``entropylaw plot`` for the same logs.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LARGEST = 150_000
 COLOURS = (256, 128, 64, 32)
 LAPTOP, PHONE = 1280, 390
 PAPER, LONG, MARGIN = 680, 1009, 57
-"""What A4 leaves at 96 dots an inch within margins of 15 mm, and those margins."""
+"""Width and height of A4 at 96 dots per inch within margins of 15 mm, and those margins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """A picture of the top of a page; ``print`` shows it as it goes to paper."""
+    """A picture of the top of a page; ``print`` shows it as it is printed."""
 
     name: str
     page: str
@@ -44,14 +44,15 @@ class Shot:
 
 
 SHOTS = (
-    Shot(name="index", page="index.html", width=LAPTOP, height=1000),
-    Shot(name="index-dark", page="index.html", width=LAPTOP, height=800, dark=True),
-    Shot(name="index-phone", page="index.html", width=PHONE, height=1400),
-    Shot(name="run", page="runs/clean_start_s1.html", width=LAPTOP, height=1500),
-    Shot(name="run-fails", page="runs/grpo_s0.html", width=LAPTOP, height=1200, dark=True),
-    Shot(name="run-phone", page="runs/random_reward.html", width=PHONE, height=1600),
-    Shot(name="run-phone-dark", page="runs/grpo_s0.html", width=PHONE, height=1600, dark=True),
-    Shot(name="run-print", page="runs/grpo_s0.html", width=PAPER, height=LONG, print=True),
+    Shot(name="report", page="runs/clean_start_s0.html", width=1000, height=1400),
+    Shot(name="gallery-index", page="index.html", width=LAPTOP, height=1000),
+    Shot(name="gallery-index-dark", page="index.html", width=LAPTOP, height=800, dark=True),
+    Shot(name="gallery-index-phone", page="index.html", width=PHONE, height=1400),
+    Shot(name="gallery-run", page="runs/clean_start_s1.html", width=LAPTOP, height=1500),
+    Shot(name="gallery-run-fails", page="runs/grpo_s0.html", width=LAPTOP, height=1200, dark=True),
+    Shot(name="gallery-run-phone", page="runs/random_reward.html", width=PHONE, height=1600),
+    Shot(name="gallery-run-phone-dark", page="runs/grpo_s0.html", width=PHONE, height=1600, dark=True),
+    Shot(name="gallery-run-print", page="runs/grpo_s0.html", width=PAPER, height=LONG, print=True),
 )
 FIGURES = {"law": "clean_start_s1", "forecast": "grpo_s0", "phases": "grpo_s0"}
 
@@ -63,17 +64,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, Browser(Path(scratch) / "profile") as browser:
         for shot in SHOTS:
             picture = taken(browser, shot, Path(scratch) / "shot.png")
-            told(IMAGES / f"gallery-{shot.name}.png", reduced(picture))
+            write(IMAGES / f"{shot.name}.png", reduced(picture))
     for figure, run in FIGURES.items():
         target = IMAGES / f"gallery-{figure}.svg"
         log = f"data/lab/{run}/metrics.parquet"
         command = [sys.executable, "-m", "entropylaw", "plot", figure, log, "-o", str(target), "--quiet"]
         subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
-        told(target, target.read_bytes())
+        write(target, target.read_bytes())
 
 
 def taken(browser: Browser, shot: Shot, scratch: Path) -> bytes:
-    """A page's top as PNG."""
+    """The top of a page as PNG."""
     browser.open(
         SAMPLE / shot.page, width=shot.width, height=shot.height, dark=shot.dark, phone=shot.width == PHONE
     )
@@ -83,7 +84,7 @@ def taken(browser: Browser, shot: Shot, scratch: Path) -> bytes:
 
 
 def reduced(picture: bytes) -> bytes:
-    """The picture with a palette, of as many colours as leave it small."""
+    """The picture with a palette of as many colours as keep it small."""
     whole = Image.open(io.BytesIO(picture)).convert("RGB")
     if whole.width == PAPER:
         whole = ImageOps.expand(whole, MARGIN, "white")
@@ -95,8 +96,8 @@ def reduced(picture: bytes) -> bytes:
     sys.exit(f"a picture of {buffer.tell()} bytes, expected {LARGEST} at most")
 
 
-def told(path: Path, data: bytes) -> None:
-    """Write a file, and say so."""
+def write(path: Path, data: bytes) -> None:
+    """Write a file and report its size."""
     path.write_bytes(data)
     print(f"wrote {path.relative_to(ROOT)}, {len(data) / 1e3:.0f} kB")
 

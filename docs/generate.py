@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
+import shlex
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,15 +25,21 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from entropylaw.cli.command import all_settings  # noqa: E402
+from entropylaw.cli.settings import general_settings  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
 from entropylaw.documents.kinds import Kind as DocumentKind  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part  # noqa: E402
 from entropylaw.options import FitOptions, Option, PhaseOptions  # noqa: E402
 from entropylaw.results.arrays import FloatArray  # noqa: E402
-from entropylaw.settingsfile import general_settings  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
+COMMAND = re.compile(r"```sh\n(?:.* && )?entropylaw (.+)\n```\n(?:\n<!-- (\w+):begin -->)?")
+"""A command of a page, and the name of the block right below it for what it prints."""
+
+TRIPPED = 5
+"""Exit code of ``check`` where a gate trips."""
+
 COMMANDS = (
     "columns",
     "fit",
@@ -57,23 +66,23 @@ def main() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pages[path], encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
-    # Its --check is not ours: a test of its own compares the sample, which takes as long as six fits.
+    # Without --check: tests/unit/test_sample_report.py compares the sample, which takes as long as six fits.
     subprocess.run([sys.executable, str(ROOT / "docs" / "sample.py")], cwd=ROOT, check=True)
 
 
 def generated() -> dict[Path, str]:
     """Every generated page with its text."""
-    readme, formats = ROOT / "README.md", ROOT / "docs" / "formats.md"
+    readme, guide, formats = ROOT / "README.md", ROOT / "docs" / "guide.md", ROOT / "docs" / "formats.md"
     settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
     schemas = ROOT / "entropylaw" / "documents" / "schemas"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
         settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
-        readme: readme_page(readme.read_text(encoding="utf-8")),
+        **{page: with_outputs(page.read_text(encoding="utf-8")) for page in (readme, guide)},
         gates: with_block(gates.read_text(encoding="utf-8"), "quantities", quantities_table()),
     }
     pages |= {schemas / f"{kind.name}-{kind.version}.json": dumps(schema(kind)) for kind in KINDS.values()}
-    # Every release of typer lays out help in its own way: a page that another one made is not stale.
+    # Releases of typer differ in the layout of help: a page made with another release is not stale.
     commands = ROOT / "docs" / "cli.md"
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
         pages[commands] = cli_page()
@@ -109,14 +118,14 @@ def schema(kind: DocumentKind) -> dict[str, Any]:
 
 
 def _schema_of_number(kind: type) -> dict[str, Any]:
-    """Of arrays, and of numbers that may be infinite: null stands for infinity."""
+    """Schema of arrays, and of numbers that may be infinite: null is infinity."""
     if kind is FloatArray:
         return {"type": "array", "items": {"type": ["number", "array"]}}
     return {"type": ["number", "null"]}
 
 
 def quantities_table() -> str:
-    """Every quantity of gates, and the documents that hold it."""
+    """Every quantity of gates, and the documents that have it."""
     found_in = {Part.law: "fit, report", Part.ahead: "report, prediction", Part.phases: "phases, report"}
     flags = {"invalid": "fit, report, prediction, logs", "refused": "all"}
     lines = ["| quantity | what | unit | compared by | only if the law holds | found in |"]
@@ -131,7 +140,7 @@ def quantities_table() -> str:
 
 
 def settings_table() -> str:
-    """Every setting: what it takes, what holds without it, and the commands that have it."""
+    """Every setting: what it takes, its default, and the commands that have it."""
     commands = all_settings()
     lines = ["| key | flag | takes | without it | commands | |", "| --- | --- | --- | --- | --- | --- |"]
     for key, known in general_settings(commands).items():
@@ -149,7 +158,7 @@ def settings_table() -> str:
 
 
 def without(option: Option) -> str:
-    """What holds where neither a flag nor a file says anything."""
+    """The default of a setting."""
     if option.default in (None, ()):
         return option.unset
     return f"`{str(option.default).lower() if isinstance(option.default, bool) else option.default}`"
@@ -164,16 +173,18 @@ def cli_page() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def readme_page(text: str) -> str:
-    """The README with what its commands print: the first one whole, and the head of a fit that fails."""
-    whole = run(["fit", "data/lab/clean_start_s0/metrics.parquet", "-o", "-"])
-    fails = run(["fit", "data/lab/grpo_s0/metrics.parquet", "-o", "-"])
-    head = fails[: fails.index("  residual ")].rstrip()
-    return with_block(with_block(text, "fit", fenced(whole)), "fails", fenced(f"{head}\n  …"))
+def with_outputs(text: str) -> str:
+    """A page whose commands are run in order, with what they print in the blocks right below them."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "data").symlink_to(ROOT / "data")
+        for command, name in COMMAND.findall(text):
+            printed = run(shlex.split(command), Path(folder))
+            text = with_block(text, name, fenced(printed)) if name else text
+    return text
 
 
-def run(arguments: list[str]) -> str:
-    """Standard output of the command line, 100 columns wide, without colour."""
+def run(arguments: list[str], folder: Path = ROOT) -> str:
+    """What the command line prints, 100 columns wide and without colour: results, messages, exit code."""
     quiet = {
         key: value
         for key, value in os.environ.items()
@@ -187,13 +198,16 @@ def run(arguments: list[str]) -> str:
     }
     done = subprocess.run(
         [sys.executable, "-m", "entropylaw", *arguments],
-        cwd=ROOT,
+        cwd=folder,
         env=environment,
-        check=True,
+        check=False,
         capture_output=True,
         encoding="utf-8",
     )
-    return done.stdout.replace("python -m entropylaw", "entropylaw")
+    if done.returncode not in (0, TRIPPED):
+        sys.exit(f"entropylaw {shlex.join(arguments)} ended with exit code {done.returncode}\n{done.stderr}")
+    printed = (done.stdout + done.stderr).replace("python -m entropylaw", "entropylaw")
+    return f"{printed}exit code {done.returncode}" if done.returncode else printed
 
 
 def fenced(text: str) -> str:

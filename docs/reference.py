@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from entropylaw.ingest.bundles import bundle_readers
-from entropylaw.ingest.registry import READERS
-from entropylaw.ingest.trainers import Key, Trainer, trainers
+from entropylaw.ingest.catalog import Key, Trainer, trainers
+from entropylaw.ingest.sources.bundles import bundle_readers
+from entropylaw.ingest.sources.registry import READERS
 from entropylaw.results.columns import Meaning
 
 

@@ -1,10 +1,10 @@
-"""Write the sample report over six runs of ``data/lab`` anew: ``reports/sample``.
+"""Write the sample report over six runs of ``data/lab``: ``reports/sample``.
 
 python docs/sample.py            write it
 python docs/sample.py --check    fail where a file differs from what would be written
 
-The runs: one that the law fits, two that it fits with more to say, one where it fails, one that cannot tell,
-and one that diverged. Figures are in the pages; files of their own would only make the folder large.
+The runs: two that the law fits with cautions, two where it fails, an undecided one, and one that diverged.
+Figures are in the pages only, to keep the folder small.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "reports" / "sample"
 VERSIONS = "versions.json"
 STATE = ".entropylaw"
-"""What a report folder remembers for the next time is no part of the sample."""
+"""The state of a report folder is not part of the sample."""
 
 RUNS = ("clean_start_s1", "clean_start_s0", "diverging", "grpo_s0", "random_reward", "school_then_free")
 PACKAGES = ("jinja2", "matplotlib", "numpy", "scipy")
@@ -50,18 +50,18 @@ def make(
     Parameters
     ----------
     folder
-        It is made, and must not hold a report yet: a report that remembers runs does not fit them.
+        It is created, and must not hold a report: runs in its state would not be fitted again.
     options
         More of the command's options.
     cwd
-        A folder in which ``data/lab`` stands.
+        A folder that contains ``data/lab``.
     environment
-        Variables beside those of this process.
+        Variables in addition to those of this process.
 
     Raises
     ------
     RuntimeError
-        The command failed; with what it said.
+        The command failed; with its message.
     """
     logs = [f"data/lab/{name}/metrics.parquet" for name in RUNS]
     command = [sys.executable, "-m", "entropylaw", "report", *logs, "-o", str(folder), "--figures", "none"]
@@ -82,12 +82,12 @@ def make(
 
 
 def versions() -> dict[str, str]:
-    """Of everything here that decides bytes; the processor does not."""
+    """Versions of the packages that affect the bytes."""
     return {name: version(name) for name in PACKAGES}
 
 
 def files(folder: Path) -> Iterator[str]:
-    """The name of every file in a folder, whatever it is."""
+    """The name of every file in a folder."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and STATE not in path.relative_to(folder).parts:
             yield path.relative_to(folder).as_posix()
