@@ -1,4 +1,4 @@
-"""What the project promises, one session each: ``nox -s tests lint tests-lowest bench docs``."""
+"""Sessions: ``nox -s tests lint tests-lowest bench docs``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["pro
 
 
 def lowest(requirements: list[str]) -> list[str]:
-    """``name>=version`` as ``name==version``: the oldest that the project says it works with."""
+    """``name>=version`` as ``name==version``: the oldest supported release."""
     return [re.sub(r">=", "==", requirement) for requirement in requirements]
 
 
@@ -33,38 +33,38 @@ def tests_lowest(session: nox.Session) -> None:
     extras = PROJECT["optional-dependencies"]
     session.install(*lowest(PROJECT["dependencies"]), *lowest(extras["test"]))
     session.install("--no-deps", "-e", ".")
-    # Old releases warn about their own dependencies; that is not for this project to mend.
+    # Old releases warn about their own dependencies.
     session.run("python", "-m", "pytest", "-o", "filterwarnings=default", *session.posargs)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, types, and who imports whom."""
+    """Style, types, imports between packages, words."""
     session.install("-e", ".[lint,test]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
-    session.run("python", "-m", "pytest", "-q", "tests/unit/test_arrows.py")
+    session.run("python", "-m", "pytest", "-q", "tests/unit/test_arrows.py", "tests/unit/test_words.py")
 
 
 @nox.session
 @nox.parametrize("transformers", ["<5", ">=5"], ids=["4", "5"])
 def oracles(session: nox.Session, transformers: str) -> None:
-    """Logs written by the real tools, read by us and by them."""
+    """Logs written by the real tools, read by entropylaw and by those tools."""
     session.install("-e", ".[test,oracles]", "tensorboardX", "polars", f"transformers{transformers}")
     session.run("python", "-m", "pytest", "tests/oracles", *session.posargs)
 
 
 @nox.session(name="oracles-wandb")
 def oracles_wandb(session: nox.Session) -> None:
-    """Six versions of W&B write, their own reader and ours read."""
+    """Logs of six versions of W&B, read by W&B's own reader and by entropylaw's."""
     session.install("-e", ".")
     session.run("python", "-m", "tests.oracles.wandb_versions", *session.posargs)
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """20,000 damaged logs of every format, and 5,000 sets of inputs that hide a run from a gate.
+    """20,000 damaged logs of every format, and 5,000 sets of inputs that could hide a run from a gate.
 
     ``ENTROPYLAW_FUZZ`` and ``ENTROPYLAW_FUZZ_SETS`` set other numbers.
     """
@@ -86,7 +86,7 @@ def spark(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Calibration and speed beside the peers; the tables go into docs/. ``-- --full`` for many runs."""
+    """Coverage and speed, compared with other tools, into docs/benchmarks/. ``-- --full`` for many runs."""
     session.install("-e", ".[bench]")
     full = "--full" in session.posargs
     session.run("python", "-m", "benchmarks.calibration", "--write", *(["--full"] if full else []))
@@ -98,13 +98,14 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")
-    # The last release of W&B that has a reader in Python.
+    session.run("python", "-m", "benchmarks.rivals", "data/lab", "--write")
+    # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Regenerate what is made from the code: command line, formats, schemas, the README's output."""
+    """Regenerate what is made from the code: commands, formats, schemas, outputs in README and guide."""
     session.install("-e", ".")
     session.run("python", "docs/generate.py")

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from entropylaw.results.findings import Finding, Severity, sentences
+from entropylaw.results.result import Finding, Severity, sentences
 
 
 def stated(severity: Severity, *said: str) -> tuple[Finding, ...]:

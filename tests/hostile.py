@@ -2,9 +2,15 @@
 
 import random
 import struct
+from pathlib import Path
+
+import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.runs import Table
+from entropylaw.ingest.sources.assemble import assemble
+from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.results.columns import Source
 
 
 def varint(number):
@@ -47,3 +53,25 @@ def flipped(data, times=300):
         for _ in range(chance.choice((1, 1, 1, 5, 50))):
             copy[chance.randrange(len(copy))] ^= 1 << chance.randrange(8)
         yield bytes(copy)
+
+
+def refused(slug, call, *arguments, **options):
+    """The error with which a call refuses its input: it has this slug."""
+    with pytest.raises(InputError) as caught:
+        call(*arguments, **options)
+    assert caught.value.slug == slug
+    return caught.value
+
+
+def assembled(reader, data, path):
+    """The runs in a file of a format, given as content or as a table."""
+    table = data if isinstance(data, Table) else reader_of(reader).read(data)
+    return assemble(table, Source(path=path, format=reader, sha256="", rows=table.rows), path)[0]
+
+
+def write(folder, name, data):
+    """Write a file and the folders above it; returns its path."""
+    path = Path(folder) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path

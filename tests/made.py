@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from entropylaw.documents.fit import FitDocument, RunFit
-from entropylaw.documents.phases import RunPhases
-from entropylaw.documents.report import ReportDocument, RunReport, from_fits
+from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunPhases, RunReport, from_fits
 from entropylaw.pipeline import steps
 from entropylaw.results.fields import replace
 
 
 def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:
     """The report of one run, with the forecast beside its law."""
-    return replace(steps.answer(steps.ahead(), entry).result, phases=phases)
+    return replace(steps.answer(steps.Ahead(), entry).result, phases=phases)
 
 
 def report_runs(fits: FitDocument) -> ReportDocument:

@@ -1,23 +1,29 @@
-"""A command line typed in this process: what a user gets, without the cost of starting Python."""
+"""The command line in tests: commands typed in this process or run in another, small logs, and errors."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
+
 from entropylaw.cli import main
+from tests.conftest import HANGS, clean_environment
+
+RUN = "data/lab/clean_start_s0/metrics.parquet"
 
 
-def typed(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run ``entropylaw ARGUMENTS`` in the folder ``cwd``."""
+def typed(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``entropylaw ARGUMENTS`` in a folder, without the cost of starting Python."""
     stdout, stderr = io.StringIO(), io.StringIO()
     words = ["entropylaw", *map(str, arguments)]
     with (
-        contextlib.chdir(cwd),
+        contextlib.chdir(cwd) if cwd else contextlib.nullcontext(),
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
         mock.patch.object(sys, "argv", words),
@@ -28,3 +34,48 @@ def typed(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
     return subprocess.CompletedProcess(words, code, stdout.getvalue(), stderr.getvalue())
+
+
+def in_shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """``entropylaw LINE`` in a shell, with its pipes and redirections."""
+    return started("bash", "-o", "pipefail", "-c", f'"{sys.executable}" -m entropylaw {line}', cwd=cwd)
+
+
+def started(*command: str, cwd: Path, **more: object) -> subprocess.CompletedProcess[str]:
+    """A process in a clean environment."""
+    given = {"env": clean_environment(), "timeout": HANGS, "check": False} | more
+    return subprocess.run(command, cwd=cwd, capture_output=True, encoding="utf-8", **given)  # type: ignore[call-overload]
+
+
+def imported(arguments: list[str], names: tuple[str, ...], cwd: Path) -> list[str]:
+    """Which of some modules a command imports; it ends with exit code 0."""
+    program = (
+        "import sys\nfrom entropylaw.cli import app\n"
+        f"sys.argv[1:] = {arguments!r}\n"
+        "try: app()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        f"print('imported', *[name for name in {names!r} if name in sys.modules])"
+    )
+    done = started(sys.executable, "-c", program, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.split()[:1] == ["imported"]]
+    return line.split()[1:]
+
+
+def assert_error(done: subprocess.CompletedProcess[str], slug: str, code: int) -> None:
+    """One error line with its slug, a hint below it, the exit code, and no traceback."""
+    assert done.returncode == code, done.stderr
+    assert re.search(rf"error\[{slug}\]: .+\n  \S.+", done.stderr), done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def write_csv(
+    path, *, n=40, entropy=None, reward=None, step=None, header="step,actor/entropy,critic/score/mean"
+):
+    """A small wide CSV log; columns may be given as lists of cells."""
+    rng = np.random.default_rng(2)
+    h = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / n) + 0.01 * rng.random(n)
+    r = 0.55 - 0.2 * np.expm1(h) + 0.004 * rng.standard_normal(n)
+    columns = [step or list(range(n)), entropy or list(h), reward or list(r)]
+    rows = (",".join(map(str, row)) for row in zip(*columns, strict=True))
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path

@@ -112,9 +112,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """What an expression gives in the page."""
-        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in told, told
-        return told["result"].get("value")
+        reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in reply, reply
+        return reply["result"].get("value")
 
     def press(self, key: str, code: int) -> None:
         """A key, down and up."""
@@ -126,15 +126,15 @@ class Browser:
 
     def screenshot(self, path: Path, *, whole: bool = True) -> bytes:
         """A picture of the whole page, or of what is in view, as PNG."""
-        told = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        data = base64.b64decode(told["data"])
+        reply = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        data = base64.b64decode(reply["data"])
         path.write_bytes(data)
         return data
 
     def pdf(self, path: Path) -> bytes:
         """The page as it prints."""
-        told = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
-        data = base64.b64decode(told["data"])
+        reply = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
+        data = base64.b64decode(reply["data"])
         path.write_bytes(data)
         return data
 
@@ -147,9 +147,9 @@ class Browser:
         return found
 
     def requests(self) -> list[str]:
-        """Every address that was asked for since the page was opened; ``data:`` is inside the page."""
-        asked = [event for event in self.events if event["method"] == "Network.requestWillBeSent"]
-        addresses = [str(event["params"]["request"]["url"]) for event in asked]
+        """Every address requested since the page was opened; ``data:`` is inside the page."""
+        sent = [event for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        addresses = [str(event["params"]["request"]["url"]) for event in sent]
         return [address for address in addresses if not address.startswith("data:")]
 
     def _next(self) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from entropylaw.report import index_page, palette
-from entropylaw.report.index_rows import index_row
+from entropylaw.report import pages
+from entropylaw.report.describe.runs import index_row
+from entropylaw.report.figures import palette
 from tests.browser.chromium import Browser, found
 from tests.made import run_report
 from tests.unit.test_report_index import phases
@@ -26,8 +27,7 @@ SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1280, 800)}
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of four runs, one of them refused, one with a name from hell."""
-    from entropylaw.report import run_page
+    """A report of four runs, one of them refused, one with a hostile name."""
 
     folder = tmp_path_factory.mktemp("site")
     (folder / "runs").mkdir()
@@ -38,9 +38,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "hostile": run_report(refused(HOSTILE)),
     }
     for slug, run in runs.items():
-        text = run_page.render(report(run), run, drawn(run))
+        text = pages.run_page(report(run), run, drawn(run))
         (folder / "runs" / f"{slug}.html").write_text(text, encoding="utf-8")
-    index = index_page.render([index_row(run, slug) for slug, run in runs.items()])
+    index = pages.index_page([index_row(run, slug) for slug, run in runs.items()])
     (folder / "index.html").write_text(index, encoding="utf-8")
     return folder
 
@@ -85,7 +85,7 @@ def test_page_prints(browser: Browser, site: Path, tmp_path: Path, page: str) ->
     assert browser.value(f"[...document.querySelectorAll('.orders,nav,.skip')].every({gone})")
 
 
-def test_a_page_that_does_ask_for_something_is_noticed(browser: Browser, tmp_path: Path) -> None:
+def test_a_page_with_requests_is_noticed(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text(
         "<img src='https://example.org/x.png'><script>console.error('no')</script>", encoding="utf-8"
@@ -101,11 +101,11 @@ def test_the_policy_stops_what_should_not_be_there(browser: Browser, site: Path,
     page.write_text(text.replace("</main>", "<script>document.title='run'</script></main>"), encoding="utf-8")
     browser.open(page, width=800)
     assert browser.value("document.title").startswith("Entropy law report")
-    assert any("Content Security Policy" in told for told in browser.complaints())
+    assert any("Content Security Policy" in text for text in browser.complaints())
 
 
 def shown_order(browser: Browser) -> list[str]:
-    """The runs from top to bottom, as they stand on the screen."""
+    """The runs from top to bottom on the screen."""
     script = (
         "[...document.querySelectorAll('.body .row')].map(e => [e.getBoundingClientRect().top, "
         "e.querySelector('a').getAttribute('href')]).sort((a, b) => a[0] - b[0]).map(e => e[1])"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from entropylaw.engine.grid import drift_grid, floor_grid, point_grid, white_grid
+from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.posterior import infer
-from entropylaw.engine.whiten import filter_gains, whiten
+from entropylaw.engine.prior import drift_grid, floor_grid, point_grid, white_grid
 
 
 def problem(n: int, *, uneven: bool, seed: int = 5):
@@ -60,11 +60,11 @@ def test_interval_of_one_covariance_is_statsmodels_t_interval():
 def test_whitening_is_the_cholesky_solve():
     step, design, _ = problem(80, uneven=True)
     grid = drift_grid(step)
-    white, _ = whiten(filter_gains(step, grid), design)
+    white = whiten(filter_gains(step, grid), design)
     for k in range(0, grid.length.size, 7):
         matrix = covariance(step, length=grid.length[k], share=grid.noise[k])
         expected = np.linalg.solve(np.linalg.cholesky(matrix), design)
-        np.testing.assert_allclose(white[:, :, k], expected, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(white[k].T, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_marginal_likelihood_weights_are_reml():

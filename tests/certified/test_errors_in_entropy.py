@@ -1,16 +1,17 @@
-"""Errors in the entropy, beside odrpack, a general minimiser, and dense algebra."""
+"""Errors in the entropy against odrpack, a general minimiser, and dense algebra."""
+
+from dataclasses import replace
 
 import numpy as np
 import odrpack
 import pytest
 from scipy.optimize import least_squares
 
-from entropylaw import FitError, UsageError, fit_law
-from entropylaw.analysis.course import entropy_course
-from entropylaw.engine.grid import Grid, drift_grid, point_grid, white_grid
+from entropylaw import fit_law
+from entropylaw.analysis.law.inference import smooth_entropy
+from entropylaw.engine.errors_in_variables import uncertain_posteriors
 from entropylaw.engine.posterior import infer
-from entropylaw.engine.uncertain import uncertain_posteriors
-from entropylaw.engine.walk import local_level_grid
+from entropylaw.engine.prior import drift_grid, local_level_grid, point_grid, white_grid
 
 
 def problem(n=40, *, seed=0, noise=0.1, sd=0.05):
@@ -97,63 +98,64 @@ def test_with_drift_it_is_the_minimum_that_a_general_minimiser_finds():
     assert 2 * found.cost == pytest.approx(step.size - 2, rel=1e-6)
 
 
+def conditional(rows, drifts, variance, noise, loads, reward, diffuse):
+    """Mean and sd given the reward, by dense algebra, of ``rows`` of (β, u) plus, or not, the last drift.
+
+    All of it is one Gaussian vector, β with a variance that is as good as infinite; ``variance`` is that of
+    the drift.
+    """
+    prior = np.diag(np.concatenate([np.full(2, diffuse), np.ones(reward.size)]))
+    total = loads @ prior @ loads.T + variance + noise * np.eye(reward.size)
+    cross = rows @ prior @ loads.T + drifts * variance[-1]
+    spread = rows @ prior @ rows + drifts * variance[-1, -1] - cross @ np.linalg.solve(total, cross)
+    return cross @ np.linalg.solve(total, reward), np.sqrt(spread)
+
+
+def linearised(ours, u, design, root):
+    """Columns of (β, u), and the error in the law, linearised where the engine ended."""
+    slope, moved = ours.coefficient[0, 0, 1], root[0] @ u[0]
+    return np.hstack([design[0] + np.outer(moved, [0.0, 1.0]), slope * root[0]]), slope * moved
+
+
 def test_the_reward_now_is_that_of_dense_algebra():
     step, x, sd, reward = problem(n=25, seed=3)
     design, root = columns(x, sd)
     length, share = 6.0, 0.4
     ours, u = uncertain_posteriors(step, design, root, reward[None], point_grid(length=length, share=share))
-    # All of it as one Gaussian vector (β, u, drift, reward), β with a variance that is as good as infinite,
-    # linearised where the engine ended.
-    slope, variance = ours.coefficient[0, 0, 1], ours.variance[0, 0]
-    n = step.size
+    variance = ours.variance[0, 0]
+    loads, error = linearised(ours, u, design, root)
     drift = variance * 0.6 * np.exp(-np.abs(step[:, None] - step) / length)
-    loads = np.hstack([design[0] + np.outer(root[0] @ u[0], [0.0, 1.0]), slope * root[0]])
-    prior = np.diag(np.concatenate([np.full(2, 1e4), np.ones(n)]))
-    seen = reward + slope * root[0] @ u[0]
-    total = loads @ prior @ loads.T + drift + variance * share * np.eye(n)
-    now = loads[-1] @ prior @ loads.T + drift[-1]
-    mean = now @ np.linalg.solve(total, seen) - slope * root[0][-1] @ u[0]
-    spread = loads[-1] @ prior @ loads[-1] + drift[-1, -1] - now @ np.linalg.solve(total, now)
+    mean, spread = conditional(loads[-1], 1.0, drift, variance * share, loads, reward + error, 1e4)
     mixture = ours.functional(design[:, -1:], np.ones(1))
-    assert mixture.location[0, 0] == pytest.approx(mean, rel=1e-6)
-    assert mixture.scale[0, 0] == pytest.approx(np.sqrt(spread), rel=1e-4)
+    assert mixture.location[0, 0] == pytest.approx(mean - error[-1], rel=1e-6)
+    assert mixture.scale[0, 0] == pytest.approx(spread, rel=1e-4)
 
 
-def test_told_at_the_end_the_drift_is_in_the_constant_and_the_error_is_not():
-    """A walk: the constant, and the constant less the reward now, by dense algebra."""
+def test_relative_to_the_last_step_the_drift_is_in_the_constant_and_the_error_is_not():
+    """Random-walk drift: the constant, and the constant less the reward now, by dense algebra."""
     step, x, sd, reward = problem(n=25, seed=3)
     design, root = columns(x, sd)
-    whole = local_level_grid(step)
-    grid = Grid(
-        length=whole.length[5:6],
-        drift=whole.drift[5:6],
-        noise=whole.noise[5:6],
-        log_prior=np.zeros(1),
-        scaled=True,
-        homeless=True,
-    )
+    every = local_level_grid(step)
+    points = {name: getattr(every, name)[5:6] for name in ("length", "drift", "noise")}
+    grid = replace(every, **points, log_prior=np.zeros(1))
     ours, u = uncertain_posteriors(step, design, root, reward[None], grid)
-    slope, n = ours.coefficient[0, 0, 1], step.size
-    # The residual variance is hidden in the noise that is left of it.
+    # The posterior's variance is that of the noise alone.
     variance = float(ours.variance[0, 0] / grid.noise[0])
-    walk = variance * grid.drift[0] * np.exp(-np.abs(step[:, None] - step) / grid.length[0])
-    loads = np.hstack([design[0] + np.outer(root[0] @ u[0], [0.0, 1.0]), slope * root[0]])
-    prior = np.diag(np.concatenate([np.full(2, 1e6), np.ones(n)]))
-    bend = slope * root[0] @ u[0]
-    total = loads @ prior @ loads.T + walk + variance * grid.noise[0] * np.eye(n)
-    # Constant with the drift at the end; and the law's reward there without its constant: −a·x − error.
-    at_end = np.concatenate([[1.0, 0.0], np.zeros(n)])
+    loads, error = linearised(ours, u, design, root)
+    drift = variance * grid.drift[0] * np.exp(-np.abs(step[:, None] - step) / grid.length[0])
+    # The constant with the drift at the end; and the law's reward there without its constant: −a·x − error.
+    level = np.array([[[1.0, 0.0]]])
+    at_end = np.eye(1, loads.shape[1])[0]
     spent = np.concatenate([[0.0], -loads[-1][1:]])
-    for row, drifts, shift, ask in (
-        (at_end, 1.0, 0.0, (np.array([[[1.0, 0.0]]]), np.zeros(1))),
-        (spent, 0.0, bend[-1], (np.array([[[1.0, 0.0]]]) - design[:, -1:], -np.ones(1))),
+    for row, drifts, shift, number in (
+        (at_end, 1.0, 0.0, (level, np.zeros(1))),
+        (spent, 0.0, error[-1], (level - design[:, -1:], -np.ones(1))),
     ):
-        cross = row @ prior @ loads.T + drifts * walk[-1]
-        mean = cross @ np.linalg.solve(total, reward + bend) + shift
-        spread = row @ prior @ row + drifts * walk[-1, -1] - cross @ np.linalg.solve(total, cross)
-        mixture = ours.functional(*ask)
-        assert mixture.location[0, 0] == pytest.approx(mean, rel=1e-4)
-        assert mixture.scale[0, 0] == pytest.approx(np.sqrt(spread), rel=1e-3)
+        noise = variance * grid.noise[0]
+        mean, spread = conditional(row, drifts, drift, noise, loads, reward + error, 1e6)
+        mixture = ours.functional(*number)
+        assert mixture.location[0, 0] == pytest.approx(mean + shift, rel=1e-4)
+        assert mixture.scale[0, 0] == pytest.approx(spread, rel=1e-3)
 
 
 @pytest.mark.parametrize("interval", ["drift", "walk", "odr"])
@@ -185,12 +187,12 @@ def test_without_errors_it_is_the_plain_engine():
     assert ours.log_evidence == pytest.approx(plain.log_evidence, rel=1e-12)
 
 
-def test_a_course_with_known_noise_is_the_mixed_models():
+def test_an_entropy_smoothed_with_known_noise_is_the_mixed_models():
     """With one sd for all it is ridge regression, whose covariance dense algebra gives."""
     rng = np.random.default_rng(5)
     entropy = 0.1 + 0.9 * np.exp(-np.arange(60) / 15) + 0.03 * rng.standard_normal(60)
-    known = entropy_course(entropy, sd=np.full(60, 0.03))
-    estimated = entropy_course(entropy)
+    known = smooth_entropy(entropy, sd=np.full(60, 0.03))
+    estimated = smooth_entropy(entropy)
     # The noise found is near the noise given, and so are the curves and what is known of them.
     assert np.abs(known.entropy - estimated.entropy).max() < 0.01
     spread = [np.sqrt((each.root**2).sum(axis=1)) for each in (known, estimated)]
@@ -199,24 +201,5 @@ def test_a_course_with_known_noise_is_the_mixed_models():
     z = (known.entropy - truth) / spread[0]
     assert 0.3 < np.sqrt(np.mean(z**2)) < 1.8
     uneven = np.where(np.arange(60) < 30, 0.1, 0.001)
-    tight = entropy_course(entropy, sd=uneven)
+    tight = smooth_entropy(entropy, sd=uneven)
     assert np.abs(tight.entropy - entropy)[30:].max() < np.abs(tight.entropy - entropy)[:30].max() / 2
-
-
-@pytest.mark.parametrize(
-    ("options", "slug"),
-    [
-        ({"interval": "odr"}, "bad-entropy-sd"),
-        ({"interval": "ols", "entropy_sd": 0.1}, "bad-entropy-sd"),
-        ({"entropy_sd": 0.0}, "bad-entropy-sd"),
-        ({"entropy_sd": float("nan")}, "bad-entropy-sd"),
-        ({"entropy_sd": [0.1, 0.2]}, "lengths-differ"),
-        ({"interval": "newey-west"}, "bad-interval"),
-        ({"interval": "walk", "eval_size": 100}, "bad-eval-size"),
-    ],
-)
-def test_what_cannot_be_is_refused(options, slug):
-    entropy = np.linspace(1.0, 0.1, 20)
-    with pytest.raises((UsageError, FitError)) as caught:
-        fit_law(entropy, 0.5 - 0.2 * np.expm1(entropy) + 0.01 * np.sin(np.arange(20)), **options)
-    assert caught.value.slug == slug

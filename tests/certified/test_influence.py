@@ -1,12 +1,12 @@
-"""Leverage and influence of each evaluation, beside statsmodels and beside fits without it."""
+"""Leverage and influence of each evaluation, against statsmodels and fits without it."""
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 
 from entropylaw import UsageError, fit_law, influences
-from entropylaw.engine.grid import point_grid
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import point_grid
 
 
 def data(n=40, seed=1):
@@ -38,7 +38,7 @@ def test_with_drift_it_is_what_a_fit_without_the_evaluation_finds(eval_size):
     assert found.leverage.sum() == pytest.approx(2.0, rel=1e-9)
     if eval_size:
         return  # The known noise is in no grid of one point.
-    x = np.column_stack([np.ones(law.n), -np.expm1(law.course)])
+    x = np.column_stack([np.ones(law.n), -np.expm1(law.smoothed_entropy)])
     grid = point_grid(length=found.length, share=1 - found.drift_share)
 
     def coefficients(kept):

@@ -18,7 +18,6 @@ from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis import nonlinear
 from entropylaw.analysis.forms import risen
 from entropylaw.analysis.nonlinear import fit_model, fit_nonlinear, profile_intervals, to_lmfit
-from entropylaw.analysis.rivals import residual_covariances
 
 DANWOOD_Y_X = "2.138 1.309 3.421 1.471 3.597 1.490 4.340 1.565 4.882 1.611 5.660 1.680"
 MISRA1A_Y_X = """
@@ -152,7 +151,7 @@ def dense(whitening):
 def test_whitened_law_is_generalised_least_squares(drifting):
     model = to_lmfit("law", drifting)
     result = fit_model(model, drifting.reward)
-    x = np.stack([np.ones(N), -np.expm1(drifting.course)], axis=1)
+    x = np.stack([np.ones(N), -np.expm1(drifting.smoothed_entropy)], axis=1)
     inverse = np.linalg.inv(dense(model.whitening))
     normal = x.T @ inverse @ x
     beta = np.linalg.solve(normal, x.T @ inverse @ drifting.reward)
@@ -185,7 +184,7 @@ def test_whitened_rate_is_scipys_on_data_whitened_by_cholesky(drifting):
     factor = np.linalg.cholesky(dense(model.whitening))
 
     def residual(p):
-        curve = p[0] - p[1] * np.expm1(p[2] * drifting.course) / p[2]
+        curve = p[0] - p[1] * np.expm1(p[2] * drifting.smoothed_entropy) / p[2]
         return np.linalg.solve(factor, drifting.reward - curve)
 
     reference = least_squares(residual, [0.5, 0.1, 0.7], xtol=1e-14, ftol=1e-14, gtol=1e-14, x_scale="jac")
@@ -202,7 +201,7 @@ def test_profile_ends_pass_the_f_test_just_so(drifting):
     factor = np.linalg.cholesky(dense(model.whitening))
 
     def rss(k):
-        x = np.stack([np.ones(N), -np.expm1(k * drifting.course) / k], axis=1)
+        x = np.stack([np.ones(N), -np.expm1(k * drifting.smoothed_entropy) / k], axis=1)
         white, target = np.linalg.solve(factor, x), np.linalg.solve(factor, drifting.reward)
         left = target - white @ np.linalg.lstsq(white, target, rcond=None)[0]
         return left @ left
@@ -245,7 +244,7 @@ def test_a_known_noise_floor_is_in_the_covariance():
     reward = 0.55 - 0.2 * np.expm1(FALLING) + 0.01 * np.random.default_rng(5).standard_normal(N)
     law = fit_law(FALLING, reward, STEP, eval_size=500)
     whitening = to_lmfit("law", law).whitening
-    floor = residual_covariances(law).floor
+    floor = law.residual_covariances.floor
     np.testing.assert_allclose(whitening.grid.floor / whitening.grid.floor[0], floor / floor[0])
     expected = np.linalg.solve(np.linalg.cholesky(dense(whitening)), reward)
     np.testing.assert_allclose(whitening(reward), expected, rtol=1e-9)
@@ -258,7 +257,10 @@ def test_the_model_is_lmfits_own(drifting):
     assert isinstance(model, lmfit.Model)
     assert model.independent_vars == ["entropy"]
     params = model.make_params()
-    assert (params["k"].min, params["k"].max) == (-6 / drifting.course.max(), 6 / drifting.course.max())
+    assert (params["k"].min, params["k"].max) == (
+        -6 / drifting.smoothed_entropy.max(),
+        6 / drifting.smoothed_entropy.max(),
+    )
     model.set_param_hint("k", value=1.0, vary=False)
     tied = fit_model(model, drifting.reward)
     assert tied.nvarys == 2
@@ -286,4 +288,4 @@ def test_what_cannot_be_fitted_says_why(drifting):
     with pytest.raises(FitError, match="does not both fall and rise"):
         to_lmfit("branches", drifting)
     with pytest.raises(UsageError, match="one for each evaluation"):
-        to_lmfit("law", drifting).fit(drifting.reward[:20], entropy=drifting.course[:20])
+        to_lmfit("law", drifting).fit(drifting.reward[:20], entropy=drifting.smoothed_entropy[:20])

@@ -11,11 +11,10 @@ from statsmodels.stats.oneway import anova_oneway
 
 from entropylaw import fit_law
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.randomeffects import random_effects
-from entropylaw.analysis.segments import blocks, difference_test, fit_segments, welch_test
-from entropylaw.analysis.shared import ROWS, Marginal, marginal, product, share
-from entropylaw.engine.grid import point_grid, white_grid
+from entropylaw.analysis.groups import ROWS, Marginal, marginal, product, random_effects, share, welch_test
+from entropylaw.analysis.level_shift import blocks, difference_test, fit_segments
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import point_grid, white_grid
 
 # Thirteen trials of the BCG vaccine: vaccinated with and without tuberculosis, control with and without.
 # Colditz et al. 1994, as printed by van Houwelingen et al. 2002 (doi:10.1002/sim.1040), table I.

@@ -7,11 +7,15 @@ import sqlite3
 import struct
 import tempfile
 import zlib
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 from tests.fuzz.law import STEPS, entropy, reward
 from tests.hostile import field
+
+WANDB_BLOCK = 32768
+WANDB_HEADER = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
 
 
 def wandb() -> bytes:
@@ -20,42 +24,69 @@ def wandb() -> bytes:
     def item(name: str, value: object) -> bytes:
         return field(1, field(2, name) + field(16, json.dumps(value)))
 
-    data = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
     records = [field(17, field(1, "ab12") + field(8, "a run") + field(11, "x"))]
     for step in STEPS:
         values = {"actor/entropy": entropy(step), "critic/score/mean": reward(step), "_step": step}
         items = [item(name, value) for name, value in (values | {"deep": {"a": {"b": 2}}, "n": None}).items()]
         records.append(field(1, step) + field(2, b"".join(items) + field(2, field(1, step))))
+    return wandb_frames(records)[0]
+
+
+def wandb_frames(records: Iterable[bytes]) -> tuple[bytes, list[int]]:
+    """LevelDB's frames around records, and where each record ends in the file."""
+    data, ends = WANDB_HEADER, []
     for record in records:
-        data += struct.pack("<IHB", zlib.crc32(b"\x01" + record), len(record), 1) + record
-    return data
+        rest, first = record, True
+        while first or rest:
+            room = WANDB_BLOCK - len(data) % WANDB_BLOCK
+            if room < 7:
+                data += bytes(room)
+                continue
+            part, rest = rest[: room - 7], rest[room - 7 :]
+            kind = (2 if rest else 1) if first else (3 if rest else 4)
+            data += wandb_frame(kind, part)
+            first = False
+        ends.append(len(data))
+    return data, ends
 
 
-def _crc32c(data: bytes) -> int:
+def wandb_frame(kind: int, data: bytes) -> bytes:
+    """A frame with a record, or with a part of one."""
+    return struct.pack("<IHB", zlib.crc32(bytes([kind]) + data), len(data), kind) + data
+
+
+def masked_crc32c(data: bytes) -> bytes:
+    """The checksum of TensorBoard's records."""
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C bit by bit."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
         for _ in range(8):
             crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return crc ^ 0xFFFFFFFF
 
 
-def _event_frame(data: bytes) -> bytes:
+def event_frame(data: bytes) -> bytes:
+    """A record of TensorBoard's files."""
     size = struct.pack("<Q", len(data))
-    return size + struct.pack("<I", _crc32c(size)) + data + struct.pack("<I", _crc32c(data))
+    return size + masked_crc32c(size) + data + masked_crc32c(data)
 
 
 def tfevents(first: int = 1) -> bytes:
     """TensorBoard's records, from a step on."""
-    data = _event_frame(b"\x09" + bytes(8) + field(3, "brain.Event:2"))
+    data = event_frame(b"\x09" + bytes(8) + field(3, "brain.Event:2"))
     for step in range(first, first + 12):
         tags = {"train/entropy": entropy(step), "train/reward": reward(step)}
         values = [field(1, name) + field(2, value, double=False) for name, value in tags.items()]
         tensor = field(1, 2) + field(2, b"") + field(6, 0.25)
         values.append(field(1, "kl") + field(8, tensor) + field(9, field(1, field(1, "scalars"))))
         summary = field(5, b"".join(field(1, value) for value in values))
-        data += _event_frame(b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + summary)
+        data += event_frame(b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + summary)
     return data
 
 

@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import math
-import pprint
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,13 +16,17 @@ import pyarrow.parquet as pq
 
 from tests.fuzz import binary
 from tests.fuzz.law import STEPS, entropy, reward
+from tests.unit import test_ingest_consoles_a as consoles_a
+from tests.unit import test_ingest_consoles_b as consoles_b
+from tests.unit import test_ingest_notebook as notebooks
+from tests.unit import test_ingest_trl_console as trl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """A log: the files of it by their paths, and what ought to come of it.
 
-    ``format`` is the reader's name; ``whole`` tells whether entropy and reward are both there. Of several
+    ``format`` is the reader's name; ``whole`` says whether it has both entropy and reward. Of several
     files, ``target`` is the one that is damaged.
     """
 
@@ -122,189 +125,6 @@ def _verl() -> bytes:
     return _lines(line)
 
 
-def _bar(step: int) -> str:
-    return f"\r{8 * step:3d}%|██▌       | {step}/12 [00:19<11:24,  3.51s/it]"
-
-
-def _trl() -> bytes:
-    def line(step: int) -> str:
-        entry = {"loss": 0.0, "reward": reward(step), "entropy": entropy(step), "kl": "nan"}
-        more = {"rewards/f/mean": 0.5, "completions/mean_length": 99.0, "epoch": step / 10}
-        evaluation = {"eval_loss": 0.1, "eval_reward": reward(step), "epoch": step / 10}
-        wiped = "\r" + " " * 40 + "\r"
-        below = f"\n\r  0%|  | 0/8 [00:00<?]\x1b[A{wiped}{evaluation}\n" if step % 4 == 0 else ""
-        return f"{_bar(step)}{wiped}{entry | more}\n{_bar(step)}{below}"
-
-    return _lines(line)
-
-
-def _slime() -> bytes:
-    actor = "\x1b[36m(MegatronTrainRayActor pid=10122)\x1b[0m [2026-07-20 17:53:24] "
-
-    def line(step: int) -> str:
-        rollout = {"rollout/raw_reward": reward(step), "rollout/response_lengths": 99.5}
-        training = {"train/entropy_loss": entropy(step), "train/ppo_kl": 0.0, "train/step": step}
-        return (
-            f"{actor}data.py:193 - rollout {step}: {rollout}\n{actor}model.py:702 - step {step}: {training}\n"
-            f"{actor}rollout.py:1207 - eval {step}: {{'eval/aime': np.float64({reward(step)})}}\n"
-        )
-
-    return _lines(line)
-
-
-def _roll() -> bytes:
-    front = "[2026-01-02 10:00:00] [rlvr_pipeline.py (165)] [INFO] [PIPELINE 0 / 1][PID 4711] "
-
-    def line(step: int) -> str:
-        values = {"critic/entropy/mean": entropy(step), "critic/correct/mean": reward(step)}
-        metrics = json.dumps(values | {"actor/kl_loss": math.nan})
-        tagged = json.dumps({"step": step, "metrics": values})
-        return (
-            f"{front}pipeline step {step} start...\n{front}metrics_tag: {tagged}\n{front}{metrics}\n"
-            f"{front}pipeline step {step} finished\n"
-        )
-
-    return _lines(line)
-
-
-def _areal() -> bytes:
-    header = "\x1b[1;38;2;180;140;80m[AReaL]\x1b[0m \x1b[92m20260820-01:02:03.123 StatsLogger INFO: "
-
-    def line(step: int) -> str:
-        cells = {"ppo_actor/update/entropy/avg": entropy(step), "ppo_actor/task_reward/avg": reward(step)}
-        rows = [f"│ {name:30} │ {value:.4e} │" for name, value in cells.items()]
-        width = "─" * (len(rows[0]) - 2)
-        table = f"╒{width}╕\n{rows[0]}\n├{width}┤\n{rows[1]}\n╘{width}╛"
-        done = f"{header}Epoch 1/1 Step {step}/12 Train step {step}/12 done.\x1b[0m\n"
-        return f"{done}{header}Stats (1/1):\x1b[0m\n{header}\n{table}\x1b[0m\n"
-
-    return _lines(line)
-
-
-def _easyr1() -> bytes:
-    runner = "\x1b[36m(Runner pid=16098)\x1b[0m "
-
-    def line(step: int) -> str:
-        block = (
-            f"Step {step}\nactor:\n  entropy_loss: {entropy(step):.3f}\n  pg_clipfrac_higher: 0.0\ncritic:\n"
-            f"  score:\n    mean: {reward(step):.3f}\n  values:\n    mean: !!float 'nan'\nreward:\n"
-            f"  accuracy: {reward(step):.3f}\n  overall: {reward(step):.3f}\nval:\n"
-            f"  accuracy_reward: {reward(step):.3f}\n"
-        )
-        return "".join(f"{runner}{part}\n" for part in block.splitlines()) + f"{runner}\n"
-
-    return f"{runner}Config\n".encode() + _lines(line)
-
-
-def _prime_line(message: str) -> str:
-    dim, bold, off = "\x1b[2m", "\x1b[32m\x1b[1m", "\x1b[0m"
-    return f"{dim}12:00:00{off} {bold}SUCCESS{off} {bold}\x1b[22m{message}{off}\n"
-
-
-def _prime_trainer() -> bytes:
-    return _lines(
-        lambda step: _prime_line(
-            f"Step {step} |   5.12s | Loss 0.0012 | Entropy {entropy(step):.4f} | Mismatch KL 0.0003"
-            " | Grad. Norm 0.1234 | LR 1.00e-06 | Throughput 1234 tokens/s | MFU 45.1%"
-            " | Peak Mem. 45.6 GiB | Max Vio 0.0100"
-        )
-    )
-
-
-def _prime_orchestrator() -> bytes:
-    return _lines(
-        lambda step: (
-            _prime_line(
-                f"Step {step} |  1m 5s | Reward {reward(step):.4f} | Trainable 12/16 (75.0%) | Turns 1.0"
-                " | Branches 1.0 | Max Off-Policy 2 | Error 0.0% | Truncation 1.0%"
-            )
-            + _prime_line(f"Evaluated math (Step {step}) | Policy v7 |  12.3s | Reward 0.4000 | Turns 1.0")
-        )
-    )
-
-
-def _openrlhf() -> bytes:
-    def line(step: int) -> str:
-        status = {"policy_loss": -0.01, "entropy_loss": entropy(step), "reward": reward(step)}
-        status |= {"return": 0.1, "kl": math.nan, "ppo_clip_ratio": 0.001}
-        front = "\x1b[36m(PPOTrainer pid=12)\x1b[0m \rTrain epoch [1/1]: 100%|██| 16/16 [00:09<00:00]\r"
-        evaluation = (
-            f"INFO 08-13 12:00:00 ppo_trainer.py:500] ✨ Evaluation completed in 0:01:02, global_step {step},"
-            f" eval_metrics: {{'eval_math_pass1': {reward(step)}}}\n"
-        )
-        return f"{front}INFO 08-13 12:00:00 ppo_trainer.py:468] ✨ Global step {step}: {status}\n{evaluation}"
-
-    return _lines(line)
-
-
-def _skyrl() -> bytes:
-    def line(step: int) -> str:
-        values = {
-            "generate/avg_num_tokens": "312.5000",
-            "policy/policy_entropy": f"{entropy(step):.4f}",
-            "reward/avg_raw_reward": f"{reward(step):.4f}",
-            "eval/all/avg_score": "nan",
-            "trainer/global_step": step,
-        }
-        heading = f"2025-08-21 12:00:00.000 | INFO     | skyrl.train.utils.tracking:log:190 - Step {step}: "
-        ray = "\x1b[36m(skyrl_entrypoint pid=123)\x1b[0m "
-        return "".join(f"{ray}{part}\n" for part in (heading, *pprint.pformat(values).split("\n")))
-
-    return _lines(line)
-
-
-def _tinker() -> bytes:
-    def line(step: int) -> str:
-        rows = {
-            "env/all/by_group/frac_all_goo…": "0.250000",
-            "env/all/reward/total": f"{reward(step):.6f}",
-            "optim/entropy": f"{entropy(step):.6f}",
-            "progress/batch": str(step),
-        }
-        body = "".join(f"│ {name:<30} │ {value:<8} │\n" for name, value in rows.items())
-        return (
-            f"tinker_cookbook.utils.ml_log:512 [INFO] \n{'':>17}Step {step}{'':>18}\n"
-            f"┏━{'━' * 30}━┳━{'━' * 8}━┓\n┃ Metric{'':24} ┃ Value    ┃\n┡━{'━' * 30}━╇━{'━' * 8}━┩\n"
-            f"{body}└─{'─' * 30}─┴─{'─' * 8}─┘\n"
-        )
-
-    return _lines(line)
-
-
-def _open_instruct() -> bytes:
-    def line(step: int) -> str:
-        rows = (
-            f"loss       policy_avg: -0.01 | total_avg: 1.20e-0{step % 10}",
-            f"objective  kl0_avg: 0.01 | verifiable_correct_rate: {reward(step):.2f} |",
-            "           verifiable_reward: 5.31",
-            f"other      episode: 512 | training_step: {step} | epoch: 0.10 | lr:",
-            "           1.00e-06",
-            f"policy     clipfrac_avg: 0.02 | entropy_avg: {entropy(step):.2f}",
-            "val        sequence_lengths: 512.50 |",
-            "           a_name_that_goes_on_beyond_the_width_o… 1.00",
-        )
-        body = "".join(f"│  {row:<76}│\n" for row in rows)
-        return f"╭{' Metrics ':─^78}╮\n{body}╰{'─' * 78}╯\n"
-
-    return _lines(line)
-
-
-def _notebook() -> bytes:
-    verl = "\x1b[36m(TaskRunner pid=7)\x1b[0m step:{0} - actor/entropy:{1:.4f} - critic/score/mean:{2:.4f}\n"
-    text = [verl.format(step, entropy(step), reward(step)) for step in STEPS]
-    table = (
-        "<table><thead><tr><th>Step</th><th>reward</th></tr></thead><tbody><tr><td>1</td><td>0.5</td></tr>"
-    )
-    shown = {"output_type": "display_data", "metadata": {}, "data": {"text/html": [table], "text/plain": "x"}}
-    stream = {"output_type": "stream", "name": "stdout", "text": text}
-    code = {"cell_type": "code", "execution_count": 1, "metadata": {}, "source": ["x\n"]}
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": ["a\n"]},
-        {**code, "outputs": [stream, shown]},
-    ]
-    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1).encode()
-
-
 def _chart(metric: str, value: Callable[[int], float]) -> bytes:
     names = [f"grpo - {metric}{bound}" for bound in ("", "__MIN", "__MAX")]
     rows = [["Step", *names], *([str(step), *[repr(value(step))] * 3] for step in STEPS)]
@@ -367,6 +187,21 @@ def _single(format: str, name: str, data: bytes, *, whole: bool = True) -> Sampl
     return Sample(format=format, files={name: data}, whole=whole)
 
 
+PRIME_TRAINER, PRIME_ORCHESTRATOR = (text.encode() for text in consoles_b.PRIME[:2])
+
+
+def _consoles() -> dict[str, str]:
+    """What trainers print, by format."""
+    return {
+        "trl": trl.terminal(every=1, total=12, evaluations=(4, 8, 12)),
+        "slime": consoles_a.slime(stop=12),
+        "roll": consoles_a.roll(steps=range(12)),
+        "areal": consoles_a.areal(steps=range(12)),
+        "easyr1": consoles_a.easyr1(steps=range(12)),
+        **{name: texts[0] for name, texts in consoles_b.TEXTS.items() if name != "prime-rl"},
+    }
+
+
 def _plain() -> dict[str, Sample]:
     """Formats of one file, by a name for the case."""
     return {
@@ -382,18 +217,10 @@ def _plain() -> dict[str, Sample]:
         "json-columns": _single("jsonl", "x.json", _json_columns()),
         "trainer-state": _single("trainer-state", "trainer_state.json", _trainer_state()),
         "verl": _single("verl", "x.log", _verl()),
-        "trl": _single("trl", "x.log", _trl()),
-        "slime": _single("slime", "x.log", _slime()),
-        "roll": _single("roll", "x.log", _roll()),
-        "areal": _single("areal", "x.log", _areal()),
-        "easyr1": _single("easyr1", "x.log", _easyr1()),
-        "prime-trainer": _single("prime-rl", "trainer.log", _prime_trainer(), whole=False),
-        "prime-orchestrator": _single("prime-rl", "orchestrator.log", _prime_orchestrator(), whole=False),
-        "openrlhf": _single("openrlhf", "x.log", _openrlhf()),
-        "skyrl": _single("skyrl", "x.log", _skyrl()),
-        "tinker": _single("tinker", "logs.log", _tinker()),
-        "open-instruct": _single("open-instruct", "x.log", _open_instruct()),
-        "notebook": _single("ipynb", "x.ipynb", _notebook()),
+        **{name: _single(name, "x.log", text.encode()) for name, text in _consoles().items()},
+        "prime-trainer": _single("prime-rl", "trainer.log", PRIME_TRAINER, whole=False),
+        "prime-orchestrator": _single("prime-rl", "orchestrator.log", PRIME_ORCHESTRATOR, whole=False),
+        "notebook": _single("ipynb", "x.ipynb", notebooks.small(STEPS)),
         "wandb": _single("wandb", "run-ab12.wandb", binary.wandb()),
         "wandb-chart": _single("wandb-chart", "x.csv", _chart("train/reward", reward), whole=False),
         "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", binary.tfevents()),
@@ -410,7 +237,7 @@ def _folders() -> dict[str, Sample]:
     parts = {f"run/part-{i}.parquet": _parquet(12 * i + 1) for i in range(2)}
     charts = {"e.csv": _chart("train/entropy", entropy), "r.csv": _chart("train/reward", reward)}
     curves = {"run-a-tag-entropy.csv": _curve(entropy), "run-a-tag-reward.csv": _curve(reward)}
-    halves = {"trainer.log": _prime_trainer(), "orchestrator.log": _prime_orchestrator()}
+    halves = {"trainer.log": PRIME_TRAINER, "orchestrator.log": PRIME_ORCHESTRATOR}
     return {
         "wandb-folder": _wandb_folder("run-ab12.wandb"),
         "wandb-folder-config": _wandb_folder("files/config.yaml"),

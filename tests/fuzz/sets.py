@@ -95,130 +95,72 @@ WRITERS: dict[str, Callable[[list[Record]], bytes]] = {
 
 # What becomes of the records of a run within a file of several.
 STEPS = (
-    None,
-    math.nan,
-    "",
-    "abc",
-    "n/a",
-    math.inf,
-    -math.inf,
-    1e300,
-    [1],
-    {"a": 1},
-    True,
-    "2026-01-01",
-    "1 000",
+    *(None, math.nan, "", "abc", "n/a", math.inf, -math.inf, 1e300, [1], {"a": 1}, True),
+    *("2026-01-01", "1 000"),
 )
+METRICS = (None, math.nan, "", "abc", math.inf, -1e300)
 
 
-def _no_step(rows: list[Record], rng: random.Random) -> list[Record]:
-    return [{name: cell for name, cell in row.items() if name != "step"} for row in rows]
-
-
-def _bad_step(rows: list[Record], rng: random.Random) -> list[Record]:
-    cell = rng.choice(STEPS)
-    return [{**row, "step": cell} for row in rows]
-
-
-def _other_step(rows: list[Record], rng: random.Random) -> list[Record]:
-    name = rng.choice(["when", "Step ", "epoch", "timestamp"])
-    return [{name if key == "step" else key: cell for key, cell in row.items()} for row in rows]
-
-
-def _bad_metric(rows: list[Record], rng: random.Random) -> list[Record]:
-    name, cell = rng.choice(["entropy", "reward"]), rng.choice([None, math.nan, "", "abc", math.inf, -1e300])
+def _with(rows: list[Record], name: str, cell: object) -> list[Record]:
     return [{**row, name: cell} for row in rows]
 
 
-def _few(rows: list[Record], rng: random.Random) -> list[Record]:
-    return rows[: rng.randint(1, 4)]
+def _renamed(rows: list[Record], name: str) -> list[Record]:
+    return [{name if key == "step" else key: cell for key, cell in row.items()} for row in rows]
 
 
-def _as_is(rows: list[Record], rng: random.Random) -> list[Record]:
-    return rows
+ROWS: dict[str, Callable[[list[Record], random.Random], list[Record]]] = {
+    "no step": lambda rows, _: [{key: row[key] for key in row if key != "step"} for row in rows],
+    "bad step": lambda rows, rng: _with(rows, "step", rng.choice(STEPS)),
+    "other step": lambda rows, rng: _renamed(rows, rng.choice(["when", "Step ", "epoch", "timestamp"])),
+    "bad metric": lambda rows, rng: _with(rows, rng.choice(["entropy", "reward"]), rng.choice(METRICS)),
+    "few": lambda rows, rng: rows[: rng.randint(1, 4)],
+    "as is": lambda rows, _: rows,
+}
 
 
-ROWS = (_no_step, _bad_step, _other_step, _bad_metric, _few, _as_is)
+def _edited(lines: list[bytes], before: bytes = b"", part: slice = slice(None), after: bytes = b"") -> Any:
+    return [before + line[part] + after for line in lines]
 
 
-def _cut_lines(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    end = rng.randint(1, 12)
-    return [line[:-end] for line in lines]
+BEFORE = (b"x", b"2026-01-01 ", b"\x00", b"//", b"\xff", b"[", b'"')
+AFTER = (b",1,2,3", b"}", b", {", b"\x00\x00", b"]")
+LINES: dict[str, Callable[[list[bytes], random.Random], list[bytes]]] = {
+    "cut ends": lambda lines, rng: _edited(lines, part=slice(-rng.randint(1, 12))),
+    "cut starts": lambda lines, rng: _edited(lines, part=slice(rng.randint(1, 20), None)),
+    "prefixed": lambda lines, rng: _edited(lines, before=rng.choice(BEFORE)),
+    "longer": lambda lines, rng: _edited(lines, after=rng.choice(AFTER)),
+    "NUL": lambda lines, _: [b"\0" * len(line) for line in lines],
+    "joined": lambda lines, _: [b" ".join(lines)],
+}
 
 
-def _cut_starts(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    start = rng.randint(1, 20)
-    return [line[start:] for line in lines]
-
-
-def _prefixed(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    mark = rng.choice([b"x", b"2026-01-01 ", b"\x00", b"//", b"\xff", b"[", b'"'])
-    return [mark + line for line in lines]
-
-
-def _longer(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    more = rng.choice([b",1,2,3", b"}", b", {", b"\x00\x00", b"]"])
-    return [line + more for line in lines]
-
-
-def _nul(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    return [b"\0" * len(line) for line in lines]
-
-
-def _joined(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    return [b" ".join(lines)]
-
-
-LINES = (_cut_lines, _cut_starts, _prefixed, _longer, _nul, _joined)
-
-
-# What becomes of a whole file.
-def _truncated(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randint(0, len(data) * 3 // 4)]
-
-
-def _headless(data: bytes, rng: random.Random) -> bytes:
-    return data[rng.randint(1, len(data) // 2) :]
-
-
-def _noise(data: bytes, rng: random.Random) -> bytes:
-    return rng.randbytes(len(data))
-
-
-def _zeros(data: bytes, rng: random.Random) -> bytes:
-    return bytes(len(data))
-
-
-def _spaces(data: bytes, rng: random.Random) -> bytes:
-    return b" \n" * (len(data) // 2)
-
-
-def _emptied(data: bytes, rng: random.Random) -> bytes:
-    return b""
-
-
-def _renamed_columns(data: bytes, rng: random.Random) -> bytes:
+def _other_names(data: bytes, rng: random.Random) -> bytes:
     for old, new in ((b"entropy", b"ent"), (b"reward", b"acc"), (b"step", b"when"))[: rng.randint(1, 3)]:
         data = data.replace(old, new)
     return data
 
 
-def _traceback(data: bytes, rng: random.Random) -> bytes:
-    return (
-        b'Traceback (most recent call last):\n  File "train.py", line 3\nRuntimeError: CUDA out of memory\n'
-    )
-
-
-def _zipped(data: bytes, rng: random.Random) -> bytes:
+def _packed(data: bytes, rng: random.Random) -> bytes:
     packed = gzip.compress(data, mtime=0)
     return packed[: len(packed) // 2] if rng.random() < 0.5 else packed
 
 
-def _utf16(data: bytes, rng: random.Random) -> bytes:
-    return data.decode("latin-1").encode("utf-16")
-
-
-FILES = (_truncated, _headless, _noise, _zeros, _spaces, _emptied, _renamed_columns, _zipped, _utf16)
+# What becomes of a whole file.
+FILES: dict[str, Callable[[bytes, random.Random], bytes]] = {
+    "truncated": lambda data, rng: data[: rng.randint(0, len(data) * 3 // 4)],
+    "headless": lambda data, rng: data[rng.randint(1, len(data) // 2) :],
+    "noise": lambda data, rng: rng.randbytes(len(data)),
+    "zeros": lambda data, _: bytes(len(data)),
+    "spaces": lambda data, _: b" \n" * (len(data) // 2),
+    "emptied": lambda data, _: b"",
+    "other names": _other_names,
+    "packed": _packed,
+    "UTF-16": lambda data, _: data.decode("latin-1").encode("utf-16"),
+}
+TRACEBACK = (
+    b'Traceback (most recent call last):\n  File "train.py", line 3\nRuntimeError: CUDA out of memory\n'
+)
 
 # What becomes of a stored document of a run.
 DOCUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -262,7 +204,7 @@ class Case:
         self.rng = random.Random(number)
         self.folder = folder
         self.number = number
-        self.told: list[str] = []
+        self.choices: list[str] = []
         self.sources: list[str] = []
         self.hidden = number % 8 != 0
         kinds = (self.one_file, self.some_files, self.some_files, self.documents)
@@ -270,18 +212,15 @@ class Case:
 
     def choose(self, options: Any) -> Any:
         chosen = self.rng.choice(list(options))
-        self.told.append(getattr(chosen, "__name__", str(chosen)))
+        self.choices.append(str(chosen))
         return chosen
 
     def one_file(self) -> None:
-        """Several runs in one file, told apart by a column."""
+        """Several runs in one file, separated by a column."""
         suffix = self.choose([".jsonl", ".json", ".csv", ".tsv", ".parquet"])
         label = self.choose(["run", "run_name", "experiment", "arm"])
-        goods = [
-            [{**row, label: f"good{i}"} for row in records(True, i)] for i in range(self.rng.randint(1, 2))
-        ]
-        bad = [{**row, label: "bad"} for row in records(False, 7)]
-        parts = list(goods)
+        parts = [_with(records(True, i), label, f"good{i}") for i in range(self.rng.randint(1, 2))]
+        bad = _with(records(False, 7), label, "bad")
         place = self.rng.randint(0, len(parts))
         if self.hidden and suffix in (".jsonl", ".csv", ".tsv") and self.rng.random() < 0.5:
             parts.insert(place, bad)
@@ -289,19 +228,11 @@ class Case:
             lines = data.split(b"\n")
             head = 0 if suffix == ".jsonl" else 1
             first = head + sum(len(part) for part in parts[:place])
-            lines[first : first + _N] = self.choose(LINES)(lines[first : first + _N], self.rng)
+            lines[first : first + _N] = LINES[self.choose(LINES)](lines[first : first + _N], self.rng)
             data = b"\n".join(lines)
         else:
             if self.hidden:
-                mutated = self.choose(ROWS)(bad, self.rng)
-                mutated = [
-                    {
-                        key: None if isinstance(cell, list | dict) and suffix == ".parquet" else cell
-                        for key, cell in row.items()
-                    }
-                    for row in mutated
-                ]
-                parts.insert(place, mutated)
+                parts.insert(place, ROWS[self.choose(ROWS)](bad, self.rng))
             rows = [row for part in parts for row in part]
             if suffix == ".parquet":
                 rows = [_typed(row) for row in rows]
@@ -320,24 +251,22 @@ class Case:
             return
         path = self.place("bad", suffix, nested)
         data = WRITERS[suffix](records(False, 7))
-        way = self.choose(
-            [
-                "damage",
-                "rows",
-                "link",
-                "dangling",
-                "folder link",
-                "suffix",
-                "same entropies",
-                "pipe",
-                "twice",
-                "traceback",
-            ]
+        ways = (
+            "damage",
+            "rows",
+            "link",
+            "dangling",
+            "folder link",
+            "suffix",
+            "same entropies",
+            "pipe",
+            "twice",
         )
+        way = self.choose((*ways, "traceback"))
         if way == "damage":
-            self.write(path, self.choose(FILES)(data, self.rng))
+            self.write(path, FILES[self.choose(FILES)](data, self.rng))
         elif way == "rows" and suffix != ".log":
-            rows = [_typed(row) for row in self.choose(ROWS)(records(False, 7), self.rng)]
+            rows = [_typed(row) for row in ROWS[self.choose(ROWS)](records(False, 7), self.rng)]
             self.write(path, WRITERS[suffix](rows))
         elif way == "link":
             self.write(f"../{self.folder.name}.out/x{suffix}", data)
@@ -358,7 +287,7 @@ class Case:
             (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
             os.mkfifo(self.folder / path)
         elif way == "traceback":
-            self.write(self.place("bad", ".log", True).replace("metrics", "train"), _traceback(b"", self.rng))
+            self.write(self.place("bad", ".log", True).replace("metrics", "train"), TRACEBACK)
         else:
             self.write(path, data)
             self.sources = self.choose([[path, path], [".", path], [path, "."], ["./" + path]])
@@ -376,7 +305,8 @@ class Case:
         body = DOCUMENTS[self.choose(DOCUMENTS)](stored(False))
         data = json.dumps(body).encode()
         if self.rng.random() < 0.3:
-            data = self.choose([_truncated, _noise, _zeros, _emptied, _spaces])(data, self.rng)
+            way = self.choose(["truncated", "noise", "zeros", "emptied", "spaces"])
+            data = FILES[way](data, self.rng)
         path = self.choose(["bad.fit.json", "a/b/bad.fit.json", "BAD.FIT.JSON", "a/x.Fit.Json"])
         self.write(path, data)
         if self.rng.random() < 0.4:
@@ -428,7 +358,7 @@ def failure(number: int) -> str:
             done = ended(["--no-config", "check", *case.sources, "-q", "--fail-if", GATE], None)
         finally:
             os.chdir(here)
-    said = f"{number}: {', '.join(case.told)}; check {' '.join(case.sources)}: exit {done.returncode}\n"
+    said = f"{number}: {', '.join(case.choices)}; check {' '.join(case.sources)}: exit {done.returncode}\n"
     said += done.stdout + done.stderr
     if re.search(r"^Traceback|error\[bug\]", done.stderr, re.MULTILINE):
         return said

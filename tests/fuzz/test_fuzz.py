@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entropylaw.ingest import read_all, select
-from entropylaw.ingest.bundles import bundle_readers
-from entropylaw.ingest.registry import format_names
+from entropylaw.ingest.sources.bundles import bundle_readers
+from entropylaw.ingest.sources.registry import format_names
 from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import cases
@@ -31,7 +31,7 @@ from tests.fuzz.worker import check_files
 CASES = int(os.environ.get("ENTROPYLAW_FUZZ", "400"))
 SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "96"))
 WORKERS = min(os.cpu_count() or 1, 8)
-#: So many failures of a worker are told; then it stops.
+#: A worker stops after so many failures.
 ENOUGH = 20
 KNOWN = {*format_names(), *(reader.name for reader in bundle_readers())}
 
@@ -120,122 +120,35 @@ def test_no_gate_passes_on_a_set_that_hides_a_run(part):
 
 
 TOKENS = (
-    *(
-        "step:",
-        "step:12 - ",
-        " - ",
-        "actor/entropy:0.5",
-        "critic/score/mean:nan",
-        "(TaskRunner pid=1) ",
-        "\r",
-    ),
+    *("step:", "step:12 - ", " - ", "actor/entropy:0.5", "critic/score/mean:nan", "(TaskRunner pid=1) "),
+    "\r",
     *("{'", "': ", ", '", "}", "{'loss': 0.1, 'reward': 0.5, 'entropy': 0.4, 'epoch': 0.1}", "'epoch': 0.1}"),
     *("%|██▌  | 3/20 [00:19<11:24,  3.51s/it]", "100%|", "| 4/4 [", "\x1b[A", "\x1b[36m", "\x1b[0m", "\x1b["),
-    *(
-        "rollout 3: {'rollout/raw_reward': ",
-        "step 3: {'train/entropy_loss': 0.4, 'train/step': 3}",
-        "eval 3: ",
-    ),
+    *("rollout 3: {'rollout/raw_reward': ", "step 3: {'train/entropy_loss': 0.4, 'train/step': 3}"),
+    "eval 3: ",
     *('metrics_tag: {"step": 3, "metrics": {"critic/entropy/mean": 0.5}}', "pipeline step 3 start...", '{"'),
     *("pipeline step 3 finished", '{"critic/correct/mean": 0.5}', "Train step 3/9 done.", "Stats (1/1):"),
-    *(
-        "│ ppo_actor/update/entropy/avg │ 4.0e-01 │",
-        "│",
-        "╒",
-        "╘",
-        "├",
-        "┏━",
-        "┃ Metric ┃ Value ┃",
-        "└─",
-        "╭",
-    ),
-    *(
-        "Step 12 | ",
-        "Step 12",
-        "Step 3 |   5.12s | Loss 0.1 | Entropy 0.4 | Mismatch KL 0.1",
-        "| Reward 0.5 ",
-    ),
+    *("│ ppo_actor/update/entropy/avg │ 4.0e-01 │", "│", "╒", "╘", "├", "┏━", "┃ Metric ┃ Value ┃", "└─"),
+    "╭",
+    *("Step 12 | ", "Step 12", "Step 3 |   5.12s | Loss 0.1 | Entropy 0.4 | Mismatch KL 0.1"),
+    "| Reward 0.5 ",
     *("Evaluated math (Step 3)", "Time: 5.1s | ", "SUCCESS ", "Global step 3: {'reward': 0.5, ", "✨ "),
     *("Evaluation completed in 0:01, global_step 3, eval_metrics: {'eval_x_pass1': 0.5}", "Step 3: ", "np."),
     *("{'policy/policy_entropy': '0.4',", " 'trainer/global_step': 3}", "tensor(", "np.float64(0.5)", ")"),
-    *(
-        "│ optim/entropy │ 0.5 │",
-        "Metrics ",
-        "╭─── Metrics ───╮",
-        "│  policy  entropy_avg: 0.3 |",
-        "╰──────╯",
-    ),
-    *(
-        "actor:",
-        "  entropy_loss: 0.4",
-        "reward:",
-        "  accuracy: 0.5",
-        "  ",
-        "!!float 'nan'",
-        "val:",
-        "training_step: 3",
-    ),
-    *(
-        "step,entropy,reward",
-        "1,0.5,0.1",
-        "2,0.4,0.2",
-        ",",
-        ";",
-        "\t",
-        '"',
-        '""',
-        "'",
-        '"step"',
-        "Step",
-        "Value",
-    ),
-    *(
-        "Wall time,Step,Value",
-        '"a - reward"',
-        '"a - reward__MIN"',
-        "_step",
-        "_timestamp",
-        "run",
-        "name",
-        "seed",
-    ),
-    *(
-        '{"step": 1, "entropy": 0.5, "reward": 0.2}',
-        '{"step": 2, "data": {',
-        '": ',
-        "[",
-        "]",
-        "}",
-        '{"cells": [',
-    ),
-    *(
-        '"log_history": [',
-        '"output_type": "stream"',
-        "nan",
-        "NaN",
-        "inf",
-        "-Infinity",
-        "null",
-        "None",
-        "True",
-    ),
-    *(
-        "0",
-        "1",
-        "2",
-        "3",
-        "-1",
-        "0.5",
-        "1e999",
-        "1e-9",
-        "9" * 400,
-        "12/438",
-        "2.28%",
-        "\0",
-        "\x85",
-        "\u2028",
-        "\ufeff",
-    ),
+    *("│ optim/entropy │ 0.5 │", "Metrics ", "╭─── Metrics ───╮", "│  policy  entropy_avg: 0.3 |"),
+    "╰──────╯",
+    *("actor:", "  entropy_loss: 0.4", "reward:", "  accuracy: 0.5", "  ", "!!float 'nan'", "val:"),
+    "training_step: 3",
+    *("step,entropy,reward", "1,0.5,0.1", "2,0.4,0.2", ",", ";", "\t", '"', '""', "'", '"step"', "Step"),
+    "Value",
+    *("Wall time,Step,Value", '"a - reward"', '"a - reward__MIN"', "_step", "_timestamp", "run", "name"),
+    "seed",
+    *('{"step": 1, "entropy": 0.5, "reward": 0.2}', '{"step": 2, "data": {', '": ', "[", "]", "}"),
+    '{"cells": [',
+    *('"log_history": [', '"output_type": "stream"', "nan", "NaN", "inf", "-Infinity", "null", "None"),
+    "True",
+    *("0", "1", "2", "3", "-1", "0.5", "1e999", "1e-9", "9" * 400, "12/438", "2.28%", "\0", "\x85"),
+    *("\u2028", "\ufeff"),
 )
 LINE = st.lists(st.sampled_from(TOKENS), max_size=8).map("".join)
 TEXT = st.lists(st.one_of(LINE, LINE, LINE.map(lambda line: f"{line}\n{line}")), max_size=30)

@@ -24,7 +24,7 @@ import numpy as np
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import explain, read_all, select
-from entropylaw.ingest.run import Run
+from entropylaw.ingest.runs import Run
 from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import damaged
@@ -145,7 +145,7 @@ def _outcome(case: str, unraisable: list[str]) -> str:
     return "ok"
 
 
-def main(given: list[str], *, limit: float = LIMIT, tell: Callable[[str], None] = _say) -> None:
+def main(given: list[str], *, limit: float = LIMIT, report: Callable[[str], None] = _say) -> None:
     """Check cases one by one."""
     unraisable: list[str] = []
 
@@ -153,7 +153,7 @@ def main(given: list[str], *, limit: float = LIMIT, tell: Callable[[str], None] 
         unraisable.append(f"{problem.exc_type.__name__}: {problem.exc_value} in {problem.object!r}")
 
     sys.unraisablehook = note
-    # Its own handler tells where, whatever runs; then the signal's default ends the process.
+    # Its own handler prints the traceback, whatever runs; then the signal's default ends the process.
     faulthandler.register(signal.SIGPROF, chain=True)
     faulthandler.dump_traceback_later(WAITING, exit=True)
     for sample in samples().values():  # what is imported on first use is imported here
@@ -161,13 +161,13 @@ def main(given: list[str], *, limit: float = LIMIT, tell: Callable[[str], None] 
     warnings.simplefilter("error")
     for line in given or sys.stdin:
         case = line.strip()
-        tell(case)
+        report(case)
         faulthandler.dump_traceback_later(WAITING, exit=True)
         signal.setitimer(signal.ITIMER_PROF, limit)
         outcome = _outcome(case, unraisable)
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
-        tell(json.dumps(outcome))
+        report(json.dumps(outcome))
 
 
 if __name__ == "__main__":

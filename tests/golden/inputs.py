@@ -53,7 +53,7 @@ def good(folder: Path) -> None:
 
 
 def three(folder: Path) -> None:
-    """One file with three runs: two seeds, and one whose reward falls as entropy is spent."""
+    """One file with three runs: two seeds, and one whose reward falls as entropy falls."""
     runs = {
         "seed 1": evaluations(30),
         "seed 2": evaluations(30, ceiling=0.57),

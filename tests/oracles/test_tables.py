@@ -33,12 +33,6 @@ def test_csv_by_pythons_own_module(run, tmp_path, dialect):
     assert_read(path, run)
 
 
-def test_csv_by_polars(run, need, tmp_path):
-    path = tmp_path / "run.csv"
-    need("polars").DataFrame(run.frame()).write_csv(path)
-    assert_read(path, run)
-
-
 @pytest.mark.parametrize("compression", ["snappy", "zstd", "gzip", "none"])
 def test_parquet_by_pyarrow(run, need, tmp_path, compression):
     parquet = need("pyarrow.parquet")
@@ -47,24 +41,22 @@ def test_parquet_by_pyarrow(run, need, tmp_path, compression):
     assert_read(path, run)
 
 
-def test_parquet_by_pandas(run, need, tmp_path):
-    path = tmp_path / "run.parquet"
+@pytest.mark.parametrize(
+    ("package", "name", "write"),
+    [
+        ("polars", "run.csv", lambda frame, path: frame.write_csv(path)),
+        ("polars", "run.parquet", lambda frame, path: frame.write_parquet(path)),
+        ("pandas", "run.parquet", lambda frame, path: frame.to_parquet(path)),
+    ],
+)
+def test_tables_by_packages_of_frames(run, need, tmp_path, package, name, write):
     need("pyarrow")
-    need("pandas").DataFrame(run.frame()).to_parquet(path)
-    assert_read(path, run)
+    write(need(package).DataFrame(run.frame()), tmp_path / name)
+    assert_read(tmp_path / name, run)
 
 
-def test_parquet_by_polars(run, need, tmp_path):
-    path = tmp_path / "run.parquet"
-    need("polars").DataFrame(run.frame()).write_parquet(path)
-    assert_read(path, run)
-
-
-def test_a_frame_of_pandas(run, need):
+def test_tables_in_memory(run, need):
     assert_read(need("pandas").DataFrame(run.frame()), run)
-
-
-def test_an_arrow_table(run, need):
     assert_read(need("pyarrow").table(run.frame()), run)
 
 

@@ -16,27 +16,22 @@ def wandb_offline(need, tmp_path, monkeypatch):
     return need("wandb")
 
 
-def test_wandb(run, wandb_offline, tmp_path):
+@pytest.mark.parametrize("apart", [False, True], ids=["in one call", "evaluations in calls of their own"])
+def test_wandb(run, wandb_offline, tmp_path, apart):
+    """Trainers call log twice at a step, and log their own step with each call."""
     logger = wandb_offline.init(project="oracles", name="a run", dir=str(tmp_path))
     for step, record in run.records():
-        logger.log(record, step=step)
-    logger.finish()
-    wandb_offline.teardown()  # on a busy machine, its service still writes when finish() returns
-    (path,) = tmp_path.rglob("*.wandb")
-    assert assert_read(path, run).name == "a run"
-
-
-def test_wandb_with_evaluations_of_their_own(run, wandb_offline, tmp_path):
-    """Two calls of log at a step, as trainers do them; the trainer's own step is logged with each."""
-    logger = wandb_offline.init(project="oracles", name="a run", dir=str(tmp_path))
-    for step, record in run.records():
+        if not apart:
+            logger.log(record, step=step)
+            continue
         evaluation = {VALIDATION: record.pop(VALIDATION)} if VALIDATION in record else {}
         for part in filter(None, (record, evaluation)):
             logger.log({**part, "train/global_step": step})
     logger.finish()
     wandb_offline.teardown()  # on a busy machine, its service still writes when finish() returns
     (path,) = tmp_path.rglob("*.wandb")
-    assert assert_read(path, run).step_column == "train/global_step"
+    found = assert_read(path, run)
+    assert (found.name, found.step_column) == ("a run", "train/global_step" if apart else "_step")
 
 
 def event_file(folder):
@@ -58,42 +53,34 @@ def test_tensorboards_event_writer(run, need, tmp_path):
     assert_read(event_file(tmp_path), run.as_float32)
 
 
-def test_tensorboards_summary_writer(run, need, tmp_path):
-    """Its scalars are tensors."""
-    writer = need("tensorboard.summary").Writer(str(tmp_path))
-    for step, record in run.records():
-        for tag, value in record.items():
-            writer.add_scalar(tag, value, step)
-    writer.close()
-    assert_read(event_file(tmp_path), run.as_float32)
+SCALARS = {
+    "tensorboard": ("tensorboard.summary", "Writer", {}),
+    "tensorboardX": ("tensorboardX", "SummaryWriter", {}),
+    "torch": ("torch.utils.tensorboard", "SummaryWriter", {}),
+    "torch, tensors": ("torch.utils.tensorboard", "SummaryWriter", {"new_style": True}),
+    "torch, doubles": (
+        *("torch.utils.tensorboard", "SummaryWriter"),
+        {"new_style": True, "double_precision": True},
+    ),
+}
 
 
-@pytest.mark.parametrize("style", ["plain", "tensors", "doubles"])
-def test_torchs_summary_writer(run, need, tmp_path, style):
+@pytest.mark.parametrize("name", SCALARS)
+def test_writers_of_scalars(run, need, tmp_path, name):
+    """The scalars of tensorboard's own writer are tensors."""
+    module, kind, options = SCALARS[name]
     need("tensorboard")
-    writer = need("torch.utils.tensorboard").SummaryWriter(str(tmp_path))
-    options = {"plain": {}, "tensors": {"new_style": True}, "doubles": {"double_precision": True}}[style]
-    options |= {"new_style": True} if style == "doubles" else {}
+    writer = getattr(need(module), kind)(str(tmp_path))
     for step, record in run.records():
         for tag, value in record.items():
             writer.add_scalar(tag, value, step, **options)
     writer.close()
-    assert_read(event_file(tmp_path), run if style == "doubles" else run.as_float32)
-
-
-def test_tensorboardx(run, need, tmp_path):
-    writer = need("tensorboardX").SummaryWriter(str(tmp_path))
-    need("tensorboard")
-    for step, record in run.records():
-        for tag, value in record.items():
-            writer.add_scalar(tag, value, step)
-    writer.close()
-    assert_read(event_file(tmp_path), run.as_float32)
+    assert_read(event_file(tmp_path), run if "double_precision" in options else run.as_float32)
 
 
 @pytest.mark.parametrize("store", ["files", "sqlite"])
 def test_mlflow(run, need, tmp_path, monkeypatch, store):
-    need("entropylaw.ingest.formats.mlflow_store")
+    need("entropylaw.ingest.readers.trackers.mlflow_folder")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("GIT_PYTHON_REFRESH", "quiet")

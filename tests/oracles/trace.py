@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw import fit_run, read_runs
-from entropylaw.ingest.run import Run
+from entropylaw.ingest.runs import Run
 from entropylaw.results.fields import replace
 
 ENTROPY, REWARD, VALIDATION, OTHER = (

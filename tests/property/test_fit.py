@@ -25,19 +25,7 @@ def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     assert "NaN" not in dumps(encode(fit))
     for estimate in (fit.a, fit.b, fit.ceiling, fit.reward_now, fit.headroom):
         assert estimate.low <= estimate.value <= estimate.high
-    assert abs(fit.law_weight + sum(rival.weight for rival in fit.rivals) - 1) < 1e-9
-
-
-@settings(max_examples=30, deadline=None)
-@given(shift=st.floats(-10, 10), scale=st.floats(1e-3, 1e3), seed=st.integers(0, 50))
-def test_shifted_and_scaled_rewards_give_shifted_and_scaled_numbers(shift, scale, seed):
-    rng = np.random.default_rng(seed)
-    entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
-    reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
-    plain, moved = fit_law(entropy, reward), fit_law(entropy, shift + scale * reward)
-    np.testing.assert_allclose(moved.ceiling.low, shift + scale * plain.ceiling.low, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(moved.a.high, scale * plain.a.high, rtol=1e-6)
-    np.testing.assert_allclose(moved.law_weight, plain.law_weight, rtol=1e-5)
+    assert abs(fit.law_probability + sum(rival.probability for rival in fit.rivals) - 1) < 1e-9
 
 
 @settings(max_examples=30, deadline=None)
@@ -53,22 +41,6 @@ def test_the_inverse_agrees_with_the_band(target, seed):
         edge = min(abs(band.low - target), abs(band.high - target)) < 1e-6
         inside = any(low <= h and (high is None or h <= high) for low, high in found)
         assert edge or inside == (band.low <= target <= band.high)
-
-
-@settings(max_examples=30, deadline=None)
-@given(unit=st.floats(1e-3, 1e4), origin=st.integers(-1000, 1000), seed=st.integers(0, 50))
-def test_the_unit_and_the_origin_of_the_steps_do_not_matter(unit, origin, seed):
-    rng = np.random.default_rng(seed)
-    entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
-    reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
-    step = np.cumsum(rng.integers(1, 9, 25)).astype(float)
-    plain, moved = fit_law(entropy, reward, step), fit_law(entropy, reward, unit * (origin + step))
-    for name in ("a", "b", "ceiling", "reward_now", "headroom"):
-        one, other = getattr(plain, name), getattr(moved, name)
-        width = one.high - one.low
-        np.testing.assert_allclose(
-            [one.low, one.value, one.high], [other.low, other.value, other.high], rtol=0, atol=1e-6 * width
-        )
 
 
 @settings(max_examples=30, deadline=None)

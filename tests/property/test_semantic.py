@@ -1,4 +1,4 @@
-"""Properties: what entropy of counts must do, and a scan that does not see how its rows were cut."""
+"""Properties of the entropy of counts, and of a scan whose result must not depend on batches."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy as scipy_entropy
 
-from entropylaw.tokens.grams import match_tokens, parse_grams
-from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramScan
+from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, match_tokens, parse_grams
 from entropylaw.tokens.query import TokenColumns
-from entropylaw.tokens.semantic import (
-    rarefied_entropy,
-    semantic_entropy,
-)
+from entropylaw.tokens.semantic import rarefied_entropy, semantic_entropy
 from tests.unit.test_grams import long_only
 
 COLUMNS = TokenColumns(
@@ -94,7 +90,7 @@ def test_more_grams_cover_more(grams, more, words):
     batch=st.integers(1, 40),
     chunk=st.integers(1, 40),
 )
-def test_a_scan_does_not_see_batches_and_leaves_short_grams_out_exactly(grams, texts, batch, chunk):
+def test_a_scan_does_not_depend_on_batches_and_leaves_short_grams_out_exactly(grams, texts, batch, chunk):
     grams = list_of(grams)
     table = pa.table(
         {

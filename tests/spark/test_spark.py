@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory):
-    """A folder of four shards with every column, and what is no entropy: nan, null, zeros, masked rows."""
+    """A folder of four shards with every column, and nan, null, zeros and masked rows."""
     folder = tmp_path_factory.mktemp("spark") / "tokens"
     folder.mkdir()
     rng = np.random.default_rng(7)
@@ -65,7 +65,7 @@ JAVA = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 @pytest.fixture
 def summarised(run, run_process, tmp_path):
-    """What is written and printed of tables; DuckDB runs in this process, Spark in one of its own."""
+    """The files and output for tables; DuckDB runs in this process, Spark in another one."""
 
     def made(tables, name, *options):
         arguments = ("tokens", *tables, "-o", name, *options)
@@ -92,7 +92,7 @@ def test_the_same_bytes_from_both(tokens, tmp_path, summarised):
 
 
 def test_shards_from_both_join_to_the_same_bytes(tokens, tmp_path, summarised):
-    """Responses lie in all shards: their hashed keys are the same from either engine."""
+    """Responses are in all shards: their hashed keys are the same from either engine."""
     first, second, *_ = sorted(tokens.iterdir())
     for name, path, options in (("a", first, ()), ("b", second, SPARK), ("c", second, ())):
         part = tmp_path / f"in_{name}.parquet"
@@ -126,7 +126,7 @@ def test_sequences_in_json_lines_too(tmp_path, summarised):
     assert pq.read_table(tmp_path / "duckdb.parquet").column("tokens").to_pylist() == [10]
 
 
-def test_rows_that_nothing_tells_apart_and_flags_of_text(tmp_path, summarised):
+def test_rows_without_an_identifier_and_flags_of_text(tmp_path, summarised):
     """A row is a response; a list is null; flags and steps are text; a prompt has several responses."""
     rng = np.random.default_rng(1)
     made = []
@@ -160,7 +160,7 @@ def test_partitions_named_by_folders_too(tokens, tmp_path, summarised):
     assert here == summarised(["hive"], "spark.parquet", *SPARK)
 
 
-def test_what_java_says_is_told_without_its_traceback(run_process, tmp_path):
+def test_java_errors_are_reported_without_a_traceback(run_process, tmp_path):
     line = '{"step": 1, "entropy": [0.5, 0.25]}\n'
     (tmp_path / "t.jsonl").write_text(line * 1001 + line.replace("1,", '"soon",'), encoding="utf-8")
     done = run_process("tokens", "t.jsonl", "-o", "steps.parquet", *SPARK, **JAVA)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 SMALL = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
 """Modules beside the packages: errors, options, paths and the like."""
 
-REGISTRIES = {"analysis.forms", "analysis.residual_models"}
+REGISTRIES = {"analysis.forms", "analysis.law.residual_models"}
 """What reports name forms and residual models by."""
 
 MAY_IMPORT: Mapping[str, set[str]] = {

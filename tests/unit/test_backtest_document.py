@@ -12,17 +12,15 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.backtest import backtest_run, skills
-from entropylaw.documents.backtest import BacktestDocument, refused_backtest
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode
-from entropylaw.documents.document import InputFile
-from entropylaw.documents.prediction import PredictionDocument
+from entropylaw.documents.document import BacktestDocument, InputFile, PredictionDocument, refused_backtest
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
-from entropylaw.pipeline.documents import fit_logs
-from entropylaw.pipeline.prediction import predict_runs
+from entropylaw.pipeline.answers import predict_runs
+from entropylaw.pipeline.steps import fit_logs
 from entropylaw.report.render import rendered
-from entropylaw.results.backtest import Backtest, RunBacktest
 from entropylaw.results.fields import field_names, replace
+from entropylaw.results.forecast import Backtest, RunBacktest
 from tests.conftest import LAB, ROOT
 from tests.unit.test_report_samples import HOSTILE
 
@@ -55,12 +53,6 @@ def schema_of_file(name: str) -> dict:
     return schema
 
 
-def test_a_backtest_is_valid_by_the_shipped_schema(document):
-    schema = schema_of_file("backtest-1.json")
-    jsonschema.validate(document.to_json(), schema)
-    assert schema["properties"]["schema"] == {"const": "entropylaw/backtest/1"}
-
-
 @pytest.mark.parametrize(
     "break_it",
     [
@@ -74,6 +66,7 @@ def test_a_backtest_is_valid_by_the_shipped_schema(document):
 )
 def test_the_schema_can_fail(document, break_it):
     body = document.to_json()
+    jsonschema.validate(body, schema_of_file("backtest-1.json"))
     break_it(body)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(body, schema_of_file("backtest-1.json"))
@@ -97,14 +90,14 @@ def test_a_reason_names_no_absolute_path(document):
 
 
 def test_a_prediction_with_a_forecast_is_valid_by_its_schema():
-    told = predict_runs(fit_logs([CLEAN]), at_step=[500.0, 800.0], gains=[0.02], saturation=True)
-    (run,) = told.runs
+    found = predict_runs(fit_logs([CLEAN]), at_step=[500.0, 800.0], gains=[0.02], saturation=True)
+    (run,) = found.runs
     assert run.forecast is not None
     assert run.spending is not None
-    body = json.loads(dumps(told.to_json()))
+    body = json.loads(dumps(found.to_json()))
     schema = schema_of_file("prediction-2.json")
     jsonschema.validate(body, schema)
-    assert dumps(decode(PredictionDocument, body).to_json()) == dumps(told.to_json())
+    assert dumps(decode(PredictionDocument, body).to_json()) == dumps(found.to_json())
     body["runs"][0]["forecast"]["reward"][1]["method"] = 3
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(body, schema)
@@ -172,11 +165,10 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert len(file["sha256"]) == 64
     assert run("backtest", CLEAN, "nowhere.csv", "-o", "b.md").returncode == 0
     markdown = (tmp_path / "b.md").read_text(encoding="utf-8")
-    assert run("backtest", CLEAN, "nowhere.csv", "--format", "markdown").stdout == markdown
     assert rendered(decode(BacktestDocument, body), "markdown") == markdown
 
 
-def test_runs_of_one_name_are_told_apart(run, tmp_path):
+def test_runs_of_one_name_are_distinguished(run, tmp_path):
     for folder, source in (("x", "clean_start_s0"), ("y", "grpo_s0")):
         (tmp_path / folder).mkdir()
         content = (LAB / source / "metrics.parquet").read_bytes()
@@ -188,23 +180,29 @@ def test_runs_of_one_name_are_told_apart(run, tmp_path):
     assert [file["path"] for file in body["inputs"]] == ["x/one.parquet", "y/one.parquet"]
 
 
-def test_a_file_that_was_passed_over_is_said(run, tmp_path):
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "config.json").write_text('{"lr": 1}', encoding="utf-8")
-    (tmp_path / "logs" / "clean.parquet").write_bytes(Path(CLEAN).read_bytes())
-    done = run("backtest", "logs", "--format", "json")
-    assert "skipped 1 file" in done.stderr
-    (warning,) = json.loads(done.stdout)["warnings"]
-    assert warning.startswith("logs/config.json was not read")
-
-
-def test_a_run_whose_columns_cannot_be_chosen_stands_in_the_document(run, tmp_path):
+def test_skipped_files_and_runs_without_columns_are_in_the_document(run, tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "config.json").write_text('{"lr": 1}', encoding="utf-8")
+    (logs / "clean.parquet").write_bytes(Path(CLEAN).read_bytes())
     rows = [f"{i},{math.exp(-i / 9)}" for i in range(30)]
-    (tmp_path / "x.csv").write_text("step,entropy\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    done = run("backtest", "x.csv", CLEAN, "--format", "json")
+    (logs / "x.csv").write_text("step,entropy\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    done = run("backtest", "logs", "--format", "json")
     assert done.returncode == 0
+    assert "skipped 1 file" in done.stderr
     assert "error[no-reward-column]" in done.stderr
-    refused, tested = json.loads(done.stdout)["runs"]
+    body = json.loads(done.stdout)
+    (warning,) = body["warnings"]
+    assert warning.startswith("logs/config.json was not read")
+    tested, refused = body["runs"]
     assert (refused["run"], refused["scores"]) == ("x", [])
     assert refused["refusal"]
     assert tested["refusal"] is None
+
+
+def test_the_command_exits_with_4_where_nothing_can_be_tested(run, tmp_path):
+    rows = [f"{i},{0.5 - 0.01 * i},{0.3 + 0.02 * i}" for i in range(9)]
+    (tmp_path / "short.csv").write_text("step,entropy,val_acc\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    done = run("backtest", "short.csv")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "too-few-evaluations" in done.stderr

@@ -12,7 +12,7 @@ from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline import answers, cache, steps
 from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache
 from entropylaw.results.fields import replace
-from tests.unit.test_cli import RUN, write_csv
+from tests.typed import RUN, write_csv
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def test_cached_or_not_the_bytes_are_the_same(run, lab, tmp_path, command):
 
 def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
     kept = Cache(tmp_path / "kept")
-    step = steps.fit(FitOptions())
+    step = steps.Fit(FitOptions())
     first = steps.answer(step, one_run, kept).result
     monkeypatch.setattr(answers, "fit", lambda *_: pytest.fail("computed again"))
     assert packed(steps.answer(step, one_run, kept).result) == packed(first)
     monkeypatch.undo()
-    ahead = steps.answer(steps.ahead(), first, kept).result
+    ahead = steps.answer(steps.Ahead(), first, kept).result
     monkeypatch.setattr(answers, "ahead", lambda *_: pytest.fail("computed again"))
-    again = steps.answer(steps.ahead(), steps.answer(step, one_run, kept).result, kept).result
+    again = steps.answer(steps.Ahead(), steps.answer(step, one_run, kept).result, kept).result
     assert packed(again) == packed(ahead)
 
 
@@ -81,7 +81,7 @@ def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch
     "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:70] + b"\x00" + data[71:]]
 )
 def test_a_damaged_entry_is_none(one_run, tmp_path, damage):
-    kept, step = Cache(tmp_path / "kept"), steps.fit(FitOptions())
+    kept, step = Cache(tmp_path / "kept"), steps.Fit(FitOptions())
     first = steps.answer(step, one_run, kept).result
     (entry,) = entries(tmp_path / "kept")
     whole = entry.read_bytes()
@@ -93,7 +93,7 @@ def test_a_damaged_entry_is_none(one_run, tmp_path, damage):
 def test_a_refusal_is_not_kept(tmp_path):
     write_csv(tmp_path / "short.csv", n=4)
     (short,) = read_runs(tmp_path / "short.csv")
-    found = steps.answer(steps.fit(FitOptions()), short, Cache(tmp_path / "kept"))
+    found = steps.answer(steps.Fit(FitOptions()), short, Cache(tmp_path / "kept"))
     assert found.error is not None
     assert not (tmp_path / "kept").exists()
 
@@ -133,5 +133,5 @@ def test_where_the_cache_is(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_is_no_error(one_run, tmp_path):
     (tmp_path / "taken").write_text("")
     kept = Cache(tmp_path / "taken")
-    assert steps.answer(steps.fit(FitOptions()), one_run, kept).result.law is not None
+    assert steps.answer(steps.Fit(FitOptions()), one_run, kept).result.law is not None
     assert kept.get(kept.key("fit", FitOptions(), one_run), list) is None

@@ -1,4 +1,4 @@
-"""A key in any place of any input stands in nothing that is printed or written."""
+"""A key in any place of any input is in nothing that is printed or written."""
 
 import gzip
 import json
@@ -91,15 +91,11 @@ CONFIGS = {
     "broken": f"judge_key: [{KEY}\n{KEY}: : {{",
     "tagged": f"judge_key: !!int {KEY}\n",
 }
+ENDS = ("json", "csv", "md", "txt")
 COMMANDS = (
     ("columns",),
     ("columns", "--format", "json"),
-    (
-        "fit",
-        "--format",
-        "csv",
-        *(part for end in ("json", "csv", "md", "txt") for part in ("-o", f"out/a.{end}")),
-    ),
+    ("fit", "--format", "csv", *(part for end in ENDS for part in ("-o", f"out/a.{end}"))),
     ("phases", "-o", "out/p.json", "-o", "out/p.md"),
     ("backtest", "-o", "out/b.json"),
     ("check", "--fail-if", "headroom < 0.01", "-o", "out/c.json", "-o", "out/c.xml", "-o", "out/c.md"),
@@ -118,7 +114,7 @@ def write(path, content):
 
 
 def leaks(folder, source, commands=COMMANDS):
-    """Where the key stands after some commands on a source."""
+    """Where the key is after some commands on a source."""
     found = []
     for command, *options in commands:
         done = typed(command, source, *options, cwd=folder)
@@ -130,7 +126,7 @@ def leaks(folder, source, commands=COMMANDS):
 
 
 @pytest.mark.parametrize("name", [*REFUSED, *READ])
-def test_no_key_of_a_file_is_told(tmp_path, name):
+def test_no_key_of_a_file_is_printed(tmp_path, name):
     write(tmp_path / "logs" / name, (REFUSED | READ)[name])
     # Every medium shows the same strings: one input that is read goes through all commands.
     commands = COMMANDS if name == "config.jsonl" else (COMMANDS[0], COMMANDS[2], COMMANDS[5])
@@ -139,14 +135,14 @@ def test_no_key_of_a_file_is_told(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_no_key_of_a_configuration_is_told(tmp_path, name):
+def test_no_key_of_a_configuration_is_printed(tmp_path, name):
     write(tmp_path / "logs" / "metrics.csv", table(ROWS))
     write(tmp_path / "logs" / "config.yaml", CONFIGS[name])
     assert leaks(tmp_path, "logs", (COMMANDS[0], COMMANDS[2])) == []
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_no_key_of_a_settings_file_is_told(tmp_path, name):
+def test_no_key_of_a_settings_file_is_printed(tmp_path, name):
     write(tmp_path / "logs" / "metrics.csv", table(ROWS))
     write(tmp_path / "entropylaw.toml", SETTINGS[name])
     done = typed("fit", "logs/metrics.csv", cwd=tmp_path)
@@ -164,7 +160,7 @@ def test_no_key_of_a_settings_file_is_told(tmp_path, name):
         f"nothing://user:{KEY}@127.0.0.1/x.csv?token={KEY}",
     ],
 )
-def test_no_key_of_an_address_is_told(tmp_path, address):
+def test_no_key_of_an_address_is_printed(tmp_path, address):
     assert leaks(tmp_path, address, (COMMANDS[0], COMMANDS[2], COMMANDS[7])) == []
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from docs import reference
-from entropylaw.ingest import bundles, catalog, registry
-from entropylaw.ingest.trainers import parse, trainers
+from entropylaw.ingest import catalog
+from entropylaw.ingest.catalog import parse, trainers
+from entropylaw.ingest.sources import bundles, registry
 
 FILE = Path(catalog.__file__).with_name("trainers.toml")
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -130,34 +131,32 @@ def test_the_pages_tables_hold_every_key_of_the_file():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "where", "problem"),
     [
-        ('title = "verl"', 'titel = "verl"', "trainer 'verl' has 'titel'"),
-        ('title = "verl"', "title = 3", "trainer 'verl': title is 3, expected text"),
-        ('title = "verl"', "", "trainer 'verl' has no title"),
-        ('name = "verl"', 'name = "areal"', "trainer 'areal' is there twice"),
-        ("halves = true", 'halves = "yes"', "trainer 'prime-rl': halves is 'yes', expected true or false"),
-        ("sign = -1", "sign = 2", "trainer 'stable-baselines3', entropy: sign is 2, expected 1 or -1"),
-        ('like = "verl"', 'like = "verll"', "trainer 'prime', entropy: like is 'verll'"),
-        ('like = "verl"', 'like = "verl"\nnote = "x"', "trainer 'prime', entropy has 'note'"),
-        (
-            'keys = ["actor/entropy"]',
-            'keys = "actor/entropy"',
-            "keys is 'actor/entropy', expected a list",
-        ),
-        ('keys = ["actor/entropy"]', 'keys = ["actor/entropy", 1]', "expected a list of names"),
-        ('keys = ["actor/entropy"]', "keys = []", "trainer 'dapo', entropy has no keys"),
-        ('initial = "val/"', 'initials = "val/"', "trainer 'prime', validation has 'initials'"),
-        ("[names]", "[names]\nlengths = []", "names has 'lengths'"),
-        ("[names]", "[other]", "the file has 'other'"),
-        ("\nlength = [", "\nplanning_length = [", "names has 'planning_length'"),
+        ('title = "verl"', 'titel = "verl"', "trainer 'verl'", "unknown field `titel`"),
+        ('title = "verl"', "", "trainer 'verl'", "missing required field `title`"),
+        ('title = "verl"', "title = 3", "trainer 'verl'", "Expected `str`, got `int` - at `$.title`"),
+        ('name = "verl"', 'name = "areal"', "trainer 'areal'", "occurs twice"),
+        ("halves = true", 'halves = "yes"', "trainer 'prime-rl'", "Expected `bool`, got `str`"),
+        ("halves = true", "halfs = true", "trainer 'prime-rl'", "unknown field `halfs`"),
+        ("sign = -1", "sign = 2", "trainer 'stable-baselines3'", "Invalid enum value 2 - at `$.entropy[0]"),
+        ('like = "verl"', 'like = "verll"', "trainer 'prime'", "entropy: like = 'verll' needs a trainer"),
+        ('like = "verl"', 'like = "verl"\nnote = "x"', "trainer 'prime'", "entropy: like = 'verl' needs"),
+        ('keys = ["actor/entropy"]', 'keys = "x"', "trainer 'dapo'", "Expected `array`, got `str`"),
+        ('keys = ["actor/entropy"]', "keys = [1]", "trainer 'dapo'", "Expected `str`, got `int`"),
+        ('keys = ["actor/entropy"]', "keys = []", "trainer 'dapo'", "entropy: an entry has no keys"),
+        ('initial = "val/"', 'initials = "val/"', "trainer 'prime'", "unknown field `initials`"),
+        ("[names]", "[names]\nlengths = []", "the file", "unknown field `lengths` - at `$.names`"),
+        ("[names]", "[other]", "the file", "unknown field `other`"),
+        ("\nlength = [", "\nplanning_length = [", "the file", "unknown field `planning_length`"),
     ],
 )
-def test_a_slip_in_the_file_names_trainer_and_key(before, after, said):
+def test_an_error_in_the_file_names_trainer_and_key(before, after, where, problem):
     text = FILE.read_text(encoding="utf-8")
     assert before in text
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(f"trainers.toml: {where}: ")) as caught:
         parse(text.replace(before, after, 1))
+    assert problem in str(caught.value)
 
 
 def test_help_does_not_read_the_file():
@@ -166,8 +165,8 @@ def test_help_does_not_read_the_file():
         "from entropylaw.__main__ import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "assert 'entropylaw.ingest.trainers' not in sys.modules and 'numpy' not in sys.modules\n"
-        "import entropylaw.ingest.trainers as loader, entropylaw.ingest.phasecolumns\n"
+        "assert 'entropylaw.ingest.catalog' not in sys.modules and 'numpy' not in sys.modules\n"
+        "import entropylaw.ingest.catalog as loader, entropylaw.ingest.select\n"
         "assert not loader._contents.cache_info().currsize, 'read on import'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

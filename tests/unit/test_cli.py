@@ -1,39 +1,22 @@
-"""The commands as a user starts them: output, exit codes, errors, files."""
+"""The commands as a user starts them: output, exit codes, files."""
 
 import csv
 import io
 import json
 import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from entropylaw.documents.fit import load_fit
+from entropylaw.documents.loading import load_fit
 from entropylaw.reproducible import rounded
-
-RUN = "data/lab/clean_start_s0/metrics.parquet"
-
-
-def write_csv(
-    path: Path, *, n=40, entropy=None, reward=None, step=None, header="step,actor/entropy,critic/score/mean"
-):
-    """A small wide CSV log; columns may be given as lists of cells."""
-    rng = np.random.default_rng(2)
-    h = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / n) + 0.01 * rng.random(n)
-    r = 0.55 - 0.2 * np.expm1(h) + 0.004 * rng.standard_normal(n)
-    columns = [step or list(range(n)), entropy or list(h), reward or list(r)]
-    path.write_text(
-        "\n".join([header, *(",".join(map(str, row)) for row in zip(*columns, strict=True))]) + "\n"
-    )
-    return path
+from tests.conftest import LAB, ROOT
+from tests.typed import RUN, assert_error, imported, write_csv
 
 
 def write_phases(path: Path) -> Path:
-    """A small log whose page has phases: planning's entropy beside the mean, at 24 steps."""
+    """A small log whose page has phases: planning's entropy and the mean, at 24 steps."""
     rows = write_csv(path, n=24).read_text().splitlines()
     planning = 0.1 + 0.9 * np.exp(-np.arange(24) / 6) + 0.01 * np.random.default_rng(3).random(24)
     column = ["entropy_planning", *map(str, planning)]
@@ -41,121 +24,78 @@ def write_phases(path: Path) -> Path:
     return path
 
 
-def assert_error(done, slug: str, code: int):
-    """One error line with its slug, a hint below it, the exit code, and no traceback."""
-    assert done.returncode == code, done.stderr
-    assert f"error[{slug}]: " in done.stderr
-    assert re.search(rf"error\[{slug}\]: .+\n  \S.+", done.stderr), done.stderr
-    assert "Traceback" not in done.stderr + done.stdout
+def folder(path: Path) -> dict[str, bytes]:
+    files = (p for p in sorted(path.rglob("*")) if p.is_file() and ".entropylaw" not in p.parts)
+    return {str(p.relative_to(path)): p.read_bytes() for p in files}
 
 
-def test_fit_fits_a_terminal_and_says_what_it_wrote(run, lab):
+def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tmp_path):
     done = run("fit", RUN)
     assert done.returncode == 0
     wrote, following = done.stderr.splitlines()
     assert wrote == "wrote reports/clean_start_s0.fit.json"
     assert len(done.stdout.splitlines() + done.stderr.splitlines()) <= 26
+    assert max(len(line) for line in done.stdout.splitlines()) <= 120
     # The next command to try, tried.
     assert following.startswith("next  entropylaw predict reports/clean_start_s0.fit.json ")
     assert run(*following.split()[2:]).returncode == 0
-    assert max(len(line) for line in done.stdout.splitlines()) <= 120
-
-
-def test_fit_writes_a_document_that_predict_reads_back_exactly(run, lab, tmp_path):
-    run("fit", RUN)
     stored = run("predict", "--target-entropy", "0.1", "--format", "json")
-    fresh = run("predict", RUN, "--target-entropy", "0.1", "--format", "json")
-    assert stored.stdout == fresh.stdout
+    assert stored.stdout == run("predict", RUN, "--target-entropy", "0.1", "--format", "json").stdout
     assert "reading reports/clean_start_s0.fit.json" in stored.stderr
     (fit,) = load_fit(tmp_path / "reports/clean_start_s0.fit.json").fitted
     (prediction,) = json.loads(stored.stdout)["runs"][0]["predictions"]
     assert prediction["mean"]["low"] == rounded(fit.predict(0.1).mean.low)
 
 
-def test_formats_on_standard_output(run, lab):
-    document = json.loads(run("fit", RUN, "--format", "json").stdout)
-    assert document["schema"] == "entropylaw/fit/2"
-    (row,) = csv.DictReader(io.StringIO(run("fit", RUN, "--format", "csv").stdout))
-    assert float(row["ceiling"]) == document["runs"][0]["law"]["ceiling"]["value"]
-    assert run("fit", RUN, "--format", "markdown").stdout.startswith("#")
-
-
-def test_output_suffix_decides(run, lab, tmp_path):
+def test_output_suffix_and_format_decide(run, lab, tmp_path):
     done = run("fit", RUN, "-o", "a.json", "-o", "b.csv", "-o", "c.md", "-o", "d.txt")
     assert done.returncode == 0
-    assert json.loads((tmp_path / "a.json").read_text())["schema"] == "entropylaw/fit/2"
     assert (tmp_path / "d.txt").read_text() == done.stdout
     assert not (tmp_path / "reports").exists()
-    assert_error(run("fit", RUN, "-o", "x.pdf"), "unknown-suffix", 2)
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["schema"] == "entropylaw/fit/2"
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "b.csv").read_text()))
+    assert float(row["ceiling"]) == document["runs"][0]["law"]["ceiling"]["value"]
+    printed = run("fit", RUN, "--format", "csv", "-o", "-", "--quiet")
+    assert (printed.stdout, printed.stderr) == ((tmp_path / "b.csv").read_text(), "")
 
 
-def test_quiet(run, lab):
-    assert run("fit", RUN, "--quiet").stderr == ""
-
-
-def test_standard_input(run, tmp_path):
-    text = write_csv(tmp_path / "x.csv").read_text()
+def test_standard_input_forced_formats_and_wrong_suffixes(run, tmp_path):
+    text = write_csv(tmp_path / "log.dat").read_text()
     for arguments in (["-"], ["--", "-:csv"]):
         done = run("fit", "--format", "json", *arguments, stdin=text)
         assert (done.returncode, json.loads(done.stdout)["runs"][0]["law"]["n"]) == (0, 40)
-
-
-def test_a_forced_format_reads_any_name(run, tmp_path):
-    write_csv(tmp_path / "log.dat")
     assert run("fit", "log.dat:csv").returncode == 0
     assert_error(run("fit", "log.dat:xml"), "format-unknown", 2)
-
-
-def test_a_wrong_extension_is_read_by_content(run, tmp_path):
     assert run("fit", write_csv(tmp_path / "log.jsonl")).returncode == 0
 
 
 def test_two_logs_of_one_name_keep_two_documents(run, tmp_path):
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        write_csv(tmp_path / folder / "ppo.csv")
-    first = run("fit", "one/ppo.csv")
-    second = run("fit", "two/ppo.csv")
-    again = run("fit", "one/ppo.csv")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write_csv(tmp_path / name / "ppo.csv")
+    first, second, again = (run("fit", f"{name}/ppo.csv") for name in ("one", "two", "one"))
     assert first.stderr == again.stderr
     assert first.stderr.startswith("wrote reports/ppo.fit.json\n")
     assert second.stderr.startswith("wrote reports/ppo-2.fit.json\n")
     assert load_fit(tmp_path / "reports/ppo.fit.json").inputs[0].path == "one/ppo.csv"
 
 
-def test_one_bad_log_does_not_stop_the_rest(run, lab, tmp_path):
-    (tmp_path / "empty.csv").write_text("")
-    done = run("fit", "empty.csv", RUN, "missing.csv")
-    assert done.returncode == 0
-    assert "error[file-empty]" in done.stderr
-    assert "error[file-not-found]" in done.stderr
-    assert "51 evaluations" in done.stdout
-
-
 def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
     run("fit", RUN)
     path = tmp_path / "reports/clean_start_s0.fit.json"
     document = json.loads(path.read_text())
-    for name, change, slug in [
-        ("version", {"schema": "entropylaw/fit/99"}, "other-document-version"),
-        ("kind", {"schema": "entropylaw/prediction/2"}, "not-a-document"),
-        (
-            "shape",
-            {"runs": [{**document["runs"][0], "law": {**document["runs"][0]["law"], "n": "many"}}]},
-            "damaged-document",
-        ),
+    (entry,) = document["runs"]
+    for change, slug in [
+        ({"schema": "entropylaw/fit/99"}, "other-document-version"),
+        ({"schema": "entropylaw/prediction/2"}, "not-a-document"),
+        ({"runs": [{**entry, "law": {**entry["law"], "n": "many"}}]}, "damaged-document"),
     ]:
-        (tmp_path / f"{name}.json").write_text(json.dumps(document | change))
-        assert_error(run("predict", f"{name}.json", "--target-entropy", "0.1"), slug, 3)
-    assert_error(run("report", path, "--level", "0.5"), "fit-is-fixed", 2)
+        (tmp_path / "changed.json").write_text(json.dumps(document | change))
+        assert_error(run("predict", "changed.json", "--target-entropy", "0.1"), slug, 3)
 
 
-def test_report_from_a_stored_fit_has_the_same_bytes(run, lab, tmp_path):
-    run("fit", RUN)
-    # A fit knows nothing of phases; a report's own document does.
-    assert run("report", RUN, "-o", "fresh", "--no-phases").returncode == 0
-    assert run("report", "reports/clean_start_s0.fit.json", "-o", "stored").returncode == 0
-    assert folder(tmp_path / "fresh") == folder(tmp_path / "stored")
+def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):
     assert run("report", write_phases(tmp_path / "two.csv"), "-o", "whole").returncode == 0
     assert json.loads((tmp_path / "whole/runs/two.json").read_text())["runs"][0]["phases"]
     assert run("report", "whole/runs/two.json", "-o", "again").returncode == 0
@@ -166,12 +106,10 @@ def test_same_input_same_bytes_in_two_processes(run_process, lab, tmp_path):
     logs = write_csv(tmp_path / "x.csv"), write_phases(tmp_path / "y.csv")
     for name in ("one", "two"):
         assert run_process("report", *logs, "-o", name, "--figures", "svg").returncode == 0
-        outputs = [part for suffix in ("json", "csv", "md") for part in ("-o", f"{name}.{suffix}")]
+        outputs = [part for suffix in ("json", "csv", "md") for part in ("-o", f"{name}/fit.{suffix}")]
         assert run_process("fit", RUN, *outputs).returncode == 0
     assert json.loads((tmp_path / "one/runs/y.json").read_text())["runs"][0]["phases"]
     assert folder(tmp_path / "one") == folder(tmp_path / "two")
-    for suffix in ("json", "csv", "md"):
-        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
 
 
 def test_no_absolute_path_in_any_output(run, tmp_path):
@@ -183,69 +121,43 @@ def test_no_absolute_path_in_any_output(run, tmp_path):
         assert os.fsencode(tmp_path) not in content, path
 
 
-def folder(path: Path) -> dict[str, bytes]:
-    files = (p for p in sorted(path.rglob("*")) if p.is_file() and ".entropylaw" not in p.parts)
-    return {str(p.relative_to(path)): p.read_bytes() for p in files}
+HEAVY = ("numpy", "pandas", "scipy", "lmfit", "matplotlib", "pyarrow", "ibis", "duckdb", "rich", "jinja2")
 
 
-LATER = ("lmfit", "matplotlib", "pandas", "jinja2")
-HEAVY = ("numpy", "pandas", "scipy", "lmfit", "matplotlib", "pyarrow", "ibis", "duckdb")
+@pytest.mark.parametrize("command", ["", "fit", "predict", "report", "columns"])
+def test_help_imports_nothing_heavy_and_ends_in_an_example(run, command):
+    arguments = [*command.split(), "--help"]
+    assert imported(arguments, HEAVY, ROOT) == []
+    last = run(*arguments).stdout.rstrip().splitlines()[-1].strip()
+    assert last.startswith("Example:  entropylaw" if command else "Start with:  entropylaw")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["fit", "--help"],
-        ["predict", "--help"],
-        ["report", "--help"],
-        ["columns", "--help"],
-        ["--version"],
-    ],
-)
-def test_help_imports_nothing_heavy(arguments):
-    from tests.conftest import ROOT, clean_environment
-
-    program = (
-        "import sys\nfrom entropylaw.cli import app\n"
-        f"try: app({arguments!r})\nexcept SystemExit: pass\n"
-        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=clean_environment(),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stderr.strip() == "[]"
-    assert "entropylaw" in done.stdout
-
-
-def test_fitting_a_csv_imports_neither_lmfit_nor_matplotlib(run, tmp_path):
-    from tests.conftest import ROOT, clean_environment
-
+def test_the_version_and_settings_import_nothing_heavy_and_a_fit_no_more_than_it_needs(tmp_path):
+    assert imported(["--version"], HEAVY, tmp_path) == []
+    (tmp_path / "entropylaw.toml").write_text("level = 0.9")
+    assert imported(["config"], HEAVY, tmp_path) == []
     write_csv(tmp_path / "x.csv")
-    program = (
-        "import sys\nfrom entropylaw.cli import app\n"
-        "try: app(['fit', 'x.csv', '-o', '-'])\nexcept SystemExit: pass\n"
-        f"print([m for m in {LATER!r} if m in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=clean_environment(),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stderr.strip().splitlines()[-1] == "[]"
-    assert ROOT
+    later = ("lmfit", "matplotlib", "pandas", "jinja2")
+    assert imported(["fit", "x.csv", "-o", "-"], later, tmp_path) == []
 
 
-def test_every_command_ends_its_help_in_an_example(run):
-    for command in ("fit", "predict", "columns", "report"):
-        assert (
-            run(command, "--help").stdout.rstrip().splitlines()[-1].strip().startswith("Example:  entropylaw")
-        )
+def test_a_change_of_stage_is_found_and_fitted_around(run, tmp_path):
+    log = LAB / "sft_after_grpo_s0" / "metrics.parquet"
+    assert run("fit", log, "--find-seams", "-o", "f.json").returncode == 0
+    (one,) = json.loads((tmp_path / "f.json").read_text())["runs"]
+    assert {(seam["after"], seam["step"]) for seam in one["seams"]} == {(408.0, 416.0)}
+    assert [segment["n"] for segment in one["segments"]["segments"]] == [52, 24]
+    assert one["segments"]["same"]["p_value"] < 1e-4
+    given = json.loads(run("fit", log, "--seam", "416", "--format", "json").stdout)
+    assert given["runs"][0]["segments"] == one["segments"]
+
+
+def test_charts_are_one_run_in_a_report_too(run, tmp_path):
+    formats = ROOT / "data" / "formats" / "grpo_s0"
+    charts = [formats / f"wandb_ui_{name}.csv" for name in ("entropy", "val_acc")]
+    assert run("fit", LAB / "clean_start_s0", "-o", "f.json").returncode == 0
+    done = run("report", charts[0], "f.json", charts[1], "-o", "out")
+    assert (done.returncode, "error" in done.stderr) == (0, False)
+    rows = json.loads((tmp_path / "out" / "report.json").read_text())["rows"]
+    cells = [(row["run"], "ceiling" in row["cells"]) for row in rows]
+    assert cells == [("clean_start_s0", True), ("grpo_s0", True)]

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from entropylaw.cli import output
-from entropylaw.documents.fit import load_fit
+from entropylaw.documents.loading import load_fit
 from entropylaw.options import SUFFIXES
 from tests.conftest import LAB
 from tests.typed import typed

@@ -13,7 +13,8 @@ import pytest
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.phasecolumns import phase_series
+from entropylaw.ingest.runs import PhaseSeries
+from entropylaw.ingest.select import phase_series
 from entropylaw.results.columns import SEMANTIC, TOKEN
 
 STEP = np.arange(80.0)
@@ -37,9 +38,12 @@ def log(path: Path, columns: Mapping[str, object]) -> Path:
     return path
 
 
+CLASSES = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
+
+
 @pytest.fixture
 def bent(tmp_path):
-    """Execution bends at step 25, planning at 55."""
+    """Execution has its change point at step 25, planning at 55."""
     columns = {"entropy_planning": decay(0.9, 55, 1), "entropy_execution": decay(0.4, 25, 2)}
     columns["entropy"] = 0.3 * columns["entropy_planning"] + 0.7 * columns["entropy_execution"]
     return log(tmp_path / "bent.csv", columns)
@@ -50,6 +54,10 @@ def only(path: Path) -> object:
     return run
 
 
+def series_of(path: Path, columns: Mapping[str, object], **options: str) -> PhaseSeries:
+    return phase_series(only(log(path, columns)), **options)
+
+
 def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path):
     for name in ("a", "b"):
         arguments = [part for kind in ("json", "csv", "md", "txt") for part in ("-o", f"{name}.{kind}")]
@@ -57,42 +65,15 @@ def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     for kind in ("json", "csv", "md", "txt", "svg"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert told["schema"] == "entropylaw/phases/2"
-    (file,) = told["inputs"]
-    assert file["path"] == "bent.csv"
-    assert len(file["sha256"]) == 64
-    (one,) = told["runs"]
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["schema"] == "entropylaw/phases/2"
+    (file,) = document["inputs"]
+    assert (file["path"], len(file["sha256"])) == ("bent.csv", 64)
+    (one,) = document["runs"]
     assert one["phases"]["verdict"] == "execution first"
     assert one["phases"]["delta"]["low"] < 30 < one["phases"]["delta"]["high"]
     assert one["planning_column"]["what"] == TOKEN
-    assert told["across"] is None
-
-
-def test_one_curve_of_all_tokens_is_fitted_and_not_taken_apart(run, tmp_path):
-    path = log(tmp_path / "whole.csv", {"actor/entropy": decay(0.7, 40), "critic/score/mean": STEP})
-    done = run("phases", path, "--format", "json")
-    assert done.returncode == 0
-    (one,) = json.loads(done.stdout)["runs"]
-    found = one["phases"]
-    assert (found["planning"], found["execution"], found["verdict"]) == (None, None, None)
-    assert found["aggregate"]["n"] == 80
-
-
-def test_without_any_entropy_there_is_an_error(run, tmp_path):
-    done = run("phases", log(tmp_path / "none.csv", {"loss": STEP}))
-    assert done.returncode == 3
-    assert "error[no-phase-columns]" in done.stderr
-    assert done.stdout == ""
-
-
-def test_semantic_entropy_keeps_its_name(run, bent, tmp_path):
-    table = {"entropy_semantic": decay(1.5, 50), "entropy_execution": decay(0.4, 25, 2)}
-    path = log(tmp_path / "plans.csv", table)
-    done = run("phases", path, "--planning", "entropy_semantic", "--format", "json")
-    assert done.returncode == 0
-    (one,) = json.loads(done.stdout)["runs"]
-    assert (one["planning_column"]["what"], one["execution_column"]["what"]) == (SEMANTIC, TOKEN)
+    assert document["across"] is None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +86,7 @@ def test_semantic_entropy_keeps_its_name(run, bent, tmp_path):
         (["-o", "a.doc"], 2, "error[unknown-suffix]"),
     ],
 )
-def test_what_is_asked_wrongly(run, bent, tmp_path, arguments, code, words):
+def test_wrong_options(run, bent, tmp_path, arguments, code, words):
     before = set(tmp_path.iterdir())
     done = run("phases", bent, *arguments)
     assert (done.returncode, done.stdout) == (code, "")
@@ -127,13 +108,10 @@ def test_several_runs_a_picture_each_and_a_last_block(run, bent, tmp_path):
     assert (refused.returncode, "error[one-figure-one-run]" in refused.stderr) == (2, True)
     done = run("phases", "bent.csv", "other.csv", "short.csv", "--figure", "pictures", "--format", "json")
     assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert told["across"]["runs"] == 2
-    assert [(one["run"], one["refusal"] is None) for one in told["runs"]] == [
-        ("bent", True),
-        ("other", True),
-        ("short", False),
-    ]
+    document = json.loads(done.stdout)
+    assert document["across"]["runs"] == 2
+    fitted = {one["run"]: one["refusal"] is None for one in document["runs"]}
+    assert fitted == {"bent": True, "other": True, "short": False}
     names = {path.name for path in (tmp_path / "pictures").iterdir()}
     assert names == {f"{name}-phases.{kind}" for name in ("bent", "other") for kind in ("svg", "png")}
 
@@ -157,17 +135,17 @@ def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
 
     source = lab / "grpo_s0" / "tokens.parquet"
     assert run("tokens", source, "-o", "steps.parquet").returncode == 0
-    told = read_histogram(str(tmp_path / "steps.hist.parquet"))
+    histogram = read_histogram(str(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
-    assert told.step.tolist() == sorted(set(step.tolist()))
-    for i, now in enumerate(told.step):
+    assert histogram.step.tolist() == sorted(set(step.tolist()))
+    for i, now in enumerate(histogram.step):
         values = entropy[step == now]
-        expected = np.histogram(values, bins=told.edges)[0] / values.size
-        np.testing.assert_allclose(told.share[i], expected, atol=1e-12)
-        assert told.low[i] == pytest.approx((values < 0.01).mean())
+        expected = np.histogram(values, bins=histogram.edges)[0] / values.size
+        np.testing.assert_allclose(histogram.share[i], expected, atol=1e-12)
+        assert histogram.low[i] == pytest.approx((values < 0.01).mean())
         top = np.sort(values)[::-1]
-        assert told.top20[i] == pytest.approx(top[: values.size // 5].sum() / top.sum(), abs=2e-3)
+        assert histogram.top20[i] == pytest.approx(top[: values.size // 5].sum() / top.sum(), abs=2e-3)
 
 
 def test_the_lab_has_both_curves(lab):
@@ -195,7 +173,7 @@ def test_the_lab_has_both_curves(lab):
     ],
 )
 def test_names_of_the_two_columns(tmp_path, planning, execution):
-    series = phase_series(only(log(tmp_path / "a.csv", {planning: decay(0.9), execution: decay(0.4)})))
+    series = series_of(tmp_path / "a.csv", {planning: decay(0.9), execution: decay(0.4)})
     assert series.planning_column.column == planning
     assert series.execution_column.column == execution
 
@@ -207,7 +185,7 @@ def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
     planning[[3, 5]] = np.nan
     entropy = np.where(STEP == 7, np.nan, 0.5)
     columns = {"entropy_planning": planning, "entropy_execution": execution, "entropy": entropy}
-    series = phase_series(only(log(tmp_path / "a.csv", columns)))
+    series = series_of(tmp_path / "a.csv", columns)
     assert sorted(set(STEP) - set(series.step)) == [3.0, 5.0]
     assert np.isnan(series.planning).sum() == 40
     assert np.isfinite(series.execution).all()
@@ -215,23 +193,19 @@ def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
 
 
 def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):
-    columns = {"entropy_planning": -decay(0.9), "entropy_execution": -decay(0.4)}
-    series = phase_series(only(log(tmp_path / "a.csv", columns)))
+    columns = {name: -values for name, values in CLASSES.items()}
+    series = series_of(tmp_path / "a.csv", columns)
     np.testing.assert_allclose(series.planning, decay(0.9))
-    assert "its sign was turned" in series.notes[0]
+    assert "its sign was reversed" in series.notes[0]
     columns["entropy_execution"] = decay(0.4) - 0.3
     with pytest.raises(InputError) as caught:
-        phase_series(only(log(tmp_path / "b.csv", columns)))
+        series_of(tmp_path / "b.csv", columns)
     assert caught.value.slug == "entropy-both-signs"
     assert "--execution" in caught.value.hint
 
 
 def test_one_class_alone_is_not_negated(tmp_path):
-    columns = {
-        "entropy_planning": decay(0.9),
-        "entropy_execution": -decay(0.4),
-        "entropy_semantic": decay(1.5),
-    }
+    columns = CLASSES | {"entropy_execution": -decay(0.4), "entropy_semantic": decay(1.5)}
     run = only(log(tmp_path / "a.csv", columns))
     with pytest.raises(InputError) as caught:
         phase_series(run)
@@ -247,21 +221,19 @@ def test_one_class_alone_is_not_negated(tmp_path):
 def test_bits_are_found_and_refused(tmp_path, name):
     columns = {name.format("planning"): decay(0.9), name.format("execution"): decay(0.4)}
     with pytest.raises(InputError) as caught:
-        phase_series(only(log(tmp_path / "a.csv", columns)))
+        series_of(tmp_path / "a.csv", columns)
     assert caught.value.slug == "entropy-in-bits"
     assert "ln 2" in caught.value.hint
-    nats = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
-    series = phase_series(only(log(tmp_path / "b.csv", columns | nats)))
-    assert series.planning_column.column == "entropy_planning"
+    assert series_of(tmp_path / "b.csv", columns | CLASSES).planning_column.column == "entropy_planning"
     with pytest.raises(InputError) as caught:
-        phase_series(only(log(tmp_path / "c.csv", columns | nats)), execution=name.format("execution"))
+        series_of(tmp_path / "c.csv", columns | CLASSES, execution=name.format("execution"))
     assert caught.value.slug == "entropy-in-bits"
 
 
 def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
-    log(folder / "a.csv", {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)})
+    log(folder / "a.csv", CLASSES)
     (folder / "other.csv").write_text("prompt,answer\n1 + 1,2\n")
     done = run("phases", "runs")
     assert done.returncode == 0, done.stderr
@@ -276,28 +248,25 @@ def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):
     said = " ".join(done.stdout.split())
     assert "a semantic entropy is no part of the token entropy" in said
     assert "share of planning tokens" not in said
-    log(tmp_path / "both.csv", {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)})
+    log(tmp_path / "both.csv", CLASSES)
     assert "the log has no share of planning tokens" in " ".join(run("phases", "both.csv").stdout.split())
 
 
 def test_the_share_of_tokens_from_counts(tmp_path):
-    columns = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
     counts = {"tokens_planning": np.full(80, 30), "tokens_execution": np.full(80, 90)}
-    series = phase_series(only(log(tmp_path / "a.csv", columns | counts)))
+    series = series_of(tmp_path / "a.csv", CLASSES | counts)
     assert series.share_column == "tokens_planning / tokens_execution"
     assert set(series.planning_share) == {0.25}
     shares = {"planning_share": np.where(STEP == 4, 1.5, 0.2)}
-    series = phase_series(only(log(tmp_path / "b.csv", columns | shares)))
+    series = series_of(tmp_path / "b.csv", CLASSES | shares)
     assert np.flatnonzero(np.isnan(series.planning_share)).tolist() == [4]
 
 
-def test_what_bends_a_curve_and_is_no_phase(tmp_path):
-    columns = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
-    assert phase_series(only(log(tmp_path / "a.csv", columns))).findings == ()
-    same = columns | {"train/num_gen_batches": np.full(80, 2)}
-    assert phase_series(only(log(tmp_path / "b.csv", same))).findings == ()
-    filtered = columns | {"train/num_gen_batches": 1 + (STEP > 30)}
-    (caution,) = phase_series(only(log(tmp_path / "c.csv", filtered))).findings
+def test_changes_that_are_no_phase(tmp_path):
+    assert series_of(tmp_path / "a.csv", CLASSES).findings == ()
+    same, filtered = ({"train/num_gen_batches": count} for count in (np.full(80, 2), 1 + (STEP > 30)))
+    assert series_of(tmp_path / "b.csv", CLASSES | same).findings == ()
+    (caution,) = series_of(tmp_path / "c.csv", CLASSES | filtered).findings
     assert "prompts were filtered" in caution.sentence
     lines = (tmp_path / "a.csv").read_text().splitlines()
     again = [f"{row.rpartition(',')[0]},0.3" for row in lines[40:]]
@@ -308,7 +277,5 @@ def test_what_bends_a_curve_and_is_no_phase(tmp_path):
 
 def test_one_column_for_both(tmp_path):
     with pytest.raises(UsageError) as caught:
-        phase_series(
-            only(log(tmp_path / "a.csv", {"entropy_planning": decay(0.9)})), execution="entropy_planning"
-        )
+        series_of(tmp_path / "a.csv", {"entropy_planning": decay(0.9)}, execution="entropy_planning")
     assert caught.value.slug == "same-column"

@@ -1,4 +1,4 @@
-"""What a log's own keys say of a controlled entropy, and of a reward that could answer in place of few."""
+"""A log's own keys that show a controlled entropy, and the offer of a reward with more evaluations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def series(n=N):
     return entropy, 0.6 - 0.2 * np.expm1(entropy) + 0.001 * np.cos(3.0 * np.arange(n))
 
 
-def walked(entropy, target=0.3, delta=0.005):
+def adapted(entropy, target=0.3, delta=0.005):
     """The coefficient of TRL's and Skywork-OR1's controllers: up below the target, and down above it."""
     values = [0.05]
     for h in entropy[:-1]:
@@ -29,13 +29,7 @@ def walked(entropy, target=0.3, delta=0.005):
 def write(path, entropy_name="entropy", reward_name="reward", **columns):
     entropy, reward = series()
     names = ["step", entropy_name, reward_name, *columns]
-    rows = zip(
-        range(N),
-        entropy.tolist(),
-        reward.tolist(),
-        *(list(map(float, c)) for c in columns.values()),
-        strict=True,
-    )
+    rows = np.column_stack([np.arange(N), entropy, reward, *columns.values()]).tolist()
     path.write_text("\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows) + "\n")
 
 
@@ -58,10 +52,10 @@ def test_a_coefficient_that_answers_the_entropy_is_a_control(tmp_path, lag):
     entropy, _ = series()
     # Falling below 0.3 only late: more waves, so that the coefficient goes up and down.
     target = float(np.median(entropy[20:]))
-    write(tmp_path / "log.jsonl", entropy_coef=np.roll(walked(entropy, target), -lag))
+    write(tmp_path / "log.jsonl", entropy_coef=np.roll(adapted(entropy, target), -lag))
     (caution,) = controlled(tmp_path)
     assert "entropy_coef" in caution
-    assert "set variable" in caution
+    assert "not an outcome of the training" in caution
 
 
 @pytest.mark.parametrize(
@@ -135,10 +129,8 @@ def test_few_validations_offer_the_training_reward_and_do_not_take_it(tmp_path):
     (run,) = json.loads(done.stdout)["runs"]
     assert run["reward_column"]["column"].startswith("val-core/")
     assert run["law"]["n"] == 5
-    (reason,) = [
-        text for text in said(run["law"]["validity"], "reason") if "--reward critic/score/mean" in text
-    ]
-    assert "60 evaluations" in reason
+    reasons = said(run["law"]["validity"], "reason")
+    assert any("--reward critic/score/mean" in text and "60 evaluations" in text for text in reasons)
     shown = typed("columns", "log.jsonl", cwd=tmp_path).stdout
     assert "--reward critic/score/mean" in " ".join(shown.split())
     text = typed("fit", "log.jsonl", "-o", "-", cwd=tmp_path).stdout
@@ -157,11 +149,8 @@ def test_nine_validations_caution_and_twelve_do_not(tmp_path):
 def test_a_refusal_for_too_few_names_the_flag_in_every_command(tmp_path):
     with_validation(tmp_path / "log.jsonl", 15)
     reward = ("--reward", "val-core/gsm8k/acc/mean@1")
-    for command in (
-        ("fit",),
-        ("check", "--fail-if", "refused"),
-        ("report", "-o", "out", "--figures", "none"),
-    ):
+    commands = (("fit",), ("check", "--fail-if", "refused"), ("report", "-o", "out", "--figures", "none"))
+    for command in commands:
         done = typed(command[0], "log.jsonl", *command[1:], *reward, cwd=tmp_path)
         said = " ".join((done.stdout + done.stderr).split())
         assert done.returncode in (4, 5)

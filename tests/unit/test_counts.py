@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.documents.fit import load_fit
+from entropylaw.documents.loading import load_fit
 from tests.conftest import LAB
 from tests.typed import typed
 
@@ -59,7 +59,7 @@ def test_bad_lines_beside_an_object_of_columns_are_counted(tmp_path):
 def shown_and_counted(text):
     """Sentences that a block of text shows, and those that it says are left out."""
     shown = len(re.findall(r"^  (?:reason|caution) ", text, re.MULTILINE))
-    hidden = re.search(r"… and (\d+) more: --format json", text)
+    hidden = re.search(r"… and (\d+) more [a-z ]+: --format json", text)
     return shown, int(hidden[1]) if hidden else 0
 
 
@@ -101,7 +101,7 @@ def test_a_range_over_forms_names_the_forms_at_its_ends(tmp_path):
     highest = max(kept, key=lambda form: kept[form].high)
     text = " ".join((tmp_path / "fit.txt").read_text().split())
     ends = (re.escape(form_label(form)) for form in (lowest, highest))
-    assert re.search(r"lies anywhere from \S+ \({}\) to \S+ \({}\)".format(*ends), text)
+    assert re.search(r"range \S+ \({}\) to \S+ \({}\)".format(*ends), text)
 
 
 def test_one_of_a_thing_is_not_written_as_several(tmp_path):

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from entropylaw.engine import whiten as filtering
-from entropylaw.engine.grid import NO_DRIFT_MASS, NO_NOISE_MASS, drift_grid, floor_grid
-from entropylaw.engine.posterior import infer
-from entropylaw.engine.span import Solver, common_span
-from entropylaw.engine.whiten import cross_products, filter_gains, whiten
-from entropylaw.results.mixture import Mixture
-from entropylaw.results.student import t_cdf
+from entropylaw.engine import kalman as filtering
+from entropylaw.engine.kalman import cross_products, filter_gains, whiten
+from entropylaw.engine.posterior import Solver, infer, shared_basis
+from entropylaw.engine.prior import NO_DRIFT_MASS, NO_NOISE_MASS, drift_grid, floor_grid
+from entropylaw.results.mixture import Mixture, t_cdf
 
 
 def steps(n, *, even):
@@ -33,11 +31,17 @@ def test_blocks_and_slices_change_nothing(monkeypatch, even, cells, known):
     np.testing.assert_allclose(found.log_det, gains.log_det, rtol=1e-12)
     np.testing.assert_allclose(found.last_variance, gains.last_variance, rtol=1e-12)
     for i, own in enumerate(columns):
-        white, last = whiten(gains, own)
-        expected = np.einsum("ncg,ndg->gcd", white, white)
+        white = whiten(gains, own)
+        expected = white @ white.swapaxes(1, 2)
         size = np.sqrt(np.einsum("gcc,gdd->gcd", expected, expected))
         assert np.all(np.abs(found.gram[i] - expected) <= 1e-12 * size)
-        np.testing.assert_allclose(found.last[i], last.T, rtol=1e-9, atol=1e-12)
+        # The drift at the last step, by dense algebra: its covariance with the evaluations, times V⁻¹x.
+        gap = np.abs(step[:, None] - step)
+        for k in range(0, grid.length.size, 25):
+            drift = grid.drift[k] * np.exp(-gap / grid.length[k])
+            noise = np.full(150, grid.noise[k]) + (0.0 if floor is None else floor)
+            last = drift[-1] @ np.linalg.solve(drift + np.diag(noise), own)
+            np.testing.assert_allclose(found.last[i, k], last, rtol=1e-6, atol=1e-9)
 
 
 def test_gains_at_rest_are_those_of_the_whole_recursion(monkeypatch):
@@ -51,8 +55,8 @@ def test_gains_at_rest_are_those_of_the_whole_recursion(monkeypatch):
     monkeypatch.setattr(filtering, "filter_gains", lambda *a, **k: calls.append(1) or real(*a, **k))
     found = cross_products(step, columns, grid)
     assert len(calls) < 30
-    white, _ = whiten(real(step, grid), columns[0])
-    np.testing.assert_allclose(found.gram[0], np.einsum("ncg,ndg->gcd", white, white), rtol=1e-9, atol=1e-6)
+    white = whiten(real(step, grid), columns[0])
+    np.testing.assert_allclose(found.gram[0], white @ white.swapaxes(1, 2), rtol=1e-9, atol=1e-6)
 
 
 def forms(n=80, noise=0.01, rates=25):
@@ -68,16 +72,16 @@ def forms(n=80, noise=0.01, rates=25):
 def test_forms_in_a_shared_basis_are_forms_on_their_own():
     step, designs, rewards = forms()
     grid = drift_grid(step)
-    assert common_span(list(designs), rewards[0]).basis.shape[1] < 20
+    assert shared_basis(list(designs), rewards[0]).basis.shape[1] < 20
     alone = list(infer(step, designs, rewards, grid))
     solver = Solver(step, rewards[0], grid)
     _, coarse, _ = forms(rates=17)
     solver.posteriors(list(coarse))
-    span = solver._span
+    span = solver._shared
     assert span is not None
     # The others lie between these, and are found without whitening anything.
     found = solver.posteriors([*designs, designs[0][:, :1]])
-    assert solver._span is span
+    assert solver._shared is span
     assert found.pop().coefficient.shape == (grid.length.size, 1)
     for one, other in zip(found, alone, strict=True):
         assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
@@ -94,12 +98,12 @@ def test_forms_in_a_shared_basis_are_forms_on_their_own():
 
 def test_sharp_data_and_unrelated_columns_have_no_shared_basis():
     _, designs, rewards = forms(noise=1e-9)
-    assert common_span(list(designs), rewards[0]) is None
+    assert shared_basis(list(designs), rewards[0]) is None
     _, designs, rewards = forms()
-    assert common_span(list(designs[:3]), rewards[0]) is None
+    assert shared_basis(list(designs[:3]), rewards[0]) is None
     step, _, _ = forms()
     powers = [np.column_stack([np.ones(80), (step / 80) ** p, np.cos(p * step)]) for p in (1, 2, 3, 4)]
-    assert common_span(powers, rewards[0]) is None
+    assert shared_basis(powers, rewards[0]) is None
 
 
 @pytest.mark.parametrize("df", [2.0, 3.0, 5.0, 28.0, 198.0, 1e4, 1e6])

@@ -1,4 +1,4 @@
-"""The noise of the logged entropy from the command line: a number, or a column; and what is said of it."""
+"""The noise of the logged entropy from the command line: a number, or a column; and the cautions about it."""
 
 import json
 
@@ -10,6 +10,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import select
 from entropylaw.pipeline.answers import fit_run
 from tests.findings import said
+from tests.hostile import refused
 
 
 def write(path, *, n=40, sd=0.02, key="actor/entropy", reward="val-core/math/acc/mean@1", spoil=None):
@@ -46,10 +47,8 @@ def test_only_what_is_used_must_be_there(tmp_path, spoil):
     (run,) = read_runs(write(tmp_path / "a.jsonl", spoil=spoil or float("nan")))
     # Step 11 is the partner of step 10 in pairs with the next step, and of none in pairs with the same.
     assert len(select(run, pair="same", entropy_sd="entropy_se").step) == 20
-    with pytest.raises(InputError) as caught:
-        select(run, pair="next", entropy_sd="entropy_se")
-    assert caught.value.slug == "entropy-sd-missing"
-    assert "step 10" in caught.value.message
+    error = refused("entropy-sd-missing", select, run, pair="next", entropy_sd="entropy_se")
+    assert "step 10" in error.message
 
 
 def test_numbers_and_columns_that_cannot_be(tmp_path):
@@ -64,15 +63,15 @@ def test_numbers_and_columns_that_cannot_be(tmp_path):
     assert "entropy_se" in missing.value.hint
 
 
-def test_the_fit_says_what_it_was_told(tmp_path):
+def test_the_fit_uses_the_noise_that_is_given(tmp_path):
     (run,) = read_runs(write(tmp_path / "a.jsonl"))
-    told = fit_run(run, pair="same", entropy_sd="entropy_se")
-    assert told.entropy_sd.shape == (20,)
-    assert not [text for text in told.validity.cautions if "that was given" in text]
+    given = fit_run(run, pair="same", entropy_sd="entropy_se")
+    assert given.entropy_sd.shape == (20,)
+    assert not [text for text in given.validity.cautions if "check the given noise" in text]
     # Ten times too much is not what the log shows.
     wrong = fit_run(run, pair="same", entropy_sd=0.3)
-    assert [text for text in wrong.validity.cautions if "that was given" in text]
-    assert wrong.a.high - wrong.a.low > told.a.high - told.a.low
+    assert [text for text in wrong.validity.cautions if "check the given noise" in text]
+    assert wrong.a.high - wrong.a.low > given.a.high - given.a.low
 
 
 def test_from_the_command_line(run, tmp_path):
@@ -87,7 +86,7 @@ def test_from_the_command_line(run, tmp_path):
     odr = run("fit", "a.jsonl", "--pair", "same", "--entropy-sd", "0.02", "--interval", "odr", "-q")
     assert "orthogonal distance regression" in odr.stdout
     walk = run("fit", "a.jsonl", "--interval", "walk", "-q")
-    assert "from where the run stands" in walk.stdout
+    assert "relative to the current level" in walk.stdout
     assert walk.stderr == ""
 
 
@@ -112,7 +111,7 @@ def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
         json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
         for size in ("100", "100000")
     )
-    texts = [" ".join(said(told["runs"][0]["law"]["validity"], "caution")) for told in (few, many)]
+    texts = [" ".join(said(one["runs"][0]["law"]["validity"], "caution")) for one in (few, many)]
     assert "less than the binomial noise" in texts[0]
     assert "binomial" not in texts[1]
 

@@ -18,27 +18,30 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.analysis.influence import influences
+from entropylaw.analysis.law.validity import influences
 from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.cli import output
-from entropylaw.documents.backtest import BacktestDocument
-from entropylaw.documents.check import CheckDocument, CheckedFile
 from entropylaw.documents.codec import decode
-from entropylaw.documents.fit import FitDocument
-from entropylaw.documents.phases import RunPhases
-from entropylaw.documents.prediction import PredictionDocument
-from entropylaw.documents.report import ReportDocument
+from entropylaw.documents.document import (
+    BacktestDocument,
+    CheckDocument,
+    CheckedFile,
+    FitDocument,
+    GateCase,
+    PredictionDocument,
+    ReportDocument,
+    RunPhases,
+)
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import explain, read_all
 from entropylaw.options import PhaseOptions
-from entropylaw.report import index_page, run_page
-from entropylaw.report.index_rows import index_row
+from entropylaw.report import pages
+from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
-from entropylaw.results.check import GateCase
+from entropylaw.results.columns import TokenSummary
 from entropylaw.results.fields import field_names, replace
-from entropylaw.results.tokens import TokenSummary
 from tests.conftest import ended
 from tests.findings import stated
 from tests.golden import inputs
@@ -94,8 +97,8 @@ MEDIA: dict[str, dict[str, Render]] = {
         "markdown": report_markdown,
         "csv": report_csv,
         "html": lambda document: [
-            *(run_page.render(document, run, {}) for run in document.runs),
-            index_page.render(
+            *(pages.run_page(document, run, {}) for run in document.runs),
+            pages.index_page(
                 [index_row(run, "slug") for run in document.runs],
                 warnings=document.warnings,
                 shared=[] if document.shared is None else [document.shared],
@@ -127,10 +130,7 @@ MOST = 8
 """Numbers beyond which a list of them is a curve, and changed as a whole."""
 
 OPAQUE = ("posterior",)
-"""Fields that are one thing, whatever is in them."""
-
-ABSENT: dict[str, str] = {}
-"""Fields of which no result here has an example → why."""
+"""Fields that are changed as a whole."""
 
 
 @cache
@@ -180,12 +180,12 @@ def _decoded(result: Any, body: Any) -> Any:
 
 
 def _phases() -> RunPhases:
-    """A run with two boundaries, and with what few runs have."""
+    """A run with two change points, and with the fields that few runs have."""
     run = phase_samples.ordered()
     assert run.phases is not None
     assert run.phases.planning is not None
     planning = run.phases.planning
-    planning = replace(planning, boundary=replace(planning.boundary, searched=(20.0, 180.0)))
+    planning = replace(planning, change_point=replace(planning.change_point, searched=(20.0, 180.0)))
     after = phase_samples.estimate(38.0, 29.0, 46.0)
     found = replace(
         run.phases,
@@ -238,7 +238,7 @@ def changed(value: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _other(value: Any, name: str) -> Any:
-    """Another value, as different as may be."""
+    """Another value of the type, clearly different."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -283,7 +283,7 @@ MEDIA_OF_RESULTS = [(kind, medium) for kind, media in MEDIA.items() for medium i
 def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
     # LaTeX has what Markdown has.
     names = f"{kind} {medium.replace('latex', 'markdown')}"
-    left = [entry.fields for entry in NOT_SHOWN if names in entry.media]
+    left = [fields for media, reasons in NOT_SHOWN.items() if names in media for fields in reasons.values()]
     listed = {place for place in seen(kind, medium) for field in left if re.fullmatch(field, place)}
     missing = {place for place, shown in seen(kind, medium).items() if not shown}
     assert sorted(missing - listed) == [], "show them, or list them with a reason"
@@ -300,10 +300,10 @@ def test_json_has_every_field(kind: str) -> None:
 
 def lost(value: Any, body: Any) -> set[str]:
     """Fields that the JSON of a result lacks."""
-    if field_names(value):
-        names = set(field_names(value))
-        inside = ((getattr(value, name), body[name]) for name in names & set(body))
-        return (names - set(body)).union(*(lost(one, other) for one, other in inside))
+    if names := field_names(value):
+        members = dict(zip(getattr(value, "__struct_encode_fields__", names), names, strict=True))
+        inside = ((getattr(value, name), body[key]) for key, name in members.items() if key in body)
+        return (members.keys() - set(body)).union(*(lost(one, other) for one, other in inside))
     if isinstance(value, Mapping):
         return set(map(str, value)).difference(body).union(*(lost(value[key], body[key]) for key in value))
     if isinstance(value, tuple):

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.documents.fit import load_fit
+from entropylaw.documents.loading import load_fit
 from entropylaw.report.numbers import format_interval
 from tests.pages import Page
 from tests.typed import typed
@@ -123,16 +123,16 @@ def test_segments_are_in_every_medium(segmented):
         assert [float(row["first_step"]) for row in found] == [part.first_step for part in parts]
         assert float(found[0]["p_value"]) == run.segments.same.p_value
         jumps = [row for row in rows(path) if row["part"].startswith("jump of ")]
-        assert [float(row["jump"]) for row in jumps] == [seam.jump.value for seam in run.seams]
+        assert [float(row["jump"]) for row in jumps] == [seam.jump.value for seam in run.level_shifts]
     (row,) = json.loads((out / "report.json").read_text())["rows"]
     segments = [part for part in row["parts"] if part["part"].startswith("segment ")]
     assert [part["ceiling"]["value"] for part in segments] == [part.law.ceiling.value for part in parts]
 
 
-def test_where_no_seam_is_found_every_medium_says_so(tmp_path):
+def test_without_a_level_shift_every_medium_says_so(tmp_path):
     write(tmp_path / "run.csv")
     document = fit(tmp_path, "run.csv", "--find-seams")
-    assert document.runs[0].seams == ()
+    assert document.runs[0].level_shifts == ()
     for path in (tmp_path / "fit.md", tmp_path / "fit.txt", report(tmp_path) / "report.md"):
-        assert "no seam found" in path.read_text()
-    assert "no seam found" in Page((tmp_path / "out" / "runs" / "run.html").read_text()).text
+        assert "no level shift" in path.read_text()
+    assert "no level shift" in Page((tmp_path / "out" / "runs" / "run.html").read_text()).text

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 import entropylaw
-from entropylaw.documents.fit import load_fit
-from entropylaw.documents.phases import load_phases
-from entropylaw.documents.report import load_report
+from entropylaw.documents.loading import load_fit, load_phases, load_report
 from entropylaw.documents.store import dumps
 from entropylaw.report.findings import SENTENCES, sentence
-from entropylaw.results.findings import Finding, note
+from entropylaw.results.result import Finding, note
 from tests.conftest import ROOT
 
 PACKAGE = Path(entropylaw.__file__).parent
@@ -38,7 +36,7 @@ def test_every_code_has_a_sentence_and_every_sentence_a_code() -> None:
     assert {code for _, code in codes()} == SENTENCES.keys() - {"stated"}
 
 
-def test_a_code_of_a_later_version_is_said_as_it_stands() -> None:
+def test_a_code_of_a_later_version_is_its_own_sentence() -> None:
     assert sentence(note("something-new", n=3)) == "something-new"
 
 
@@ -87,7 +85,7 @@ LAB = ROOT / "data" / "lab"
 SEAMS = ("--find-seams", "--shared", "a,b")
 
 
-def test_a_fit_of_version_1_says_what_it_said(run, stored, tmp_path):
+def test_a_fit_of_version_1_has_the_same_sentences(run, stored, tmp_path):
     runs = (str(LAB / name) for name in ("grpo_s0", "school_then_free", "clean_start_s0"))
     new, old = stored("fit", *runs, *SEAMS)
     fresh, read = load_fit(new), load_fit(old)
@@ -103,18 +101,24 @@ def test_a_fit_of_version_1_says_what_it_said(run, stored, tmp_path):
     assert fresh.shared.cautions == read.shared.cautions != ()
 
 
-@pytest.mark.parametrize("gate", ["invalid", "cautions>0", "ceiling<0.9", "verdict=='valid'"])
-def test_gates_read_version_1(run, stored, gate):
+def test_gates_and_predictions_read_version_1(run, stored):
     paths = stored("fit", str(LAB / "grpo_s0"), str(LAB / "clean_start_s0"))
-    new, old = (run("check", str(path), "--fail-if", gate) for path in paths)
-    assert new.stdout.replace("new.json", "old.json") == old.stdout
-    assert new.returncode == old.returncode
-
-
-def test_predictions_from_version_1_are_the_same(run, stored):
-    new, old = (run("predict", str(path), "--at-step", "900") for path in stored("fit", str(LAB / "grpo_s0")))
+    gates = [("--fail-if", gate) for gate in ("invalid", "cautions>0", "ceiling<0.9", "verdict=='valid'")]
+    for gate in gates:
+        new, old = (run("check", str(path), *gate) for path in paths)
+        assert new.stdout.replace("new.json", "old.json") == old.stdout
+        assert new.returncode == old.returncode
+    new, old = (run("predict", str(path), "--at-step", "900") for path in paths)
     assert new.stdout == old.stdout
     assert new.returncode == old.returncode == 0
+    body = json.loads(paths[1].read_text())
+    body["runs"][0]["law"]["validity"]["reasons"] = [3]
+    paths[1].write_text(dumps(body))
+    with pytest.raises(
+        entropylaw.EntropyLawError, match=r"\$\.runs\[0\]\.law\.validity\.findings\[0\]"
+    ) as caught:
+        load_fit(paths[1])
+    assert caught.value.slug == "damaged-document"
 
 
 def test_phases_of_version_1(run, stored):
@@ -138,14 +142,3 @@ def test_a_report_of_version_1(run, tmp_path):
     (read,) = load_report(path).runs
     assert read.forecast.notes == fresh.runs[0].forecast.notes != ()
     assert read.phases.phases.cautions == fresh.runs[0].phases.phases.cautions != ()
-
-
-def test_damage_in_version_1_is_named_with_its_place(run, stored):
-    _, old = stored("fit", str(LAB / "grpo_s0"))
-    body = json.loads(old.read_text())
-    body["runs"][0]["law"]["validity"]["reasons"] = [3]
-    old.write_text(dumps(body))
-    with pytest.raises(entropylaw.EntropyLawError) as caught:
-        load_fit(old)
-    assert caught.value.slug == "damaged-document"
-    assert "$.runs[0].law.validity.findings[0]" in caught.value.message

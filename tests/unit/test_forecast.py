@@ -1,18 +1,17 @@
-"""Forecasts and backtests: what they say of made-up runs whose future is known, and what they refuse."""
+"""Forecasts and backtests of simulated runs whose future is known, and refusals."""
 
 import csv
 import hashlib
 import io
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from entropylaw.analysis.backtest import backtest, backtest_run, scalerl, skills
-from entropylaw.analysis.forecast import blocked, forecast, saturation_forecast
-from entropylaw.analysis.paths import (
+from entropylaw.analysis.ensemble import (
     LADDER,
     RESOLUTION,
     decay,
@@ -22,7 +21,7 @@ from entropylaw.analysis.paths import (
     reward_members,
     weigh,
 )
-from entropylaw.cli import app
+from entropylaw.analysis.forecast import blocked, forecast, saturation_forecast
 from entropylaw.documents.codec import encode
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import rendered
@@ -42,30 +41,22 @@ def early(run, k):
     return tuple(column[:k] for column in run)
 
 
-class Evaluations:
-    def __init__(self, run, columns):
-        self.run = run
-        self.step, self.entropy, self.reward = columns
-
-
 def test_given_the_entropy_the_law_is_continued():
     run = a_run()
     later = [30, 45, 59]
-    told = forecast(*early(run, 24), at_step=run[0][later], entropy_path=run[1][later])
+    found = forecast(*early(run, 24), at_step=run[0][later], entropy_path=run[1][later])
     truth = 0.6 - 0.5 * np.expm1(run[1][later])
-    error = np.array([each.value for each in told.reward]) - truth
+    error = np.array([each.value for each in found.reward]) - truth
     assert np.abs(error).max() < 0.3 * np.abs(run[2][23] - truth).max()
-    assert all(each.low < value < each.high for each, value in zip(told.reward, truth, strict=True))
-    weight = {member.name: member.weight for member in told.members}
+    assert all(each.low < value < each.high for each, value in zip(found.reward, truth, strict=True))
+    weight = {member.name: member.weight for member in found.members}
     assert sum(weight.values()) == pytest.approx(1)
     assert weight["law"] + weight["law, least squares"] > 0.5 > 0.01 > weight["last"]
-    assert not told.blind
-    assert told.path_members == {}
-    assert told.entropy[0].low is None
-    assert told.entropy[0].note == "given"
+    assert (found.blind, found.path_members) == (False, {})
+    assert (found.entropy[0].low, found.entropy[0].note) == (None, "given")
 
 
-def test_blind_the_entropy_is_forecast_and_its_doubt_is_carried_on():
+def test_blind_the_entropy_is_forecast_and_its_uncertainty_is_in_the_reward():
     run = a_run()
     given = forecast(*early(run, 30), at_step=run[0][50], entropy_path=run[1][50])
     blind = forecast(*early(run, 30), at_step=run[0][50])
@@ -79,8 +70,8 @@ def test_blind_the_entropy_is_forecast_and_its_doubt_is_carried_on():
 
 def test_bands_grow_with_the_horizon():
     run = a_run(noise=0.02)
-    told = forecast(*early(run, 30), at_step=[300, 400, 590], entropy_path=run[1][[30, 40, 59]])
-    widths = [each.high - each.low for each in told.reward]
+    found = forecast(*early(run, 30), at_step=[300, 400, 590], entropy_path=run[1][[30, 40, 59]])
+    widths = [each.high - each.low for each in found.reward]
     assert widths[0] < widths[1] < widths[2]
     wide = forecast(*early(run, 30), at_step=300, entropy_path=run[1][30], level=0.99).reward[0]
     assert wide.high - wide.low > widths[0]
@@ -92,21 +83,17 @@ def test_a_run_that_only_wanders_is_forecast_to_stay():
     step = np.arange(40.0)
     reward = 0.5 + np.cumsum(rng.normal(0, 0.01, 40))
     entropy = 0.5 + 0.1 * rng.normal(0, 1, 40)
-    told = forecast(step, entropy, reward, at_step=45, entropy_path=0.5)
-    assert told.reward[0].value == pytest.approx(reward[-1], abs=0.03)
+    found = forecast(step, entropy, reward, at_step=45, entropy_path=0.5)
+    assert found.reward[0].value == pytest.approx(reward[-1], abs=0.03)
 
 
-def test_an_entropy_outside_the_fitted_range_is_marked():
+def test_an_entropy_outside_the_fitted_range_is_marked_and_bytes_are_the_same():
     run = a_run()
-    told = forecast(*early(run, 30), at_step=[300, 310], entropy_path=[run[1][20], 0.01])
-    assert told.extrapolated == (False, True)
-    assert any("1 of 2 steps" in note and "extrapolated" in note for note in told.notes)
-
-
-def test_the_same_data_give_the_same_bytes():
-    run = early(a_run(), 20)
-    one, two = (encode(forecast(*run, at_step=[250, 400])) for _ in range(2))
-    assert json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+    at = {"at_step": [300, 310], "entropy_path": [run[1][20], 0.01]}
+    found, again = (forecast(*early(run, 30), **at) for _ in range(2))
+    assert found.extrapolated == (False, True)
+    assert any("1 of 2 steps" in note and "extrapolated" in note for note in found.notes)
+    assert json.dumps(encode(found), sort_keys=True) == json.dumps(encode(again), sort_keys=True)
 
 
 def test_shift_and_scale_of_the_reward_and_units_of_steps_carry_over():
@@ -120,9 +107,9 @@ def test_shift_and_scale_of_the_reward_and_units_of_steps_carry_over():
 
 def test_a_long_run_is_averaged_over_blocks_and_says_so():
     run = a_run(n=1001, noise=0.05)
-    told = forecast(*run, at_step=run[0][-1] + 100)
-    assert (told.block, told.n) == (6, 166)
-    assert any("blocks of 6" in note for note in told.notes)
+    found = forecast(*run, at_step=run[0][-1] + 100)
+    assert (found.block, found.n) == (6, 166)
+    assert any("blocks of 6" in note for note in found.notes)
     s, h, r, size = blocked(*run, most=100)
     assert (s.size, size) == (91, 11)
     assert r[-1] == pytest.approx(run[2][-11:].mean())
@@ -157,15 +144,6 @@ def test_refusals(change, kind, slug):
     assert caught.value.slug == slug
 
 
-def test_missing_values_are_counted():
-    step, entropy, reward = early(a_run(), 30)
-    reward = reward.copy()
-    reward[4] = np.nan
-    told = forecast(step, entropy, reward, at_step=400)
-    assert told.n == 29
-    assert sum(told.dropped.values()) == 1
-
-
 def test_an_exponential_path_is_continued_to_its_floor():
     run = a_run()
     path = entropy_path(run[0][:25], run[1][:25], run[0][25:])
@@ -179,7 +157,7 @@ def test_an_exponential_path_is_continued_to_its_floor():
 
 
 def test_from_an_origin_nothing_later_is_known():
-    """The path told from an early origin does not change when later entropies do."""
+    """The path from an early origin does not change when later entropies do."""
     step, entropy, _ = early(a_run(), 30)
     other = entropy.copy()
     other[20:] += 0.3
@@ -229,71 +207,79 @@ def test_saturation_is_found_where_the_entropy_goes_to_zero():
     entropy = 0.8 * np.exp(-step / 150)
     rng = np.random.default_rng(1)
     reward = 0.6 - 0.5 * np.expm1(entropy) + rng.normal(0, 0.002, 40)
-    told = saturation_forecast(step, entropy, reward, gains=[0.01, 0.2], at_step=900)
-    expected = -150 * np.log(told.entropy / 0.8)
-    assert told.share == 0.95
-    assert told.step.value == pytest.approx(expected, rel=0.15)
-    assert told.reward.low < 0.6 < told.reward.high
-    small, large = told.gains
+    found = saturation_forecast(step, entropy, reward, gains=[0.01, 0.2], at_step=900)
+    expected = -150 * np.log(found.entropy / 0.8)
+    assert found.share == 0.95
+    assert found.step.value == pytest.approx(expected, rel=0.15)
+    assert found.reward.low < 0.6 < found.reward.high
+    small, large = found.gains
     assert large.by_step < small.by_step
 
 
 def test_no_saturation_is_no_number():
     run = early(a_run(), 40)
-    told = saturation_forecast(*run, gains=[0.05])
-    assert told.step.value is None
-    assert "stays above" in told.step.note
-    assert told.reward.value is None
-    assert told.reward.note
-    assert told.gains == ()
-    assert "No step is forecast" in rendered(told, "text")
+    found = saturation_forecast(*run, gains=[0.05])
+    assert found.step.value is None
+    assert "stays above" in found.step.note
+    assert found.reward.value is None
+    assert found.reward.note
+    assert found.gains == ()
+    assert "No step is forecast" in rendered(found, "text")
 
 
-def test_the_text_of_a_forecast_names_the_members():
-    told = forecast(*early(a_run(), 30), at_step=[400, 500], run="one")
-    text = rendered(told, "text")
-    heaviest = max(told.members, key=lambda member: member.weight)
+def test_missing_values_are_counted_and_the_text_names_the_members():
+    step, entropy, reward = early(a_run(), 30)
+    reward = reward.copy()
+    reward[4] = np.nan
+    found = forecast(step, entropy, reward, at_step=[400, 500], run="one")
+    assert (found.n, sum(found.dropped.values())) == (29, 1)
+    text = rendered(found, "text")
+    heaviest = max(found.members, key=lambda member: member.weight)
     assert heaviest.name in text
     assert len(text.splitlines()) <= 10
 
 
-def test_a_backtest_scores_what_was_not_fitted():
-    step, entropy, reward = a_run()
-    told = backtest_run(step, entropy, reward)
-    third = told.scores[2]
+@pytest.fixture(scope="module")
+def tested():
+    return backtest_run(*a_run(), run="good")
+
+
+def test_a_backtest_scores_what_was_not_fitted(tested):
+    (_, entropy, reward), found = a_run(), tested
+    third = found.scores[2]
     assert (third.protocol, third.blind, third.fitted, third.predicted) == ("first third", False, 20, 40)
     assert third.last_value == pytest.approx(np.sqrt(np.mean((reward[20:] - reward[19]) ** 2)))
     columns = np.column_stack([np.ones(60), -np.expm1(entropy)])
     fitted = columns @ np.linalg.lstsq(columns[:20], reward[:20], rcond=None)[0]
     assert third.law == pytest.approx(np.sqrt(np.mean((reward - fitted)[20:] ** 2)))
     assert third.rmse < 0.2 * third.last_value
-    assert told.scores[1].blind
-    assert told.scores[4].protocol == "later two thirds"
-    assert told.scores[4].predicted == 20
+    assert found.scores[1].blind
+    assert found.scores[4].protocol == "later two thirds"
+    assert found.scores[4].predicted == 20
 
 
-def test_the_future_is_not_looked_at():
+def test_the_future_is_not_looked_at(tested):
     """Other rewards after the fitted part change the scores, not the forecast."""
     step, entropy, reward = a_run()
     at, later = step[20:], entropy[20:]
     one = outlook(step[:20], entropy[:20], reward[:20], at, later).band.quantile(0.5)
     changed = reward.copy()
     changed[20:] += 1.0
-    told, other = backtest_run(step, entropy, reward), backtest_run(step, entropy, changed)
-    assert told.scores[2].width == other.scores[2].width
-    assert told.scores[2].rmse == pytest.approx(np.sqrt(np.mean((one - reward[20:]) ** 2)))
+    other = backtest_run(step, entropy, changed)
+    assert tested.scores[2].width == other.scores[2].width
+    assert tested.scores[2].rmse == pytest.approx(np.sqrt(np.mean((one - reward[20:]) ** 2)))
     assert other.scores[2].rmse == pytest.approx(np.sqrt(np.mean((one - changed[20:]) ** 2)))
 
 
 def test_scalerl_continues_a_sigmoid():
     step = np.arange(1.0, 41.0)
     truth = 0.8 - 0.6 / (1 + (step / 10) ** 1.7)
-    told = scalerl(step[:20], truth[:20], step[20:])
-    assert np.abs(told - truth[20:]).max() < 0.02
+    found = scalerl(step[:20], truth[:20], step[20:])
+    assert np.abs(found - truth[20:]).max() < 0.02
 
 
-def test_overall_skill_is_the_geometric_mean():
-    runs = [backtest_run(*a_run(seed=seed), run=str(seed)) for seed in (1, 2)]
+def test_overall_skill_is_the_geometric_mean(tested):
+    runs = [tested, backtest_run(*a_run(seed=1))]
     skill = skills(runs)[2]
     ratios = [run.scores[2].rmse / run.scores[2].last_value for run in runs]
     assert skill.to_last_value == pytest.approx(np.sqrt(ratios[0] * ratios[1]))
@@ -302,40 +288,19 @@ def test_overall_skill_is_the_geometric_mean():
 
 
 def test_one_bad_run_does_not_stop_the_others():
-    told = backtest([Evaluations("short", early(a_run(), 11)), Evaluations("good", a_run())])
-    assert "at least 12" in told.runs[0].refusal
-    assert told.overall[0].runs == 1
-    assert "not tested" in rendered(told, "text")
-    rows = list(csv.DictReader(io.StringIO(rendered(told, "csv"))))
+    short, good = (
+        SimpleNamespace(run=name, **dict(zip(("step", "entropy", "reward"), columns, strict=True)))
+        for name, columns in (("short", early(a_run(), 11)), ("good", a_run()))
+    )
+    found = backtest([short, good])
+    assert "at least 12" in found.runs[0].refusal
+    assert found.overall[0].runs == 1
+    assert "not tested" in rendered(found, "text")
+    rows = list(csv.DictReader(io.StringIO(rendered(found, "csv"))))
     assert len(rows) == 6
     assert rows[0]["note"]
-    assert float(rows[3]["rmse"]) == told.runs[1].scores[2].rmse
+    assert float(rows[3]["rmse"]) == found.runs[1].scores[2].rmse
     assert backtest([]).overall == ()
-
-
-@pytest.fixture
-def invoke():
-    return lambda *arguments: CliRunner().invoke(app, ["backtest", *map(str, arguments)])
-
-
-def test_the_command_writes_json_and_csv(invoke, tmp_path):
-    log = LAB / "grpo_s0" / "metrics.parquet"
-    told = json.loads(invoke(log, "--format", "json").stdout)
-    assert told["schema"] == "entropylaw/backtest/1"
-    assert len(told["runs"][0]["scores"]) == 5
-    target = tmp_path / "out.csv"
-    assert invoke(log, "-o", target).exit_code == 0
-    assert len(target.read_text(encoding="utf-8").splitlines()) == 6
-
-
-def test_the_command_exits_with_4_where_nothing_can_be_tested(invoke, tmp_path):
-    log = tmp_path / "short.csv"
-    rows = [f"{i},{0.5 - 0.01 * i},{0.3 + 0.02 * i}" for i in range(9)]
-    log.write_text("step,entropy,val_acc\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    done = invoke(log)
-    assert done.exit_code == 4
-    assert done.stdout == ""
-    assert "too-few-evaluations" in done.stderr
 
 
 def test_the_lab_runs_beat_their_last_value():
@@ -343,6 +308,10 @@ def test_the_lab_runs_beat_their_last_value():
     from benchmarks.forecasts import in_development, lab_family
     from entropylaw.ingest import read_runs, select
 
+    assert lab_family("rloo_s1") == lab_family("grpo_s0")
+    assert lab_family("entropy_bonus_0.1_s0") != lab_family("entropy_bonus_0.02_s0")
+    even = int(hashlib.sha256(b"too_hard").hexdigest(), 16) % 2 == 0
+    assert in_development("too_hard") is even
     names = ["grpo_s0", "kl_cov_s0", "width_64_s0"]
     assert not any(in_development(lab_family(name)) for name in names)
     runs = [select(read_runs(LAB / name / "metrics.parquet")[0]) for name in names]
@@ -352,19 +321,10 @@ def test_the_lab_runs_beat_their_last_value():
     assert third.covered >= 0.92
 
 
-def test_halves_are_drawn_by_name_and_copies_stay_together():
-    from benchmarks.forecasts import in_development, lab_family
-
-    assert lab_family("rloo_s1") == lab_family("grpo_s0")
-    assert lab_family("entropy_bonus_0.1_s0") != lab_family("entropy_bonus_0.02_s0")
-    even = int(hashlib.sha256(b"too_hard").hexdigest(), 16) % 2 == 0
-    assert in_development("too_hard") is even
-
-
 def test_a_stretch_of_equal_rewards_gives_numbers():
-    """Fitted from behind, a run that rises and then stands still has nothing to learn its bands from."""
+    """In reverse, a run that rises and is then constant has no errors for its bands."""
     step = np.arange(30.0)
     entropy = 0.1 + 0.9 * np.exp(-step / 8)
     reward = np.where(step < 10, 0.02 * step, 0.2)
-    told = backtest_run(step, entropy, reward, level=0.95, run="flat")
-    assert "NaN" not in json.dumps(encode(told))
+    found = backtest_run(step, entropy, reward, level=0.95, run="flat")
+    assert "NaN" not in json.dumps(encode(found))

@@ -32,64 +32,67 @@ def check(run, tmp_path):
     return start
 
 
-def put(folder, name, data):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
+@pytest.fixture
+def put(tmp_path):
+    def start(name, data):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    return start
 
 
-def test_the_gate_tells_the_two_runs_apart(check, tmp_path):
-    put(tmp_path, "a.jsonl", jsonl(labelled(GOOD, "A") + labelled(BAD, "B")))
+def test_the_gate_distinguishes_the_two_runs(check, put):
+    put("a.jsonl", jsonl(labelled(GOOD, "A") + labelled(BAD, "B")))
     done = check("a.jsonl")
     assert (done.returncode, outcomes(done)) == (5, {"A": "passed", "B": "tripped"})
-    put(tmp_path, "good/a.jsonl", jsonl(GOOD))
+    put("good/a.jsonl", jsonl(GOOD))
     assert check("good").returncode == 0
 
 
 @pytest.mark.parametrize("step", [None, math.nan, "abc", "", [1], 1e300])
-def test_a_run_that_lost_its_steps_is_refused(check, tmp_path, step):
+def test_a_run_that_lost_its_steps_is_refused(check, put, step):
     bad = [{**row, "step": step} for row in labelled(BAD, "B")]
-    put(tmp_path, "a.jsonl", jsonl(labelled(GOOD, "A") + bad))
+    put("a.jsonl", jsonl(labelled(GOOD, "A") + bad))
     done = check("a.jsonl")
     assert (done.returncode, outcomes(done)) == (5, {"A": "passed", "B": "unknown"})
     assert "error[run-without-steps]" in done.stderr
-    put(tmp_path, "a.csv", comma(labelled(GOOD, "A") + bad))
+    put("a.csv", comma(labelled(GOOD, "A") + bad))
     assert outcomes(check("a.csv")) == {"A": "passed", "B": "unknown"}
 
 
-def test_a_run_whose_records_are_broken_is_refused_under_its_name(check, tmp_path):
+def test_a_run_whose_records_are_broken_is_refused_under_its_name(check, put):
     broken = b"".join(line[:-3] + b"\n" for line in jsonl(labelled(BAD, "B")).splitlines())
-    put(tmp_path, "a.jsonl", jsonl(labelled(GOOD, "A")) + broken)
+    put("a.jsonl", jsonl(labelled(GOOD, "A")) + broken)
     assert outcomes(check("a.jsonl")) == {"A": "passed", "B": "unknown"}
-    put(tmp_path, "b.jsonl", jsonl(GOOD) + b"".join(line[:9] + b"\n" for line in broken.splitlines()))
+    put("b.jsonl", jsonl(GOOD) + b"".join(line[:9] + b"\n" for line in broken.splitlines()))
     done = check("b.jsonl")
     assert (done.returncode, outcomes(done)) == (5, {"b": "passed", "b.jsonl": "unknown"})
     assert "error[records-without-run]" in done.stderr
 
 
-def test_a_last_record_that_is_cut_off_is_no_run(check, tmp_path):
-    put(tmp_path, "a.jsonl", jsonl(GOOD)[:-9])
+def test_a_last_record_that_is_cut_off_is_no_run(check, put):
+    put("a.jsonl", jsonl(GOOD)[:-9])
     assert (check("a.jsonl").returncode, check("a.jsonl").stderr) == (0, "")
 
 
-def test_rows_within_a_quote_and_rows_that_are_too_long_name_their_run(check, tmp_path):
+def test_rows_within_a_quote_and_rows_that_are_too_long_name_their_run(check, put):
     text = comma(labelled(GOOD, "A") + labelled(BAD, "B")).decode()
     lines = text.splitlines()
     lines[41] = '"' + lines[41]
-    put(tmp_path, "quote.csv", "\n".join(lines).encode())
+    put("quote.csv", "\n".join(lines).encode())
     assert outcomes(check("quote.csv"))["B"] == "unknown"
     longer = [line + (",1,2" if i > 40 else "") for i, line in enumerate(text.splitlines())]
-    put(tmp_path, "long.csv", "\n".join(longer).encode())
+    put("long.csv", "\n".join(longer).encode())
     assert outcomes(check("long.csv")) == {"A": "passed", "B": "unknown"}
 
 
-def test_a_copy_is_a_copy_only_with_the_same_rewards(check, tmp_path):
+def test_a_copy_is_a_copy_only_with_the_same_rewards(check, put):
     twin = [{**row, "reward": bad["reward"]} for row, bad in zip(GOOD, BAD, strict=True)]
-    put(tmp_path, "logs/a.csv", comma(GOOD))
-    put(tmp_path, "logs/b.csv", comma(twin))
+    put("logs/a.csv", comma(GOOD))
+    put("logs/b.csv", comma(twin))
     assert check("logs").returncode == 5
-    put(tmp_path, "logs/b.csv", comma(GOOD))
+    put("logs/b.csv", comma(GOOD))
     done = check("logs")
     assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
     assert "1 file" in done.stderr  # with --quiet, too
@@ -99,9 +102,9 @@ def test_a_copy_is_a_copy_only_with_the_same_rewards(check, tmp_path):
 @pytest.mark.parametrize(
     "data", [b"", bytes(3000), bytes(range(128, 256)) * 20], ids=["empty", "nul", "garbage"]
 )
-def test_a_log_that_cannot_be_read_fails_in_a_folder(check, tmp_path, name, data):
-    put(tmp_path, "logs/a.jsonl", jsonl(GOOD))
-    put(tmp_path, f"logs/{name}", data)
+def test_a_log_that_cannot_be_read_fails_in_a_folder(check, put, name, data):
+    put("logs/a.jsonl", jsonl(GOOD))
+    put(f"logs/{name}", data)
     done = check("logs")
     assert (done.returncode, outcomes(done)["a"]) == (5, "passed")
 
@@ -128,15 +131,15 @@ def test_a_log_that_cannot_be_read_fails_in_a_folder(check, tmp_path, name, data
         ("metrics.jsonl.1", jsonl(BAD)),
     ],
 )
-def test_a_log_of_which_nothing_can_be_used_fails_in_a_folder(check, tmp_path, name, data):
-    put(tmp_path, "logs/a.csv", comma(GOOD))
-    put(tmp_path, f"logs/{name}", data)
+def test_a_log_of_which_nothing_can_be_used_fails_in_a_folder(check, put, name, data):
+    put("logs/a.csv", comma(GOOD))
+    put(f"logs/{name}", data)
     done = check("logs")
     assert (done.returncode, outcomes(done)["a"], len(outcomes(done))) == (5, "passed", 2)
 
 
-def test_what_is_plainly_no_log_is_skipped_and_counted(check, tmp_path):
-    put(tmp_path, "logs/a.csv", comma(GOOD))
+def test_what_is_plainly_no_log_is_skipped_and_counted(check, put):
+    put("logs/a.csv", comma(GOOD))
     others = {
         "config.json": b'{"lr": 1e-6}',
         "notes.txt": b"think of the seeds\n",
@@ -145,17 +148,17 @@ def test_what_is_plainly_no_log_is_skipped_and_counted(check, tmp_path):
         "debug.log": b"INFO started\n",
     }
     for name, data in others.items():
-        put(tmp_path, f"logs/{name}", data)
+        put(f"logs/{name}", data)
     done = check("logs")
     assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
     assert f"{len(others)} files" in done.stderr
     assert len(json.loads(done.stdout)["warnings"]) == len(others)
 
 
-def test_a_folder_without_runs_fails_beside_what_has_some(check, tmp_path):
-    put(tmp_path, "good.fit.json", json.dumps(stored(True)).encode())
-    put(tmp_path, "prompts/a.csv", b"prompt,answer\nx,y\n")
-    put(tmp_path, "checks/a.json", b'{"schema": "entropylaw/check/1", "cases": []}')
+def test_a_folder_without_runs_fails_beside_what_has_some(check, put, tmp_path):
+    put("good.fit.json", json.dumps(stored(True)).encode())
+    put("prompts/a.csv", b"prompt,answer\nx,y\n")
+    put("checks/a.json", b'{"schema": "entropylaw/check/1", "cases": []}')
     (tmp_path / "empty").mkdir()
     for folder in ("empty", "prompts", "checks"):
         done = check("good.fit.json", folder)
@@ -164,8 +167,8 @@ def test_a_folder_without_runs_fails_beside_what_has_some(check, tmp_path):
         assert (alone.returncode, json.loads(alone.stdout)["failed"]) == (3, True)
 
 
-def test_what_entropylaw_wrote_itself_is_no_run(run, check, tmp_path):
-    put(tmp_path, "logs/good.csv", comma(GOOD))
+def test_what_entropylaw_wrote_itself_is_no_run(run, check, put):
+    put("logs/good.csv", comma(GOOD))
     for name in ("fit.csv", "fit.md"):
         assert run("fit", "logs/good.csv", "-o", f"logs/{name}").returncode == 0
     assert run("backtest", "logs/good.csv", "-o", "logs/b.csv", "-o", "logs/b.json").returncode == 0
@@ -173,17 +176,17 @@ def test_what_entropylaw_wrote_itself_is_no_run(run, check, tmp_path):
     assert (done.returncode, outcomes(done)) == (0, {"good": "passed"})
 
 
-def test_charts_whose_names_hold_a_plus_are_joined(run, tmp_path):
+def test_charts_whose_names_hold_a_plus_are_joined(run, put):
     for name, column in (("a + e", "entropy"), ("a + r", "reward")):
         rows = [{"Step": row["step"], f"one - {column}": row[column]} for row in GOOD]
-        put(tmp_path, f"{name}.csv", comma(rows))
+        put(f"{name}.csv", comma(rows))
     done = run("fit", "a + e.csv", "a + r.csv", "--format", "json")
     assert (done.returncode, len(json.loads(done.stdout)["runs"])) == (0, 1), done.stderr
 
 
-def test_links_are_followed_and_a_dangling_one_fails(check, tmp_path):
-    put(tmp_path, "logs/a.csv", comma(GOOD))
-    put(tmp_path, "elsewhere/b/metrics.csv", comma(BAD))
+def test_links_are_followed_and_a_dangling_one_fails(check, put, tmp_path):
+    put("logs/a.csv", comma(GOOD))
+    put("elsewhere/b/metrics.csv", comma(BAD))
     (tmp_path / "logs" / "linked").symlink_to(tmp_path / "elsewhere" / "b")
     (tmp_path / "logs" / "loop").symlink_to(tmp_path / "logs")
     assert outcomes(check("logs")) == {"a": "passed", "linked": "tripped"}
@@ -194,9 +197,9 @@ def test_links_are_followed_and_a_dangling_one_fails(check, tmp_path):
     assert "error[file-not-found]" in done.stderr
 
 
-def test_a_folder_that_cannot_be_entered_fails(check, tmp_path, monkeypatch):
-    put(tmp_path, "logs/a.csv", comma(GOOD))
-    put(tmp_path, "logs/closed/b.csv", comma(BAD))
+def test_a_folder_that_cannot_be_entered_fails(check, put, monkeypatch):
+    put("logs/a.csv", comma(GOOD))
+    put("logs/closed/b.csv", comma(BAD))
     enter = os.scandir
 
     def refuse(path=".", *rest):
@@ -211,20 +214,20 @@ def test_a_folder_that_cannot_be_entered_fails(check, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["bad.fit.json", "a/b/bad.fit.json", "X.FIT.JSON"])
-def test_stored_fits_in_a_folder_are_checked(check, tmp_path, name):
-    put(tmp_path, "logs/good.csv", comma(GOOD))
-    put(tmp_path, f"logs/{name}", json.dumps(stored(False)).encode())
+def test_stored_fits_in_a_folder_are_checked(check, put, name):
+    put("logs/good.csv", comma(GOOD))
+    put(f"logs/{name}", json.dumps(stored(False)).encode())
     assert outcomes(check("logs")) == {"good": "passed", "bad": "tripped"}
-    put(tmp_path, f"logs/{name}", json.dumps(stored(False)).encode()[:-200])
+    put(f"logs/{name}", json.dumps(stored(False)).encode()[:-200])
     assert check("logs").returncode == 5
 
 
-def changed(body, **law):
-    run = body["runs"][0]
-    return {**body, "runs": [{**run, "law": {**run["law"], **law}}]}
+def changed(**fields):
+    """A stored fit with other fields of its run."""
+    return {**stored(True), "runs": [{**stored(True)["runs"][0], **fields}]}
 
 
-REFUSAL = {"slug": "s", "message": "m", "hint": "h"}
+LAW = stored(True)["runs"][0]["law"]
 CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m", "note": None}
 
 
@@ -232,44 +235,41 @@ CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m"
     "body",
     [
         {**stored(True), "runs": []},
-        {**stored(True), "runs": [{**stored(True)["runs"][0], "law": None}]},
-        {
-            **stored(True),
-            "runs": [{**stored(True)["runs"][0], "refusal": {"slug": "s", "message": "m", "hint": "h"}}],
-        },
-        changed(stored(True), ceiling={**CEILING, "value": 0.95}),
-        changed(stored(True), ceiling={**CEILING, "low": 0.9}),
-        changed(stored(True), ceiling={**CEILING, "level": 95}),
-        changed(stored(True), validity={"ok": True, "contradicted": True, "findings": []}),
+        changed(law=None),
+        changed(refusal={"slug": "s", "message": "m", "hint": "h"}),
+        changed(law={**LAW, "ceiling": {**CEILING, "value": 0.95}}),
+        changed(law={**LAW, "ceiling": {**CEILING, "low": 0.9}}),
+        changed(law={**LAW, "ceiling": {**CEILING, "level": 95}}),
+        changed(law={**LAW, "validity": {"ok": True, "contradicted": True, "findings": []}}),
     ],
     ids=["no runs", "neither", "both", "outside", "turned", "level", "valid and not"],
 )
-def test_a_document_that_contradicts_itself_is_refused(check, tmp_path, body):
-    put(tmp_path, "good.csv", comma(GOOD))
-    put(tmp_path, "x.fit.json", json.dumps(body).encode())
+def test_a_document_that_contradicts_itself_is_refused(check, put, body):
+    put("good.csv", comma(GOOD))
+    put("x.fit.json", json.dumps(body).encode())
     assert check("x.fit.json").returncode == 3
     done = check("x.fit.json", "good.csv")
     assert done.returncode == 5
     assert "error[damaged-document]" in done.stderr
 
 
-def test_labels_of_many_digits_are_different_runs(check, tmp_path):
+def test_labels_of_many_digits_are_different_runs(check, put):
     ids = (12345678901234567, 12345678901234568)
     rows = [{"run": one, **row} for one, part in zip(ids, (BAD, GOOD), strict=True) for row in part]
-    put(tmp_path, "a.jsonl", jsonl(rows))
+    put("a.jsonl", jsonl(rows))
     assert sorted(outcomes(check("a.jsonl")).values()) == ["passed", "tripped"]
 
 
-def test_a_column_that_stands_twice_may_be_another_run(check, tmp_path):
+def test_a_column_that_stands_twice_may_be_another_run(check, put):
     lines = zip(comma(GOOD).decode().splitlines(), comma(BAD).decode().splitlines(), strict=True)
-    put(tmp_path, "a.csv", "\n".join(map(",".join, lines)).encode())
+    put("a.csv", "\n".join(map(",".join, lines)).encode())
     done = check("a.csv")
     assert (done.returncode, outcomes(done)["a"]) == (5, "passed")
 
 
-def test_a_page_that_is_missing_from_a_report_is_a_run(run, check, tmp_path):
-    put(tmp_path, "good.jsonl", jsonl(GOOD))
-    put(tmp_path, "few.jsonl", jsonl(BAD[:2]))
+def test_a_page_that_is_missing_from_a_report_is_a_run(run, check, put, tmp_path):
+    put("good.jsonl", jsonl(GOOD))
+    put("few.jsonl", jsonl(BAD[:2]))
     run("report", "good.jsonl", "few.jsonl", "-o", "pages", "--no-phases", "--figures", "none")
     (tmp_path / "pages" / "runs" / "few.json").unlink()
     done = check("pages")

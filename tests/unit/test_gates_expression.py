@@ -1,12 +1,15 @@
-"""The language of gates: what is one, and what is said of what is none."""
+"""The language of gates, and the numbers in their sentences."""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.errors import UsageError
+from entropylaw.gates.decide import consistent_decimals
 from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES
 
@@ -88,3 +91,29 @@ def test_any_text_is_a_gate_or_a_usage_error(text):
         slug, told = error.slug, error.message
     assert slug in ("", "bad-gate", "unknown-quantity")
     assert (repr(text) if slug else text.strip()) in told
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@pytest.mark.parametrize(
+    ("values", "limit", "percent", "shown"),
+    [
+        ([0.6199996], 0.62, False, ["0.6199996"]),
+        ([0.62], 0.62, False, ["0.6200"]),
+        ([0.6, 0.55, 0.6199996], 0.62, False, ["0.6000000", "0.5500000", "0.6199996"]),
+        ([0.0123], 0.01, True, ["1.230%"]),
+        ([590.0, None], 500.0, False, ["590", "open"]),
+    ],
+)
+def test_a_difference_from_the_limit_is_always_seen(values, limit, percent, shown):
+    assert consistent_decimals(values, limit, percent=percent) == shown
+
+
+@given(st.lists(numbers, min_size=1, max_size=3), numbers, st.booleans())
+def test_what_is_shown_stands_on_the_side_where_the_number_is(values, limit, percent):
+    shown = consistent_decimals(values, limit, percent=percent)
+    bound = Decimal(repr(limit)).scaleb(2 * percent)
+    for value, text in zip(values, shown, strict=True):
+        number = Decimal(text.removesuffix("%"))
+        assert (number > bound, number < bound) == (value > limit, value < limit)

@@ -1,4 +1,4 @@
-"""Grams: reading a list, what counts as the same, and which tokens an occurrence covers."""
+"""Grams: reading a list, normalisation, and the tokens that an occurrence covers."""
 
 import re
 
@@ -64,7 +64,7 @@ def test_the_same_grams_have_the_same_fingerprint():
         ("\n".join(f"g{i}" for i in range(MOST_GRAMS + 1)).encode(), "grams-too-many", "10,001 grams"),
     ],
 )
-def test_a_file_that_is_no_list(tmp_path, content, slug, words):
+def test_a_file_that_is_not_a_list(tmp_path, content, slug, words):
     path = tmp_path / "grams.txt"
     path.write_bytes(content)
     with pytest.raises(InputError, match=words) as caught:
@@ -73,19 +73,18 @@ def test_a_file_that_is_no_list(tmp_path, content, slug, words):
 
 
 @pytest.mark.parametrize("name", ["missing.txt", ".", "bad\0name"])
-def test_a_path_that_is_no_file(tmp_path, name):
+def test_a_path_that_is_not_a_file(tmp_path, name):
     with pytest.raises(InputError, match="cannot be read") as caught:
         read_grams(tmp_path / name)
     assert caught.value.slug == "grams-unreadable"
 
 
-def test_our_own_list_is_short_and_sectioned():
+def test_the_default_list_is_short_and_normalised():
     grams = default_grams()
     assert 80 <= len(grams) <= 150
-    short = sum(words <= 2 for words in grams.words)
-    assert 0 < short < len(grams) / 4
-    for gram in ("let's try", "wait", "alternatively", "on the other hand", "let me check"):
-        assert gram in grams.grams
+    assert 0 < sum(words <= 2 for words in grams.words) < len(grams) / 4
+    assert {"let's try", "wait", "alternatively", "on the other hand", "let me check"} <= {*grams.grams}
+    assert all(parse_grams(gram, "itself").grams == (gram,) for gram in grams.grams)
 
 
 # --- what matches
@@ -129,19 +128,17 @@ def test_more_words_win_over_more_units():
     assert found(grams, "wait, so, but let us try")[0] == ["but let us try"]
 
 
-def test_long_grams_are_told_apart():
+def test_long_grams_are_marked_separately():
     grams = grams_of("let us try", "wait")
     matches = match_tokens(grams, [b"Wait", b" let", b" us", b" try", b" it"])
     assert matches.covered.tolist() == [True, True, True, True, False]
     assert matches.covered_long.tolist() == [False, True, True, True, False]
-    assert matches.start.tolist() == [0, 1]
-    assert matches.stop.tolist() == [1, 4]
+    assert (matches.start.tolist(), matches.stop.tolist()) == ([0, 1], [1, 4])
 
 
 def test_no_gram_and_no_token():
     assert len(match_tokens(grams_of("wait"), []).covered) == 0
-    none = long_only(grams_of("wait"))
-    assert not match_tokens(none, [b"wait"]).covered.any()
+    assert not match_tokens(long_only(grams_of("wait")), [b"wait"]).covered.any()
 
 
 def test_overlapping_occurrences_against_one_search_for_each_gram():
@@ -188,37 +185,42 @@ def test_byte_level_tokens_with_characters_over_several():
     assert covered.decode() == "Hmmlet’s trywait"
 
 
-def test_byte_level_table_against_known_tokens():
-    # From the vocabulary of GPT-2.
-    assert token_bytes("Ġlet", "byte-level") == b" let"
-    assert token_bytes("Ċ", "byte-level") == b"\n"
-    assert token_bytes("âĢĻ", "byte-level") == "’".encode()
-    assert token_bytes("Ã©", "byte-level") == "é".encode()
-    assert token_bytes("<｜end▁of▁sentence｜>", "byte-level") == "<｜end▁of▁sentence｜>".encode()
+@pytest.mark.parametrize(
+    ("token", "notation", "text"),
+    [
+        # From the vocabulary of GPT-2.
+        ("Ġlet", "byte-level", " let"),
+        ("Ċ", "byte-level", "\n"),
+        ("âĢĻ", "byte-level", "’"),
+        ("Ã©", "byte-level", "é"),
+        ("<｜end▁of▁sentence｜>", "byte-level", "<｜end▁of▁sentence｜>"),
+        ("▁let", "sentencepiece", " let"),
+        ("<0x0A>", "sentencepiece", "\n"),
+        (" let", "plain", " let"),
+    ],
+)
+def test_bytes_of_tokens(token, notation, text):
+    assert token_bytes(token, notation) == text.encode()
 
 
-def test_sentencepiece_and_plain():
+def test_notations():
     assert token_notation(["▁let", "s"]) == "sentencepiece"
-    assert token_bytes("▁let", "sentencepiece") == b" let"
-    assert token_bytes("<0x0A>", "sentencepiece") == b"\n"
     assert token_notation([" let", "Ġ", " me"]) == "plain"
     assert token_notation(["let", "me"]) is None
-    assert token_bytes(" let", "plain") == b" let"
     grams = grams_of("let me try")
     assert not match_tokens(grams, [b"let", b"me", b"try"]).covered.any()
-    assert match_tokens(
-        grams, [token_bytes(t, "sentencepiece") for t in ("▁let", "▁me", "▁try")]
-    ).covered.all()
+    pieces = [token_bytes(token, "sentencepiece") for token in ("▁let", "▁me", "▁try")]
+    assert match_tokens(grams, pieces).covered.all()
 
 
-def test_tokens_that_share_a_word_with_what_is_no_gram():
-    matches = match_tokens(grams_of("let's try"), [b"so, let", b"'s", b"", b" try", b"ing"])
-    assert not matches.covered.any()
-    matches = match_tokens(grams_of("let's try"), [b"so, let", b"'s", b"", b" try.", b" it"])
-    assert matches.covered.tolist() == [True, True, True, True, False]
+@pytest.mark.parametrize(("end", "covered"), [("ing", 0), ("", 4)])
+def test_a_gram_ends_with_a_word_and_not_with_a_token(end, covered):
+    tokens = [b"so, let", b"'s", b"", b" try" + (b"" if end else b"."), end.encode() or b" it"]
+    matches = match_tokens(grams_of("let's try"), tokens)
+    assert matches.covered.tolist() == [i < covered for i in range(5)]
 
 
-def test_bytes_that_are_no_text_stay_one_byte_wide():
+def test_bytes_that_are_not_text_stay_one_byte_wide():
     matches = match_tokens(
         grams_of("wait"), [b"\xe2", b"\xf0\x9f", b" wait", b" \xc3\xa9", b"\xff", b" wait"]
     )
@@ -234,14 +236,9 @@ def test_no_gram_reaches_over_a_break():
     assert match_tokens(grams, tokens, cut).start.tolist() == [1, 3]
 
 
-def test_what_follows():
+def test_next_words():
     tokens = [b"Wait", b",", b" Let", b"\xe2\x80", b"\x99s", b" wait", b" ...", b" 12", b" hmm"]
     grams = grams_of("wait", "hmm")
     assert match_tokens(grams, tokens).follower == ("let's", "12", None)
     cut = np.arange(9) == 1
     assert match_tokens(grams, tokens, cut).follower == (None, "12", None)
-
-
-def test_a_gram_is_folded_once():
-    for gram in default_grams().grams:
-        assert parse_grams(gram, "itself").grams == (gram,)

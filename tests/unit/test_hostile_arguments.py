@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.analysis.phasecautions import phase_cautions
+from entropylaw.analysis.phases import phase_cautions
 from entropylaw.errors import EntropyLawError
 
 N = 12
@@ -89,7 +89,7 @@ def calls(law):
         ),
         "forecast": ({**data, "at_step": 20}, (*data, "at_step", "entropy_path", "level")),
         "saturation_forecast": (data, (*data, "gains", "at_step", "level")),
-        "find_seams": (data, (*data, "level")),
+        "find_level_shifts": (data, (*data, "level")),
         "fit_segments": ({**data, "seams": [7]}, (*data, "seams", *of_fit, "entropy_sd")),
         "fit_shared": (
             {"runs": [(ENTROPY, REWARD, STEP, "a"), (ENTROPY, REWARD, STEP, "b")]},

@@ -1,6 +1,5 @@
-"""Paths, addresses and sizes that nobody means well: an error with a slug, soon, and in little memory."""
+"""Hostile paths, addresses and sizes: an error with a slug, soon, and in little memory."""
 
-import gzip
 import io
 import os
 import socket
@@ -14,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import content, opening, read_all, read_runs
-from entropylaw.ingest.opening import load
+from entropylaw.ingest import read_all, read_runs
+from entropylaw.ingest.sources import content, opening
+from entropylaw.ingest.sources.opening import load
 from entropylaw.paths import hostless, shown_path
 from tests.conftest import processor_time
 from tests.typed import typed
@@ -45,24 +45,9 @@ def slug(path):
     [
         *("ftp://127.0.0.1:1/x.csv", "zip://x.csv", "tar://x.csv", "generic://x", "hdfs://x/y.csv"),
         *("github://x/y", "file:///nowhere.csv", "foo://x", "dir://x", "reference://x", "data://,abc"),
-        *(
-            "zip://x.csv::nowhere.zip",
-            "simplecache::nowhere://x",
-            "jupyter://x",
-            "asyncwrapper://x",
-            "dbfs://x",
-        ),
-        *(
-            "http://[::1",
-            "http://",
-            "s3://",
-            "://",
-            "memory://x.csv",
-            "x" * 5000,
-            "a/" * 3000,
-            "nul\0.csv",
-            "",
-        ),
+        *("zip://x.csv::nowhere.zip", "simplecache::nowhere://x", "jupyter://x", "asyncwrapper://x"),
+        *("dbfs://x", "http://[::1", "http://", "s3://", "://", "memory://x.csv"),
+        *("x" * 5000, "a/" * 3000, "nul\0.csv", ""),
     ],
 )
 @pytest.mark.parametrize("command", ["columns", "fit", "check", "report", "phases", "predict"])
@@ -146,11 +131,6 @@ def test_files_of_100_gib_are_not_read_whole(tmp_path, name, parts, expected):
     assert typed("check", path, "--fail-if", "headroom < 0", cwd=tmp_path).returncode in (3, 5)
 
 
-def test_zeros_behind_an_honest_log_are_left_out_still(tmp_path):
-    (run,) = read_runs(str(sparse(tmp_path / "a.csv", len(CSV) + 8, CSV)))
-    assert run.step.size == 29
-
-
 def bomb(data, times):
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     return b"".join([*(packer.compress(data) for _ in range(times)), packer.flush()])
@@ -166,11 +146,6 @@ def test_bombs(tmp_path, monkeypatch, data, expected):
     assert slug(tmp_path / "a.csv.gz") == expected
 
 
-def test_a_log_that_is_packed_well_is_read(tmp_path):
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(CSV))
-    assert read_runs(str(tmp_path / "a.csv.gz"))[0].step.size == 29
-
-
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
@@ -182,7 +157,7 @@ def test_a_log_that_is_packed_well_is_read(tmp_path):
     ],
 )
 def test_wide_long_and_deep(tmp_path, monkeypatch, name, data, expected):
-    monkeypatch.setattr("entropylaw.ingest.formats.delimited._LONGEST_ROW", 1 << 22)
+    monkeypatch.setattr("entropylaw.ingest.readers.delimited._LONGEST_ROW", 1 << 22)
     (tmp_path / name).write_bytes(data)
     assert slug(tmp_path / name) == expected
 
@@ -224,12 +199,8 @@ def test_a_text_that_parquet_repeats_is_held_once(tmp_path):
     rows = 20_000
     text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * 100_000]))
     steps = np.arange(float(rows))
-    columns = {
-        "step": steps,
-        "entropy": np.exp(-steps / 9e3),
-        "reward": 1 - np.exp(-steps / 9e3),
-        "prompt": text,
-    }
+    entropy = np.exp(-steps / 9e3)
+    columns = {"step": steps, "entropy": entropy, "reward": 1 - entropy, "prompt": text}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     (run,) = read_runs(str(tmp_path / "a.parquet"))
     assert run.step.size == rows

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.settings import read_yaml, settings_beside
+from entropylaw.ingest.catalog.config import read_yaml, settings_beside
 
 LOG = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n"
 MERGES = "a0: &a0 {x: 1, y: 2}\n" + "".join(

@@ -1,11 +1,11 @@
-"""From tables to runs: steps that repeat and fall, runs told apart, nothing lost in silence."""
+"""From tables to runs: steps that repeat and fall, runs separated, every loss counted."""
 
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
 from entropylaw.ingest import UnreadFileWarning, read_runs
-from entropylaw.ingest.assemble import display_name
+from entropylaw.ingest.sources.assemble import display_name
+from tests.hostile import refused
 
 OVERWRITTEN = "earlier value of a step that was logged again"
 SUPERSEDED = "superseded after a resume"
@@ -33,17 +33,19 @@ def test_a_resume_keeps_the_later_values_and_counts_the_earlier_ones():
     assert any("from 10 to 7 at record 11" in note for note in run.notes)
 
 
-def test_a_resume_beyond_which_less_was_logged_than_before():
-    (run,) = read_runs(after(curve(range(1, 11)), curve([5, 6], shift=0.5)))
-    assert run.columns["entropy"].tolist() == [1, 2, 3, 4, 5.5, 6.5]
-    assert run.dropped == {SUPERSEDED: 6}
-
-
-def test_two_resumes():
-    (run,) = read_runs(after(curve(range(1, 11)), curve(range(7, 13), 0.25), curve(range(5, 9), 0.5)))
-    assert run.columns["entropy"].tolist() == [1, 2, 3, 4, 5.5, 6.5, 7.5, 8.5]
-    # 7..10 of the first start, then 5, 6 of it and 7..12 of the second
-    assert run.dropped == {SUPERSEDED: 4 + 2 + 6}
+@pytest.mark.parametrize(
+    ("resumes", "entropy", "superseded"),
+    [
+        # less was logged after the resume than before it
+        ([curve([5, 6], shift=0.5)], [1, 2, 3, 4, 5.5, 6.5], 6),
+        # 7..10 of the first start, then 5, 6 of it and 7..12 of the second
+        ([curve(range(7, 13), 0.25), curve(range(5, 9), 0.5)], [1, 2, 3, 4, 5.5, 6.5, 7.5, 8.5], 4 + 2 + 6),
+    ],
+)
+def test_resumes(resumes, entropy, superseded):
+    (run,) = read_runs(after(curve(range(1, 11)), *resumes))
+    assert run.columns["entropy"].tolist() == entropy
+    assert run.dropped == {SUPERSEDED: superseded}
 
 
 def test_a_restart_in_the_same_file_is_a_second_run():
@@ -55,38 +57,22 @@ def test_a_restart_in_the_same_file_is_a_second_run():
     assert all(any("started again" in note for note in run.notes) for run in (first, second))
 
 
-def test_evaluations_on_rows_of_their_own_merge_and_are_no_loss():
-    table = {
-        "step": [1, 2, 2, 3, 4, 4],
-        "entropy": [1, 2, NAN, 3, 4, NAN],
-        "val_acc": [NAN, NAN, 0.2, NAN, NAN, 0.4],
-        "epoch": [0.1, 0.2, 0.21, 0.3, 0.4, 0.41],
-    }
-    (run,) = read_runs(table)
-    assert run.step.tolist() == [1, 2, 3, 4]
-    assert run.columns["entropy"].tolist() == [1, 2, 3, 4]
-    np.testing.assert_array_equal(run.columns["val_acc"], [NAN, 0.2, NAN, 0.4])
+@pytest.mark.parametrize(
+    "records",  # step, entropy, val_acc, epoch
+    [
+        [(1, 1, NAN, 0.1), (2, 2, NAN, 0.2), (2, NAN, 0.2, 0.21), (3, 3, NAN, 0.3), (4, 4, 0.4, 0.4)],
+        [(1, 1, NAN, 0.1), (2, 2, NAN, 0.2), (3, 3, NAN, 0.3), (2, NAN, 0.2, 0.31), (4, 4, 0.4, 0.4)],
+        [*((s, s, NAN, s) for s in (1, 2, 3, 4)), *((s, NAN, s / 10, s) for s in (0, 2, 4))],
+    ],
+    ids=["on rows of their own", "late", "after the training"],
+)
+def test_evaluations_merge_and_are_no_loss(records):
+    names = ("step", "entropy", "val_acc", "epoch")
+    (run,) = read_runs({name: [record[i] for record in records] for i, name in enumerate(names)})
+    assert run.step.tolist()[-4:] == [1, 2, 3, 4]
+    assert run.columns["entropy"].tolist()[-4:] == [1, 2, 3, 4]
+    np.testing.assert_array_equal(run.columns["val_acc"][-4:], [NAN, 0.2, NAN, 0.4])
     assert run.dropped == {}
-
-
-def test_evaluations_written_after_the_training_belong_to_the_same_run():
-    table = {
-        "step": [1, 2, 3, 4, 0, 2, 4],
-        "entropy": [1, 2, 3, 4, NAN, NAN, NAN],
-        "val_acc": [NAN] * 4 + [0.0, 0.2, 0.4],
-    }
-    (run,) = read_runs(table)
-    assert run.step.tolist() == [0, 1, 2, 3, 4]
-    np.testing.assert_array_equal(run.columns["entropy"], [NAN, 1, 2, 3, 4])
-    np.testing.assert_array_equal(run.columns["val_acc"], [0, NAN, 0.2, NAN, 0.4])
-    assert run.dropped == {}
-
-
-def test_a_late_evaluation_is_no_resume():
-    table = {"step": [1, 2, 3, 2, 4], "entropy": [1, 2, 3, NAN, 4], "val_acc": [NAN, NAN, NAN, 0.2, NAN]}
-    (run,) = read_runs(table)
-    assert run.columns["entropy"].tolist() == [1, 2, 3, 4]
-    assert run.columns["val_acc"][1] == 0.2
 
 
 def test_a_value_logged_again_is_counted_only_where_it_differs():
@@ -112,7 +98,7 @@ def test_records_without_a_step_are_counted():
 
 
 @pytest.mark.parametrize("name", ["run", "arm", "run_name", "experiment"])
-def test_a_run_column_tells_runs_apart(name):
+def test_a_run_column_separates_runs(name):
     hostile = 'a, b/../"<script>\n\x1b[31m'
     table = {name: [hostile] * 3 + ["c"] * 3, **after(curve([1, 2, 3]), curve([1, 2, 3], 0.5))}
     first, second = read_runs(table)
@@ -122,7 +108,7 @@ def test_a_run_column_tells_runs_apart(name):
     assert name not in first.columns
 
 
-def test_seeds_that_alternate_are_told_apart_and_a_constant_seed_is_a_column():
+def test_seeds_that_alternate_are_separated_and_a_constant_seed_is_a_column():
     table = {
         "seed": [0, 1] * 4,
         "step": [1, 1, 2, 2, 3, 3, 4, 4],
@@ -159,11 +145,9 @@ def test_a_column_that_changes_on_every_row_is_no_label():
 
 def test_runs_without_a_label_that_alternate_are_refused():
     table = after(*(curve([step], shift) for step in range(1, 10) for shift in (0, 0.1, 0.2)))
-    with pytest.raises(InputError) as caught:
-        read_runs(table)
-    assert caught.value.slug == "several-rows-a-step"
-    assert "27 rows for 9 steps" in caught.value.message
-    assert "--run" in caught.value.hint
+    error = refused("several-rows-a-step", read_runs, table)
+    assert "27 rows for 9 steps" in error.message
+    assert "--run" in error.hint
 
 
 @pytest.mark.parametrize(
@@ -183,19 +167,18 @@ def test_the_step_column(columns, chosen):
     assert any("count of log calls" in note for note in run.notes) == (chosen == "_step")
 
 
-def test_the_step_column_that_is_there_on_more_rows_wins():
-    table = {"training/global_step": [NAN, 1, 2], "step": [0, 1, 2], "val_acc": [0.1, NAN, NAN]}
-    (run,) = read_runs(table)
-    assert run.step_column == "step"
-    assert run.step.tolist() == [0, 1, 2]
-
-
-def test_steps_as_text():
-    (run,) = read_runs(
-        {"global_step/max_steps": ["10/438", "20/438"], "entropy": ["'0.5'", "np.float64(0.4)"]}
-    )
-    assert run.step.tolist() == [10, 20]
-    assert run.columns["entropy"].tolist() == [0.5, 0.4]
+@pytest.mark.parametrize(
+    ("columns", "chosen", "steps"),
+    [
+        ({"training/global_step": [NAN, 1, 2], "step": [0, 1, 2]}, "step", [0, 1, 2]),
+        ({"global_step/max_steps": ["10/438", "20/438"]}, "global_step/max_steps", [10, 20]),
+    ],
+    ids=["on more rows", "as text"],
+)
+def test_the_steps(columns, chosen, steps):
+    (run,) = read_runs({**columns, "entropy": ["'0.5'", "np.float64(0.4)", None][: len(steps)]})
+    assert (run.step_column, run.step.tolist()) == (chosen, steps)
+    assert run.columns["entropy"].tolist()[:2] == [0.5, 0.4]
 
 
 @pytest.mark.parametrize(
@@ -209,10 +192,8 @@ def test_steps_as_text():
     ],
 )
 def test_errors(table, options, slug, found):
-    with pytest.raises(InputError) as caught:
-        read_runs(table, **options)
-    assert caught.value.slug == slug
-    assert found in caught.value.message
+    error = refused(slug, read_runs, table, **options)
+    assert found in error.message
 
 
 def test_text_cells_in_a_metric_are_noted():
@@ -238,5 +219,5 @@ def test_two_hundred_columns():
         ("/metrics.csv", "metrics"),
     ],
 )
-def test_runs_are_called_after_what_tells_them_apart(path, name):
+def test_runs_are_named_after_what_identifies_them(path, name):
     assert display_name(path) == name

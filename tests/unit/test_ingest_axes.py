@@ -4,7 +4,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, select
-from entropylaw.ingest.steps import LATER_UPDATE
+from entropylaw.ingest.runs.step_column import LATER_UPDATE
 
 
 def slime(rollouts, updates, scale=1, evaluate=4):

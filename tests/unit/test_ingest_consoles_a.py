@@ -6,22 +6,21 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
-from entropylaw.ingest import catalog, read_runs, registry, select
-from entropylaw.ingest.assemble import assemble
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats import areal_console, roll_console, slime_console
-from entropylaw.ingest.formats.easyr1_console import BAD_PAIR
-from entropylaw.ingest.registry import reader_of
-from entropylaw.results.columns import Source
-from tests.hostile import flipped, rows_or_refusal
+from entropylaw.ingest import catalog, select
+from entropylaw.ingest.readers.console import multi_line as areal_console
+from entropylaw.ingest.readers.console import one_line as roll_console
+from entropylaw.ingest.readers.console import one_line as slime_console
+from entropylaw.ingest.readers.console.base import BAD_PAIR
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.registry import reader_of
+from tests.hostile import assembled, rows_or_refusal
 
 STEPS = range(6)
 BAR = "Training:  17%|██▌       | 1/6 [00:19<11:24,  3.51s/it]"
 
 
 def entropy(step):
-    return 0.8 - 0.1 * step
+    return 0.8 - 0.05 * step
 
 
 def reward(step):
@@ -82,10 +81,10 @@ def metrics(step):
     return values | ({"val_correct/all/mean": reward(step) + 0.2})
 
 
-def roll(tagged=True, bare=True):
+def roll(tagged=True, bare=True, steps=STEPS):
     line = LOGGER.format("rlvr_pipeline.py")
     text = f"{line}create tracker stdout, kwargs: {{}}\n"
-    for step in STEPS:
+    for step in steps:
         text += f"{line}pipeline step {step} start...\n"
         text += f"{line}{json.dumps({'val_correct/all/mean': reward(step) + 0.2})}\n" if bare else ""
         tag = json.dumps({"step": step, "metrics": metrics(step)})
@@ -110,9 +109,9 @@ def table(values, columns=2):
     return "╒" + "═" * width + "╕\n" + between.join(lines) + "\n╘" + "═" * width + "╛"
 
 
-def areal(minibatches=1):
+def areal(minibatches=1, steps=STEPS):
     text = HEADER + "Evaluation Results: \n" + table({"ppo_actor/update/entropy/avg": 9.0}) + "\x1b[0m\n"
-    for step in STEPS:
+    for step in steps:
         text += f"{HEADER}Epoch 1/1 Step {step + 1}/6 Train step {step + 1}/6 done.\x1b[0m\n"
         for part in range(minibatches):
             values = {"ppo_actor/update/entropy/avg": entropy(step) - 0.01 * part}
@@ -143,9 +142,9 @@ def block(step, validation):
     return text
 
 
-def easyr1(prefix=RUNNER, other=WORKER):
+def easyr1(prefix=RUNNER, other=WORKER, steps=STEPS):
     text = f"{prefix}Config\n{prefix}algorithm:\n{prefix}  gamma: 1.0\n{prefix}\n"
-    for step in (0, *range(1, 7)):
+    for step in range(len(steps) + 1):
         lines = block(step, 0.3 + 0.1 * step).splitlines()
         text += "".join(f"{prefix}{line}\n" for line in lines[:4])
         text += f"{other}{BAR}\n{other}memory: 3.0\n" if other else ""
@@ -167,84 +166,8 @@ def content(text, name="train.log"):
 
 
 def run_of(reader, text, name="train.log"):
-    source = Source(path=name, format=reader.name, sha256="0", rows=1)
-    (run,) = assemble(reader.read(content(text, name)), source, "log")[0]
+    (run,) = assembled(reader.name, content(text, name), "log")
     return run
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_recognises_its_own_text_and_no_other(name):
-    for other, (reader, _) in READERS.items():
-        assert reader.recognises(content(READERS[name][1])) is (other == name)
-    for reader in (reader_of("verl"), reader_of("trl")):
-        assert not reader.recognises(content(READERS[name][1]))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(TaskRunner pid=1) step:1 - actor/entropy:0.3 - critic/score/mean:0.4\n",
-        "{'loss': 0.1, 'reward': 0.2, 'entropy': 0.3, 'epoch': 0.01}\n",
-        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nKeyError: {'a': 1}\n",
-        "Collecting torch\n  Downloading torch-2.9.1.whl (900 MB)\n     ━━━━━ 90/900 MB │ 3.1 MB/s\nStep 1\n",
-        '{"step": 1, "actor": {"entropy_loss": 0.4}}\n',
-        "Step 1\nTools:\n  hammer: 1\n\nStep 2\nTools:\n  saw: 2\n",
-        "rollout 1: {'a': 1}\nstep 2: {'loss': 0.5}\nperf 3: {}\n",
-        "pipeline step 3 start...\nnothing\n",
-        "Train step 3/4 done.\n| a | 1 |\n│ name │ value │\n",
-        "\n",
-    ],
-)
-def test_no_reader_recognises_what_is_another_programs(text):
-    assert not any(reader.recognises(content(text)) for reader, _ in READERS.values())
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_file_without_a_record_is_refused(name):
-    reader, _ = READERS[name]
-    with pytest.raises(InputError) as error:
-        reader.read(content("nothing of the kind\n"))
-    assert error.value.slug == "no-records"
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_windows_line_ends_and_utf16_change_nothing(name):
-    reader, text = READERS[name]
-    plain = run_of(reader, text)
-    for data in (text.replace("\n", "\r\n").encode(), text.encode("utf-16")):
-        assert reader.recognises(content(data))
-        other = run_of(reader, data)
-        assert set(other.columns) == set(plain.columns)
-        for column, values in plain.columns.items():
-            np.testing.assert_array_equal(other.columns[column], values)
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_truncated_file_keeps_whole_values_only(name):
-    reader, text = READERS[name]
-    data = text.encode()
-    whole = run_of(reader, text)
-    known = {column: set(values[~np.isnan(values)]) for column, values in whole.columns.items()}
-    for end in range(len(data) // 5, len(data), 97):
-        try:
-            found = reader.read(content(data[:end]))
-        except InputError:
-            continue
-        for column, cells in found.columns.items():
-            values = np.asarray(cells, dtype=float)
-            if column != "step":
-                # EasyR1's lines have no mark at their end: the very last value may be half a number.
-                odd = [value for value in values[~np.isnan(values)] if value not in known[column]]
-                assert len(odd) <= (name == "easyr1")
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_flipped_bits_end_in_rows_or_a_refusal(name):
-    reader, text = READERS[name]
-    results = [
-        rows_or_refusal(lambda data: reader.read(content(data)), data) for data in flipped(text.encode())
-    ]
-    assert sum(rows > 0 for rows in results) > 200
 
 
 @pytest.mark.parametrize(
@@ -282,17 +205,6 @@ def test_the_catalog_knows_the_trainer_the_entropy_and_the_reward(name):
     assert series.pair == "same"
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_a_file_on_disk_goes_to_its_reader(name, tmp_path):
-    if name not in registry.format_names():
-        pytest.skip("the reader is not registered")
-    path = tmp_path / "train.log"
-    path.write_text(READERS[name][1], encoding="utf-8")
-    (run,) = read_runs(str(path))
-    assert run.source.format == name
-    assert len(select(run).step) >= 3
-
-
 def test_slime_has_one_row_a_rollout():
     table = reader_of("slime").read(content(slime()))
     assert table.dropped == {}
@@ -324,8 +236,7 @@ def test_slime_resumed_and_started_again():
     resumed = run_of(reader_of("slime"), slime(stop=4) + slime(start=2, first=False, per_rollout=1))
     np.testing.assert_array_equal(resumed.step, [-1, *STEPS])
     text = slime(stop=2, every=9) + slime()
-    source = Source(path="a.log", format="slime", sha256="0", rows=1)
-    runs = assemble(reader_of("slime").read(content(text)), source, "log")[0]
+    runs = assembled("slime", content(text), "log")
     assert [list(run.step) for run in runs] == [[-1, 0, 1], [-1, *STEPS]]
 
 
@@ -474,22 +385,3 @@ def test_what_yaml_makes_of_other_objects_is_no_metric():
     expected = {"actor/a b: c": 2.0, "actor/inf": -math.inf, "actor/on": 1.0}
     assert values == {"step": 4.0, **expected, "val/123": 1.5, "val/reward_score": 0.5}
     assert table.dropped == {BAD_PAIR: 1}
-
-
-def test_the_jsonl_of_easyr1_gives_the_same_choice(tmp_path):
-    lines = []
-    for step in range(7):
-        entry = {"step": step, "val": {"accuracy_reward": 0.3 + 0.1 * step, "reward_score": 0.1}}
-        if step:
-            entry |= {"actor": {"entropy_loss": entropy(step - 1), "pg_clipfrac_higher": 0.0}}
-            entry |= {"critic": {"score": {"mean": 0.1}}, "reward": {"accuracy": 0.2, "overall": 0.2}}
-        lines.append(json.dumps(entry))
-    path = tmp_path / "experiment_log.jsonl"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (run,) = read_runs(str(path))
-    series = select(run)
-    assert series.entropy_choice.meaning.trainer == "easyr1"
-    assert series.entropy_choice.column == "actor/entropy_loss"
-    assert series.reward_choice.column == "val/accuracy_reward"
-    assert series.pair == "next"
-    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS])

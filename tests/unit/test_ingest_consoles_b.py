@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import catalog, read_runs, registry, select
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.console import CUT_OFF, dict_pairs
-from entropylaw.ingest.formats.rich_tables import CUT_NAME
-from entropylaw.ingest.registry import reader_of
-from tests.hostile import flipped, rows_or_refusal
+from entropylaw.ingest import catalog, read_runs, select
+from entropylaw.ingest.readers.console.base import CUT_ENTRY, dict_pairs
+from entropylaw.ingest.readers.console.multi_line import CUT_NAME
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.registry import reader_of
 
-FIRST = (reader_of("prime-rl"),)
-LATER = (reader_of("openrlhf"), reader_of("skyrl"), reader_of("tinker"), reader_of("open-instruct"))
 STEPS = range(1, 13)
 
 
@@ -108,7 +105,7 @@ PRIME = (
 def test_the_log_of_prime_rls_trainer_is_one_half(text):
     table = read(reader_of("prime-rl"), text)
     assert table.notes == (
-        "this is the log of prime-rl's trainer: the rewards stand in the log of its orchestrator",
+        "this is the log of prime-rl's trainer: the rewards are in the log of its orchestrator",
     )
     assert filled(table, "entropy/all/mean") == {step: round(1 / step, 4) for step in STEPS}
     assert set(table.columns["optim/lr"]) == {1e-6}
@@ -288,7 +285,7 @@ def test_an_entry_of_openrlhf_that_breaks_off_is_counted():
     for end in (line.index("0.25") + 3, line.index("'reward'"), len(line) - 1):
         table = read(reader_of("openrlhf"), f"{openrlhf(3)}\n{line[:end]}")
         assert table.columns["train/global_step"].tolist() == [3]
-        assert table.dropped == {CUT_OFF: 1}
+        assert table.dropped == {CUT_ENTRY: 1}
 
 
 # --- SkyRL ------------------------------------------------------------------------------------------------
@@ -345,12 +342,12 @@ def test_a_dict_of_skyrl_that_breaks_off_is_counted():
     for cut in (-4, -40, -200):
         table = read(reader_of("skyrl"), SKYRL + skyrl(13)[:cut])
         assert table.columns["step"].tolist() == list(STEPS)
-        assert table.dropped == {CUT_OFF: 1}
+        assert table.dropped == {CUT_ENTRY: 1}
     table = read(reader_of("skyrl"), skyrl(1)[:-40] + "\n" + skyrl(2))
     assert table.columns["step"].tolist() == [2]
-    assert table.dropped == {CUT_OFF: 1}
+    assert table.dropped == {CUT_ENTRY: 1}
     table = read(reader_of("skyrl"), skyrl(1) + skyrl(2)[:-40] + "\n" + "no end\n" * 300)
-    assert table.dropped == {CUT_OFF: 1}
+    assert table.dropped == {CUT_ENTRY: 1}
 
 
 # --- tables: tinker-cookbook, rLLM, open-instruct ---------------------------------------------------------
@@ -458,96 +455,10 @@ def test_open_instructs_evaluations_have_no_step_of_their_own():
 def test_tables_that_break_off_are_counted():
     table = read(reader_of("tinker"), tinker(1) + tinker(2)[:-60])
     assert table.columns["step"].tolist() == [1]
-    assert table.dropped == {CUT_OFF: 1, CUT_NAME: 2}
+    assert table.dropped == {CUT_ENTRY: 1, CUT_NAME: 2}
     table = read(reader_of("open-instruct"), open_instruct(1) + open_instruct(2)[:-90])
     assert table.columns["training_step"].tolist() == [1]
-    assert table.dropped == {CUT_OFF: 1, CUT_NAME: 1}
-
-
-# --- what other readers read already ----------------------------------------------------------------------
-
-
-def verl(step, pairs):
-    return (
-        f"(TaskRunner pid=1) step:{step} - "
-        + " - ".join(f"{key}:{value}" for key, value in pairs.items())
-        + "\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [
-        (
-            {
-                "batch/solve_none": 3,
-                "batch/solve_partial": 5,
-                "actor/entropy": 0.3,
-                "reward/solver/mean": 0.5,
-            },
-            ("rllm", "actor/entropy", "reward/solver/mean"),
-        ),
-        (
-            {"train_verify_score/all": 0.5, "actor/entropy_loss": "0.310", "critic/score/mean": "0.400"},
-            ("prime", "actor/entropy_loss", "train_verify_score/all"),
-        ),
-        (
-            {"train/num_gen_batches": 2, "actor/entropy": "np.float64(0.3)", "critic/score/mean": -0.5},
-            ("dapo", "actor/entropy", "critic/score/mean"),
-        ),
-    ],
-    ids=["rllm", "prime", "dapo"],
-)
-def test_forks_of_verl_print_as_verl_does(tmp_path, pairs, expected):
-    run = a_run(tmp_path, "".join(verl(step, pairs) for step in STEPS))
-    assert run.source.format == "verl"
-    assert chosen(run) == expected
-
-
-def ms_swift(step):
-    values = {"loss": 0.1, "reward": 0.05 * step, "rewards/MathAccuracy/mean": 0.3, "entropy/mean": 1 / step}
-    values |= {"entropy/max": 2.0, "entropy/min": 0.0, "epoch": round(step / 100, 2)}
-    values |= {"global_step/max_steps": f"{step}/438", "percentage": f"{step / 4.38:.2f}%"}
-    return values | {"elapsed_time": "1m 2s", "memory(GiB)": 45.6, "train_speed(iter/s)": 0.1}
-
-
-def test_ms_swifts_logging_file(tmp_path):
-    run = a_run(tmp_path, "".join(json.dumps(ms_swift(step)) + "\n" for step in STEPS), "logging.jsonl")
-    assert run.step.tolist() == list(STEPS)
-    assert run.step_column == "global_step/max_steps"
-    assert chosen(run) == ("ms-swift", "entropy/mean", "reward")
-
-
-def test_ms_swifts_console_is_read_as_trls(tmp_path):
-    bars = (f"\rTrain: {step:3d}%|█  | {step}/438 [00:19<11:24,  3.51s/it]" for step in STEPS)
-    text = "".join(f"{ms_swift(step)}\n{bar}\n" for step, bar in zip(STEPS, bars, strict=True))
-    run = a_run(tmp_path, text)
-    assert run.source.format == "trl"
-    assert run.step.tolist() == list(STEPS)
-    assert run.columns["entropy/mean"].tolist() == [1 / step for step in STEPS]
-
-
-def test_tinkers_metrics_file(tmp_path):
-    rows = [
-        {"step": step, "progress/batch": step, "optim/entropy": 0.5, "env/all/reward/total": 0.1}
-        for step in STEPS
-    ]
-    run = a_run(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "metrics.jsonl")
-    assert chosen(run) == ("tinker", "optim/entropy", "env/all/reward/total")
-
-
-def test_nemo_rls_console_has_no_entropy(tmp_path):
-    """It is refused: the reward alone is no log of a run."""
-    text = "".join(
-        f"\n{'=' * 25} Step {step}/100 {'=' * 25}\n▶ Generating responses for batch of size 32...\n\n"
-        "📊 Training Results:\n  • Loss: 0.0123\n  • Generation KL Error: 0.0012\n  • Avg Reward: 0.1234\n"
-        "  • Mean Generation Length: 345.6000\n\n⏱️  Timing:\n  • Total step time: 12.34s\n"
-        for step in STEPS
-    )
-    (tmp_path / "x.log").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        read_runs(tmp_path / "x.log")
-    assert caught.value.slug == "not-a-log"
+    assert table.dropped == {CUT_ENTRY: 1, CUT_NAME: 1}
 
 
 # --- recognition, damage ----------------------------------------------------------------------------------
@@ -558,59 +469,7 @@ TEXTS = {
     "skyrl": (SKYRL, skyrl(1, RAY)),
     "tinker": (TINKER, RLLM),
     "open-instruct": (OPEN_INSTRUCTS,),
-    "nobody": (
-        verl(1, {"actor/entropy": 0.3, "critic/score/mean": 0.1}),
-        str({"loss": 0.1, "reward": 0.2, "entropy": 0.3, "epoch": 0.1}) + "\n",
-        "Collecting torch\n  Downloading torch-2.5.1 (906 MB)\nStep 1/3 : FROM python\n",
-        "Traceback (most recent call last):\n  File \"x.py\", line 1\nKeyError: 'reward'\nStep 3: \nnone\n",
-        "step 12: {'train/entropy_loss': 0.3}\nrollout 3: {'rollout/raw_reward': 0.4}\n",
-        "Step 3\nactor:\n  entropy_loss: 0.3\n",
-        '{"step": 1, "entropy": 0.5, "reward": 0.1}\n',
-        "step,entropy,reward\n1,0.5,0.1\n",
-        "Global step 3 | Reward 0.5\nMetrics\n┃ Metric ┃\n",
-    ),
 }
-
-
-@pytest.mark.parametrize("reader", [*FIRST, *LATER], ids=lambda reader: reader.name)
-def test_each_recognises_its_own_and_nothing_else(reader):
-    for owner, texts in TEXTS.items():
-        for text in texts:
-            assert reader.recognises(Content("x.log", text.encode())) == (owner == reader.name), (
-                owner,
-                text[:80],
-            )
-
-
-@pytest.mark.parametrize("owner", [name for name in TEXTS if name != "nobody"])
-def test_the_registry_finds_the_reader(owner):
-    for text in TEXTS[owner]:
-        found, notes = registry.find_reader(
-            Content("x.log", b"loading\r\n" + text.replace("\n", "\r\n").encode())
-        )
-        assert (found.name, notes) == (owner, ())
-
-
-@pytest.mark.parametrize("reader", [*FIRST, *LATER], ids=lambda reader: reader.name)
-def test_nothing_to_read_is_refused(reader):
-    for data in (b"", b"\0" * 9, b"hello\n", b"Step 3: \n{'", b"\xff\xfe"):
-        with pytest.raises(InputError) as caught:
-            read(reader, data)
-        assert caught.value.slug == "no-records"
-
-
-@pytest.mark.parametrize("reader", [*FIRST, *LATER], ids=lambda reader: reader.name)
-def test_damage_ends_in_rows_or_in_a_refusal(reader):
-    for text in TEXTS[reader.name]:
-        data = text.encode()
-        data = data[: 1 << 12]
-        whole = rows_or_refusal(lambda part: read(reader, part), data)
-        assert whole > 0
-        for end in range(0, len(data), 29):
-            assert rows_or_refusal(lambda part: read(reader, part), data[:end]) <= whole
-        for copy in flipped(data, times=60):
-            assert rows_or_refusal(lambda part: read(reader, part), copy) <= whole + 1
-            reader.recognises(Content("x.log", copy))
 
 
 def test_a_dict_without_end_costs_little():

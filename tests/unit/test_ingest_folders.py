@@ -7,16 +7,11 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import explain, joining, read_all, read_runs, select
+from entropylaw.ingest import explain, read_all, read_runs, select
+from entropylaw.ingest.runs import joining
+from tests.hostile import write
 
 STEPS = range(40)
-
-
-def write(folder, name, text):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def chart(metric, runs, axis="Step", bounds=None, calls=None):
@@ -44,15 +39,19 @@ def reward(step):
     return 1.2 - 0.4 * float(np.exp(entropy(step)))
 
 
+ENTROPIES = {step: entropy(step) for step in STEPS}
+REWARDS = {step: reward(step) for step in STEPS}
+
+
 def test_two_charts_are_one_run(tmp_path):
-    first = write(tmp_path, "e.csv", chart("actor/entropy", {"a - 1": {s: entropy(s) for s in STEPS}}))
-    second = write(tmp_path, "r.csv", chart("critic/score/mean", {"a - 1": {s: reward(s) for s in STEPS}}))
+    first = write(tmp_path, "e.csv", chart("actor/entropy", {"a - 1": ENTROPIES}))
+    second = write(tmp_path, "r.csv", chart("critic/score/mean", {"a - 1": REWARDS}))
     (run,) = read_all([str(first), str(second)]).runs
     assert run.name == "a - 1"
     assert [Path(part.path).name for part in run.source.parts] == ["e.csv", "r.csv"]
     series = select(run)
-    assert series.entropy.tolist() == [entropy(s) for s in STEPS]
-    assert series.reward.tolist() == [reward(s) for s in STEPS]
+    assert series.entropy.tolist() == [*ENTROPIES.values()]
+    assert series.reward.tolist() == [*REWARDS.values()]
     assert any("joined by '_step' from 2 files: 'e.csv', 'r.csv'" in note for note in run.notes)
     (same,) = read_runs(tmp_path)
     assert same.columns.keys() == run.columns.keys()
@@ -61,7 +60,7 @@ def test_two_charts_are_one_run(tmp_path):
 def test_charts_of_several_runs_are_joined_run_by_run(tmp_path):
     runs = {name: {s: entropy(s) + i for s in STEPS} for i, name in enumerate("ab")}
     write(tmp_path, "e.csv", chart("entropy", runs))
-    write(tmp_path, "r.csv", chart("reward", {"b": {s: reward(s) for s in STEPS}}))
+    write(tmp_path, "r.csv", chart("reward", {"b": REWARDS}))
     first, second = read_runs(tmp_path)
     assert (first.name, second.name) == ("a", "b")
     assert "reward" not in first.columns
@@ -72,20 +71,18 @@ def test_charts_of_several_runs_are_joined_run_by_run(tmp_path):
 
 
 def test_log_calls_become_steps_where_one_chart_has_both(tmp_path):
-    trainer = chart(
-        "train/entropy", {"a": {s: entropy(s) for s in STEPS}}, "train/global_step", calls=lambda s: 3 * s + 1
-    )
+    trainer = chart("train/entropy", {"a": ENTROPIES}, "train/global_step", calls=lambda s: 3 * s + 1)
     write(tmp_path, "e.csv", trainer)
     write(tmp_path, "r.csv", chart("train/reward", {"a": {3 * s + 1: reward(s) for s in (*STEPS, 77)}}))
     (run,) = read_runs(tmp_path)
     assert run.step_column == "train/global_step"
     assert run.dropped == {joining.NO_COUNTERPART: 1}
-    assert select(run).reward.tolist() == [reward(s) for s in STEPS]
+    assert select(run).reward.tolist() == [*REWARDS.values()]
 
 
 def test_charts_over_axes_that_nothing_connects_stay_apart(tmp_path):
-    write(tmp_path, "e.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}, "train/global_step"))
-    write(tmp_path, "r.csv", chart("reward", {"a": {s: reward(s) for s in STEPS}}))
+    write(tmp_path, "e.csv", chart("entropy", {"a": ENTROPIES}, "train/global_step"))
+    write(tmp_path, "r.csv", chart("reward", {"a": REWARDS}))
     runs = read_runs(tmp_path)
     assert len(runs) == 2
     assert all("their x axes differ" in run.notes[-1] for run in runs)
@@ -93,17 +90,15 @@ def test_charts_over_axes_that_nothing_connects_stay_apart(tmp_path):
 
 def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
     bounds = {("a", s): (entropy(s) - 0.01, entropy(s) + 0.01) for s in range(10)}
-    write(tmp_path, "e.csv", chart("actor/entropy", {"a": {s: entropy(s) for s in STEPS}}, bounds=bounds))
-    write(tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": {s: reward(s) for s in STEPS}}))
+    write(tmp_path, "e.csv", chart("actor/entropy", {"a": ENTROPIES}, bounds=bounds))
+    write(tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": REWARDS}))
     (run,) = read_runs(tmp_path)
     assert run.dropped == {joining.UNLIKE_POINTS: 10}
     series = select(run)
     assert (series.pair, series.step.tolist()) == ("next", list(range(9, 39)))
 
     both = {("a", s): (reward(s) - 0.01, reward(s) + 0.01) for s in range(10)}
-    write(
-        tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": {s: reward(s) for s in STEPS}}, bounds=both)
-    )
+    write(tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": REWARDS}, bounds=both))
     (run,) = read_runs(tmp_path)
     assert run.dropped == {}
     series = select(run)
@@ -114,7 +109,7 @@ def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
 
 
 def test_charts_of_one_metric_that_contradict_each_other_are_of_two_runs(tmp_path):
-    write(tmp_path, "1.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}))
+    write(tmp_path, "1.csv", chart("entropy", {"a": ENTROPIES}))
     write(tmp_path, "2.csv", chart("entropy", {"a": {s: entropy(s) for s in range(60)}}))
     (run,) = read_runs(tmp_path)
     assert len(run.step) == 60
@@ -125,21 +120,21 @@ def test_charts_of_one_metric_that_contradict_each_other_are_of_two_runs(tmp_pat
 
 
 def test_charts_of_different_runs_are_never_one(tmp_path):
-    write(tmp_path, "e.csv", chart("entropy", {"llama": {s: entropy(s) for s in STEPS}}))
-    write(tmp_path, "r.csv", chart("reward", {"qwen": {s: reward(s) for s in STEPS}}))
+    write(tmp_path, "e.csv", chart("entropy", {"llama": ENTROPIES}))
+    write(tmp_path, "r.csv", chart("reward", {"qwen": REWARDS}))
     assert [run.name for run in read_runs(tmp_path)] == ["llama", "qwen"]
 
 
 def test_runs_of_one_name_in_two_folders_stay_apart(tmp_path):
     for folder, shift in (("A", 0), ("B", 1)):
         write(tmp_path, f"{folder}/e.csv", chart("entropy", {"a": {s: entropy(s) + shift for s in STEPS}}))
-        write(tmp_path, f"{folder}/r.csv", chart("reward", {"a": {s: reward(s) for s in STEPS}}))
+        write(tmp_path, f"{folder}/r.csv", chart("reward", {"a": REWARDS}))
     first, second = read_runs(tmp_path)
     assert (first.name, second.name) == ("a (A)", "a (B)")
     assert select(second).entropy[0] == entropy(0) + 1
     apart = tmp_path / "apart"
-    write(apart, "E/chart.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}))
-    write(apart, "R/chart.csv", chart("reward", {"a": {s: reward(s) for s in STEPS}}))
+    write(apart, "E/chart.csv", chart("entropy", {"a": ENTROPIES}))
+    write(apart, "R/chart.csv", chart("reward", {"a": REWARDS}))
     assert len(read_runs(apart)) == 1
 
 
@@ -188,7 +183,7 @@ def test_a_wandb_folder_whose_log_is_damaged_is_read_from_the_console(tmp_path):
     (run,) = reading.runs
     assert any("read from files/output.log" in note for note in run.notes)
     series = select(run)
-    assert series.entropy.tolist() == [entropy(s) for s in STEPS]
+    assert series.entropy.tolist() == [*ENTROPIES.values()]
     assert any("temperature 0.6" in note for note in series.notes)
     assert len(series.cautions) == 1
     assert "entropy term of weight 0.001" in series.cautions[0]
@@ -196,21 +191,15 @@ def test_a_wandb_folder_whose_log_is_damaged_is_read_from_the_console(tmp_path):
 
 
 def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
-    write(
-        tmp_path,
-        "metrics.csv",
-        "step,actor/entropy,critic/score/mean\n" + "".join(f"{s},{9 - s / 10},{s}\n" for s in STEPS),
-    )
-    assert select(read_runs(tmp_path)[0]).entropy_choice.meaning.aggregation == "token mean"
-    write(
-        tmp_path, "config.yaml", "actor_rollout_ref: {value: {actor: {loss_agg_mode: seq-mean-token-mean}}}\n"
-    )
-    assert select(read_runs(tmp_path)[0]).entropy_choice.meaning.aggregation == "mean of per-response means"
-    write(
-        tmp_path, "config.yaml", "actor_rollout_ref: {value: {actor: {loss_agg_mode: seq-mean-token-sum}}}\n"
-    )
+    rows = "".join(f"{s},{9 - s / 10},{s}\n" for s in STEPS)
+    path = write(tmp_path, "metrics.csv", "step,actor/entropy,critic/score/mean\n" + rows)
+    assert select(read_runs(path)[0]).entropy_choice.meaning.aggregation == "token mean"
+    config = "actor_rollout_ref: {value: {actor: {loss_agg_mode: seq-mean-token-mean}}}\n"
+    write(tmp_path, "config.yaml", config)
+    assert select(read_runs(path)[0]).entropy_choice.meaning.aggregation == "mean of per-response means"
+    write(tmp_path, "config.yaml", config.replace("token-mean", "token-sum"))
     with pytest.raises(InputError, match="seq-mean-token-sum") as caught:
-        select(read_runs(tmp_path)[0])
+        select(read_runs(path)[0])
     assert caught.value.slug == "entropy-not-a-mean"
 
 

@@ -11,13 +11,11 @@ from contextlib import closing
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.assemble import assemble
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.trackio_store import UNREADABLE
-from entropylaw.ingest.opening import load
-from entropylaw.ingest.registry import reader_of
-from entropylaw.results.columns import Source
-from tests.hostile import flipped, rows_or_refusal
+from entropylaw.ingest.readers.trackers.records import UNREADABLE
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.opening import load
+from entropylaw.ingest.sources.registry import reader_of
+from tests.hostile import assembled, flipped, refused, rows_or_refusal
 
 METRICS = """CREATE TABLE metrics (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, timestamp TEXT NOT NULL,
@@ -60,8 +58,7 @@ def small(tmp_path):
 
 
 def runs(content):
-    table = reader_of("trackio").read(content)
-    return assemble(table, Source(path="p.db", format="trackio", sha256="", rows=table.rows), "p")[0]
+    return assembled("trackio", content, "p")
 
 
 def read(data):
@@ -154,9 +151,7 @@ def test_the_settings_of_a_single_run_without_its_users_name(tmp_path):
 def test_a_project_without_a_metric(tmp_path):
     content = made(tmp_path / "p.db", METRICS, CONFIGS)
     assert reader_of("trackio").recognises(content)
-    with pytest.raises(InputError) as caught:
-        reader_of("trackio").read(content)
-    assert caught.value.slug == "no-records"
+    refused("no-records", reader_of("trackio").read, content)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +168,7 @@ def test_a_project_without_a_metric(tmp_path):
 def test_other_databases_are_not_taken_for_it(tmp_path, statement):
     content = made(tmp_path / "p.db", statement)
     assert not reader_of("trackio").recognises(content)
-    with pytest.raises(InputError) as caught:
-        reader_of("trackio").read(content)
-    assert caught.value.slug == "file-corrupt"
+    refused("file-corrupt", reader_of("trackio").read, content)
 
 
 @pytest.mark.parametrize("data", [b"", b"SQLite", b"SQLite format 3\0", b"step,reward\n1,2\n"])
@@ -244,25 +237,7 @@ def test_a_database_that_is_locked(tmp_path, monkeypatch):
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(sqlite3, "connect", locked)
-    with pytest.raises(InputError) as caught:
-        reader_of("trackio").read(content)
-    assert caught.value.slug == "file-unreadable"
-
-
-def test_damaged_databases_give_rows_or_a_refusal(tmp_path):
-    data = small(tmp_path).data
-    assert rows_or_refusal(read, data) == 5
-    reader = reader_of("trackio")
-    path = tmp_path / "damaged.db"
-    for copy in flipped(data):
-        reader.recognises(Content("p.db", copy))
-        rows = rows_or_refusal(read, copy)
-        path.write_bytes(copy)
-        assert rows_or_refusal(lambda _: reader.read(load(str(path))), b"") == rows
-    chance = random.Random(4)
-    for end in chance.sample(range(1, len(data)), 60):
-        reader.recognises(Content("p.db", data[:end]))
-        rows_or_refusal(read, data[:end])
+    refused("file-unreadable", reader_of("trackio").read, content)
 
 
 def test_pages_that_lead_to_themselves_end(tmp_path):
@@ -286,10 +261,8 @@ def test_pages_that_lead_to_themselves_end(tmp_path):
 
     lead(root - 1, inner[0])
     lead(inner[0], inner[1])
-    with pytest.raises(InputError) as caught:
-        read(bytes(data))
-    assert caught.value.slug == "file-corrupt"
-    assert "again and again" in caught.value.message
+    error = refused("file-corrupt", read, bytes(data))
+    assert "again and again" in error.message
 
 
 def test_what_trackio_itself_writes(tmp_path):
@@ -311,3 +284,19 @@ def test_what_trackio_itself_writes(tmp_path):
     assert list(first.step) == [0, 5, 10, 15]
     assert list(second.columns["train/entropy"]) == [1, 1 / 2, 1 / 3, 1 / 4]
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_damaged_databases_give_rows_or_a_refusal(tmp_path):
+    data = small(tmp_path).data
+    assert rows_or_refusal(read, data) == 5
+    reader = reader_of("trackio")
+    path = tmp_path / "damaged.db"
+    for copy in flipped(data):
+        reader.recognises(Content("p.db", copy))
+        rows = rows_or_refusal(read, copy)
+        path.write_bytes(copy)
+        assert rows_or_refusal(lambda _: reader.read(load(str(path))), b"") == rows
+    chance = random.Random(4)
+    for end in chance.sample(range(1, len(data)), 60):
+        reader.recognises(Content("p.db", data[:end]))
+        rows_or_refusal(read, data[:end])

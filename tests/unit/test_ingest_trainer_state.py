@@ -2,19 +2,17 @@
 
 import json
 import math
-import random
 
 import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
-from entropylaw.ingest import read_runs, registry, select
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.trainer_state import BAD_ENTRY
-from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.values import parse_column
+from entropylaw.ingest import read_runs, select
+from entropylaw.ingest.readers.trainer_state import BAD_ENTRY
+from entropylaw.ingest.runs.number_parsing import parse_column
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.registry import reader_of
 from tests.conftest import PUBLIC_LOGS
-from tests.hostile import flipped, rows_or_refusal
+from tests.hostile import refused
 
 REAL = PUBLIC_LOGS / "trl-trainer-state"
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the public logs are not here")
@@ -64,14 +62,6 @@ def values(table, name):
     return parse_column(table.columns[name]).values.tolist()
 
 
-@pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    """Put this reader where the registry has its own of that name, or none yet."""
-    others = [reader for reader in registry.readers() if reader.name != "trainer-state"]
-    first = reader_of("trainer-state")
-    monkeypatch.setattr(registry, "readers", lambda: (first, *others))
-
-
 @pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_entries_become_rows(tmp_path, indent, encoding):
@@ -112,21 +102,25 @@ def test_an_evaluation_joins_the_training_entry_of_its_step():
     assert table.dropped == {}
 
 
+@pytest.mark.parametrize(
+    ("entries", "steps"),
+    [
+        ([training(1), training(2), training(2, reward=0.9), training(3)], [1, 2, 2, 3]),
+        ([training(1), training(2), evaluation(1)], [1, 2, 1]),
+        # ``include_num_input_tokens_seen`` adds the run time to every training entry.
+        ([training(1, train_runtime=3.5), training(2, train_runtime=4.5)], [1, 2]),
+    ],
+    ids=["a step that is logged again", "entries that are no neighbours", "a run time next to a loss"],
+)
+def test_entries_that_stay_rows_of_their_own(entries, steps):
+    assert list(read(text(entries)).columns["step"]) == steps
+
+
 def test_evaluations_on_several_data_sets_join_too():
     other = {"step": 1, "epoch": 1 / 3, "eval_math_reward": 0.7}
     table = read(text([training(1), evaluation(1), other, training(2)]))
     assert list(table.columns["step"]) == [1, 2]
     np.testing.assert_equal(table.columns["eval_math_reward"], [0.7, math.nan])
-
-
-def test_a_step_that_is_logged_again_stays_a_row_of_its_own():
-    table = read(text([training(1), training(2), training(2, reward=0.9), training(3)]))
-    assert list(table.columns["step"]) == [1, 2, 2, 3]
-
-
-def test_entries_that_are_no_neighbours_stay_apart():
-    table = read(text([training(1), training(2), evaluation(1)]))
-    assert list(table.columns["step"]) == [1, 2, 1]
 
 
 def test_the_summary_is_left_out_and_counted():
@@ -138,29 +132,27 @@ def test_the_summary_is_left_out_and_counted():
     assert any(note.startswith("1 closing summary ") for note in table.notes)
 
 
-def test_a_run_time_beside_a_loss_makes_no_summary():
-    """``include_num_input_tokens_seen`` adds the run time to every training entry."""
-    table = read(text([training(1, train_runtime=3.5), training(2, train_runtime=4.5)]))
-    assert list(table.columns["step"]) == [1, 2]
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (text([training(1, entropy="0.0012"), training(2, entropy="nan")]), [0.0012, math.nan]),
+        (
+            text([training(1, entropy=math.nan), training(2, entropy=math.inf), training(3, entropy=None)]),
+            [math.nan, math.inf, math.nan],
+        ),
+        (
+            text([training(1), training(2, entropy=7)]).replace(": 7,", ": " + "7" * 100_000 + ","),
+            [0.5, math.inf],
+        ),
+    ],
+    ids=["in quotes", "not finite", "a giant integer"],
+)
+def test_numbers(written, expected):
+    np.testing.assert_equal(values(read(written), "entropy"), expected)
 
 
-def test_numbers_in_quotes_are_numbers():
-    quoted = {"step": "1", "entropy": "0.0012", "epoch": "0.01"}
-    table = read(text([quoted, {**quoted, "step": "2", "entropy": "nan"}]))
-    assert values(table, "step") == [1, 2]
-    np.testing.assert_equal(values(table, "entropy"), [0.0012, math.nan])
-
-
-def test_what_is_not_finite():
-    written = text([training(1, entropy=math.nan), training(2, entropy=math.inf), training(3, entropy=None)])
-    assert "NaN" in written
-    assert "Infinity" in written
-    np.testing.assert_equal(values(read(written), "entropy"), [math.nan, math.inf, math.nan])
-
-
-def test_a_giant_integer_is_infinite():
-    written = text([training(1), training(2, reward=7)]).replace('"reward": 7', '"reward": ' + "7" * 100_000)
-    assert values(read(written), "reward") == [0.1, math.inf]
+def test_steps_in_quotes_are_numbers():
+    assert values(read(text([training(1) | {"step": "1"}, training(2) | {"step": "2"}])), "step") == [1, 2]
 
 
 def test_lists_and_objects_in_an_entry_are_no_metrics():
@@ -178,9 +170,9 @@ def test_a_cut_off_file_gives_its_whole_entries(indent):
     assert table.rows == 6
     assert table.dropped == {BAD_ENTRY: 1}
     (note,) = table.notes
-    byte = int(note.split("near byte ")[1].split()[0])
+    byte = int(note.split("near character ")[1].split()[0])
     assert len(cut) - 20 <= byte <= len(cut)
-    assert f"of {len(cut)}; its 5 whole entries were read" in note
+    assert f"of {len(cut)}; its 5 complete entries were read" in note
 
 
 def test_cut_off_behind_the_entries():
@@ -197,7 +189,7 @@ def test_a_broken_entry_costs_itself_only():
     table = read(broken)
     assert list(table.columns["step"]) == [1, 2, 3, 5, 6, 7, 8]
     assert table.dropped == {BAD_ENTRY: 1}
-    near = int(table.notes[0].split("near byte ")[1].split()[0])
+    near = int(table.notes[0].split("near character ")[1].split()[0])
     assert abs(near - broken.index("#")) < 5
 
 
@@ -232,16 +224,12 @@ def test_a_list_that_is_not_at_the_top_is_found():
     ],
 )
 def test_no_entries(data):
-    with pytest.raises(InputError) as caught:
-        read(data)
-    assert caught.value.slug == "no-records"
-    assert caught.value.hint
+    error = refused("no-records", read, data)
+    assert error.hint
 
 
 def test_so_many_keys_that_they_would_fill_the_memory():
-    with pytest.raises(InputError) as caught:
-        read(text([{"step": step, f"k{step}": 1} for step in range(8000)], None))
-    assert caught.value.slug == "file-corrupt"
+    refused("file-corrupt", read, text([{"step": step, f"k{step}": 1} for step in range(8000)], None))
 
 
 @pytest.mark.parametrize(
@@ -264,29 +252,7 @@ def test_recognises(data, expected):
     assert reader_of("trainer-state").recognises(content) is expected
 
 
-SMALL = text([training(1), evaluation(1), training(2, entropy=math.nan), training(3), SUMMARY]).encode()
-
-WHOLE = len(next(iter(read(SMALL).columns.values())))
-
-
-def test_cut_anywhere():
-    rows = [rows_or_refusal(read, SMALL[: len(SMALL) * part // 64]) for part in range(65)]
-    assert rows == sorted(rows)
-    assert (rows[0], rows[-1]) == (0, WHOLE)
-
-
-def test_flipped_bytes():
-    rows = [rows_or_refusal(read, data) for data in flipped(SMALL)]
-    assert len(rows) == 300
-    assert WHOLE in rows
-
-
-def test_any_bytes():
-    chance = random.Random(21)
-    for size in (0, 1, 10, 1000):
-        rows_or_refusal(read, b'{"log_history": [' + chance.randbytes(size))
-        rows_or_refusal(read, "".join(chance.choices('{}[]",:\\ \n1eNa', k=size)))
-        rows_or_refusal(read, '{"log_history": [' + "".join(chance.choices('{}[]",:\\ \n1eNa', k=size)))
+SMALL = text([training(1), evaluation(1), training(2, entropy=math.nan), training(3), SUMMARY])
 
 
 @real

@@ -1,18 +1,17 @@
 """What TRL prints: written by hand as tqdm writes it, damaged, and real logs where they are at hand."""
 
 import math
-import random
 
 import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import read_runs, registry, select
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.trainer_state import BAD_ENTRY
-from entropylaw.ingest.registry import reader_of
+from entropylaw.ingest import read_runs, select
+from entropylaw.ingest.readers.trainer_state import BAD_ENTRY
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.registry import reader_of
 from tests.conftest import PUBLIC_LOGS, processor_time
-from tests.hostile import flipped, rows_or_refusal
+from tests.hostile import refused, rows_or_refusal
 
 REAL = PUBLIC_LOGS / "trl-console-tqdm"
 SHOWN = "steps are those that the progress bar showed when each entry was printed"
@@ -78,14 +77,8 @@ def lines(entries):
     return "".join(f"{one}\n" for one in entries)
 
 
-@pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    """Put this reader where the registry has its own of that name, or one that refuses the format."""
-    names = ("trl", "trl-console")
-    others = [reader for reader in registry.readers() if reader.name not in names]
-    csv = next(place for place, reader in enumerate(others) if reader.name == "csv")
-    others.insert(csv, reader_of("trl"))
-    monkeypatch.setattr(registry, "readers", lambda: tuple(others))
+OF_20 = "steps are counted: 4 entries in 20 steps, so that logging_steps is 5"
+APART = lines(entry(5 * n) for n in range(1, 5)) + "".join(bar(n) for n in range(21))
 
 
 def test_a_run_from_end_to_end(tmp_path):
@@ -119,42 +112,44 @@ def test_entries_that_were_in_the_buffer_when_the_run_was_killed():
     assert table.notes == (SHOWN,)
 
 
-def test_a_message_before_the_bar_is_wiped():
-    text = terminal().replace(wiped(10), "\nSaving model checkpoint\n" + wiped(10))
-    assert list(read(text).columns["step"]) == [5, 10, 15, 20]
-
-
-def test_a_bar_that_lags_behind():
-    """tqdm draws ten times a second at most, and always behind an entry."""
-    text = terminal().replace(bar(10) + wiped(10), wiped(8)).replace(bar(9), "")
-    assert list(read(text).columns["step"]) == [5, 10, 15, 20]
-
-
-def test_entries_behind_the_bar_on_the_same_line():
-    text = "".join(f"(TaskRunner pid=1) {bar(n)[1:]}{entry(n)}\n" for n in (5, 10, 15))
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (terminal().replace(wiped(10), "\nSaving model checkpoint\n" + wiped(10)), SHOWN),
+        # tqdm draws ten times a second at most, and always behind an entry.
+        (terminal().replace(bar(10) + wiped(10), wiped(8)).replace(bar(9), ""), SHOWN),
+        ("".join(f"(TaskRunner pid=1) {bar(n)[1:]}{entry(n)}\n" for n in (5, 10, 15, 20)), SHOWN),
+        (
+            "".join(f"{bar(n)}{wiped(n)}\n{bar(n)}{entry(n)}\n" for n in (5, 10, 15, 20)).replace("\r", "\n"),
+            SHOWN,
+        ),
+        (terminal().replace("\r", "\n"), SHOWN),
+        (terminal(evaluations=(10,)).replace("\n", "\r\n"), SHOWN),
+        (terminal().replace("\r", ""), SHOWN),
+        (terminal().replace(bar(7), bar(7) + "\ndef f():\n            \n    return 1\n"), SHOWN),
+        (bar(3, 7) + wiped(3) + terminal(), SHOWN),
+        (terminal().replace(bar(7), bar(7) + wiped(7) + "a message\n" + bar(7)), OF_20),
+        # Standard output and standard error were kept apart, and put together afterwards.
+        (APART, OF_20),
+    ],
+    ids=[
+        "a message before the bar is wiped",
+        "a bar that lags behind",
+        "entries behind the bar on the same line",
+        "entries behind a bar that was drawn again",
+        "line feeds",
+        "line ends of Windows",
+        "no carriage returns",
+        "blank lines in an answer",
+        "a bar without a name before the trainer's",
+        "a message printed as entries are",
+        "entries and bar kept apart",
+    ],
+)
+def test_entries_and_the_bar(text, note):
     table = read(text)
-    assert list(table.columns["step"]) == [5, 10, 15]
-    assert table.notes == (SHOWN,)
-
-
-def test_lines_that_end_otherwise():
-    text = terminal().replace("\r", "\n")
-    assert list(read(text).columns["step"]) == [5, 10, 15, 20]
-    assert list(read(terminal(evaluations=(10,)).replace("\n", "\r\n")).columns["step"]) == [5, 10, 15, 20]
-
-
-def test_an_entry_behind_the_bar_that_was_drawn_again():
-    text = "".join(f"{bar(n)}{wiped(n)}\n{bar(n)}{entry(n)}\n" for n in (5, 10, 15)).replace("\r", "\n")
-    assert list(read(text).columns["step"]) == [5, 10, 15]
-
-
-def test_carriage_returns_that_are_gone():
-    assert list(read(terminal().replace("\r", "")).columns["step"]) == [5, 10, 15, 20]
-
-
-def test_blank_lines_in_an_answer_wipe_nothing():
-    text = terminal().replace(bar(7), bar(7) + "\ndef f():\n            \n    return 1\n")
-    assert read(text).notes == (SHOWN,)
+    assert list(table.columns["step"]) == [5, 10, 15, 20]
+    assert table.notes == (note,)
 
 
 def test_without_a_bar_entries_are_counted():
@@ -164,20 +159,10 @@ def test_without_a_bar_entries_are_counted():
     assert table.notes == (COUNTED,)
 
 
-def test_logging_steps_from_the_total_of_the_bar():
-    """Standard output and standard error were kept apart, and put together afterwards."""
-    text = lines(entry(5 * n) for n in range(1, 5)) + "".join(bar(n) for n in range(21))
-    table = read(text)
-    assert list(table.columns["step"]) == [5, 10, 15, 20]
-    assert table.notes == ("steps are counted: 4 entries in 20 steps, so that logging_steps is 5",)
-    unfinished = read(text.replace(bar(20), ""))
+def test_entries_kept_apart_from_an_unfinished_bar():
+    unfinished = read(APART.replace(bar(20), ""))
     assert list(unfinished.columns["step"]) == [1, 2, 3, 4]
     assert unfinished.notes == (COUNTED,)
-
-
-def test_something_else_was_printed_in_the_same_way():
-    text = terminal().replace(bar(7), bar(7) + wiped(7) + "a message\n" + bar(7))
-    assert read(text).notes == ("steps are counted: 4 entries in 20 steps, so that logging_steps is 5",)
 
 
 def test_a_run_that_was_started_again(tmp_path):
@@ -193,12 +178,6 @@ def test_a_run_that_was_killed_with_entries_in_the_buffer_and_resumed_with_more_
     assert rest
     table = read(killed + "\nTraceback\n" + terminal(every=2, total=30))
     assert list(table.columns["step"]) == [*range(1, 19), *range(2, 31, 2)]
-    assert table.notes == (SHOWN,)
-
-
-def test_a_bar_without_a_name_before_the_trainers():
-    table = read(bar(3, 7) + wiped(3) + terminal())
-    assert list(table.columns["step"]) == [5, 10, 15, 20]
     assert table.notes == (SHOWN,)
 
 
@@ -299,9 +278,7 @@ def test_a_history_printed_at_the_end_is_not_read_again():
     "data", ["", "nothing", SUMMARY, "{'loss': 0.1, 'reward'", "{'loss': 0.1}", b"\xff\x00{'"]
 )
 def test_no_entries(data):
-    with pytest.raises(InputError) as caught:
-        read(data)
-    assert caught.value.slug == "no-records"
+    refused("no-records", read, data)
 
 
 @pytest.mark.parametrize(
@@ -318,32 +295,6 @@ def test_no_entries(data):
 def test_recognises(data, expected):
     content = Content("x", data if isinstance(data, bytes) else data.encode())
     assert reader_of("trl").recognises(content) is expected
-
-
-SMALL = buffered(terminal(every=2, evaluations=(4, 8)) + wiped(20) + SUMMARY + "\n" + bar(20), 3)[0].encode()
-
-WHOLE = len(next(iter(read(SMALL).columns.values())))
-
-
-def test_cut_anywhere():
-    rows = [rows_or_refusal(read, SMALL[: len(SMALL) * part // 64]) for part in range(65)]
-    assert rows == sorted(rows)
-    assert (rows[0], rows[-1]) == (0, WHOLE)
-
-
-def test_flipped_bytes():
-    rows = [rows_or_refusal(read, data) for data in flipped(SMALL)]
-    assert len(rows) == 300
-    assert WHOLE in rows
-
-
-def test_any_text():
-    chance = random.Random(21)
-    for size in (1, 10, 1000):
-        rows_or_refusal(read, entry(1).encode() + chance.randbytes(size))
-        rows_or_refusal(
-            read, entry(1) + "".join(chance.choices("{}[]'\",:\\ \r\n1eNa%|/\x1bAı١", k=size)) + entry(2)
-        )
 
 
 @pytest.mark.parametrize(

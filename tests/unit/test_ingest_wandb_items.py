@@ -1,15 +1,15 @@
 """Items of W&B's history as most of them look, which are read in a shorter way, beside all others."""
 
 import random
+import re
 
 import pytest
 
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats import wandb_log
-from entropylaw.ingest.formats.records import fields
-from entropylaw.ingest.registry import reader_of
+from entropylaw.ingest.readers.trackers import wandb_log
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.registry import reader_of
+from tests.fuzz.binary import wandb_frames
 from tests.hostile import field
-from tests.unit.test_ingest_wandb import log
 
 NAMES = (
     *("x", "actor/entropy", "_step", "_runtime", "_timestamp", "_wandb.x", "a.b", "\x82\x01", "k" * 121, ""),
@@ -47,7 +47,7 @@ def a_record(chance):
 
 
 def table_of(records):
-    table = reader_of("wandb").read(Content("run-ab12.wandb", log(records)[0]))
+    table = reader_of("wandb").read(Content("run-ab12.wandb", wandb_frames(records)[0]))
     columns = {name: [repr(float(cell)) for cell in cells] for name, cells in table.columns.items()}
     return columns, list(columns), table.rows, table.dropped, table.notes
 
@@ -57,24 +57,5 @@ def test_the_shorter_way_reads_what_the_general_one_reads(seed, monkeypatch):
     chance = random.Random(seed)
     logs = [[a_record(chance) for _ in range(30)] + [field(2, b"")] for _ in range(40)]
     found = [table_of(records) for records in logs]
-    monkeypatch.setattr(wandb_log, "_MOST_KNOWN", 0)
+    monkeypatch.setattr(wandb_log, "_USUAL_ITEM", re.compile(b"never"))
     assert found == [table_of(records) for records in logs]
-
-
-def test_the_shorter_way_is_taken(monkeypatch):
-    one = field(1, field(2, "x") + field(16, "0.5")) + field(1, field(1, "old") + field(16, "2"))
-    clock = field(1, field(2, "_timestamp") + field(16, "1.7e9"))
-    general = []
-    monkeypatch.setattr(wandb_log, "fields", lambda message: general.append(message) or fields(message))
-    columns, *_ = table_of([field(2, one + clock)] * 50)
-    assert columns == {"x": ["0.5"] * 50, "old": ["2.0"] * 50}
-    assert sum(message.startswith(b"\x12\x01x") for message in general) == 1
-    assert sum(b"_timestamp" in message and len(message) < 30 for message in general) == 1
-
-
-def test_keys_without_end_are_not_all_remembered():
-    history = wandb_log._History()
-    for number in range(20000):
-        history.take(field(2, field(1, field(2, f"m{number}") + field(16, "1"))))
-    assert len(history._known) == wandb_log._MOST_KNOWN
-    assert history.records.rows == 20000

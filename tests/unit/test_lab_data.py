@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.pipeline.documents import fit_logs
+from entropylaw.pipeline.steps import fit_logs
 from lab.arms import runs
 from lab.config import read_config
 from lab.findings import load

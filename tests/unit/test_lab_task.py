@@ -1,4 +1,4 @@
-"""The lab's task: what it asks, what it shows, and what its verifier says. Needs no PyTorch."""
+"""The lab's task: prompts, demonstrations and the verifier. Needs no PyTorch."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ def test_every_strategy_is_right(response, strategy):
 @pytest.mark.parametrize(
     ("response", "plan", "execution"),
     [
-        ("30+07=141003291739.", False, True),  # carried out rightly, but 30 + 7 is not 36
+        ("30+07=141003291739.", False, True),  # executed correctly, but 30 + 7 is not 36
         ("30+06=141002821693.", True, False),  # 1410 + 282 is 1692
         ("30+06=151002821692.", True, False),  # 47 × 30 is 1410
         ("30+06=14100282169", True, False),  # a digit and the end are missing
         ("30+06+141002821692.", False, False),  # no =
         ("3+06=0141028216920.", False, False),  # a part of one digit
-        ("36=1692.0", True, False),  # goes on behind the end
+        ("36=1692.0", True, False),  # continues after the end
     ],
 )
-def test_what_is_wrong_is_told_apart(response, plan, execution):
+def test_wrong_plans_and_executions_are_distinguished(response, plan, execution):
     grades = judge("P4736", response)
     assert (grades.plan_right[0], grades.execution_right[0]) == (plan, execution)
     assert not grades.correct[0]
 
 
-def test_domains_pay_for_different_plans():
+def test_domains_reward_different_plans():
     tens, rough = "30+06=141002821692.", "21+15=098707051692."
     assert [judge(f"{kind}4736", tens).correct[0] for kind in "PSR"] == [True, True, False]
     assert [judge(f"{kind}4736", rough).correct[0] for kind in "PSR"] == [True, False, True]
@@ -83,7 +83,7 @@ def test_demonstrations_without_mistakes_are_right(domain):
     assert grade(shown[:, :PROMPT], shown[:, PROMPT:]).correct.all()
 
 
-def test_demonstrations_are_diverse_and_mistaken_as_often_as_asked():
+def test_demonstrations_are_diverse_with_the_requested_share_of_mistakes():
     shown = demonstrations("free", 20_000, np.random.default_rng(0), 0.3, 0.15)
     grades = grade(shown[:, :PROMPT], shown[:, PROMPT:])
     # A plan for another number is right by chance where that number is b, once in 89.
@@ -92,7 +92,7 @@ def test_demonstrations_are_diverse_and_mistaken_as_often_as_asked():
     assert set(grades.strategy) == {-1, *range(len(STRATEGIES))}
 
 
-def test_validation_pairs_are_never_trained_on():
+def test_validation_pairs_are_not_used_in_training():
     random = np.random.default_rng(0)
     trained = {tuple(pair) for pair in numbers(20_000, random, validation=False)}
     kept = {tuple(pair) for pair in numbers(2_000, random, validation=True)}
@@ -109,20 +109,12 @@ def test_the_plan_ends_with_its_equals_sign():
     assert (short[0, 2], short[0, 7]) == (GO, END)
 
 
-def test_configs_survive_their_files(tmp_path):
+def test_configs_are_plain_json_with_unique_names(tmp_path):
+    path = tmp_path / "config.json"
     for config in runs():
-        write_config(config, {"torch": "2.13.0"}, tmp_path / "config.json")
-        assert read_config(tmp_path / "config.json") == config
-
-
-def test_names_are_one_of_a_kind_and_say_what_they_are():
-    names = [config.run for config in runs()]
-    assert len(set(names)) == len(names)
-    assert all(config.about for config in runs())
-
-
-def test_config_is_plain_json(tmp_path):
-    write_config(runs()[0], {"torch": "2.13.0"}, tmp_path / "config.json")
-    data = json.loads((tmp_path / "config.json").read_text())
-    assert data["run"] == "grpo_s0"
-    assert data["made_with"] == {"torch": "2.13.0"}
+        write_config(config, {"torch": "2.13.0"}, path)
+        data = json.loads(path.read_text())
+        assert (data["run"], data["made_with"]) == (config.run, {"torch": "2.13.0"})
+        assert read_config(path) == config
+        assert config.about
+    assert len({config.run for config in runs()}) == len(runs())

@@ -1,4 +1,4 @@
-"""The lab's training, where PyTorch is installed: a few real steps, and each piece against a known answer."""
+"""The lab's training, if PyTorch is installed: a few real steps, and each part against known values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SMALL = Config(
 
 
 def quiet(line: str) -> None:
-    """Says nothing."""
+    """Print nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +96,11 @@ def test_every_arm_takes_a_step(name, tmp_path):
     assert rows[1]["entropy"] != rows[0]["entropy"]
 
 
-def test_sampling_with_a_cache_is_what_the_whole_forward_pass_says(policy, prompts):
+def test_sampling_with_a_cache_equals_the_full_forward_pass(policy, prompts):
     written = sample(policy, prompts, torch.Generator(), greedy=True)
-    said = log_probs(policy, prompts, written).argmax(-1)
+    likeliest = log_probs(policy, prompts, written).argmax(-1)
     where = torch.as_tensor(is_written(written.numpy()))
-    assert torch.equal(said[where], written[where])
+    assert torch.equal(likeliest[where], written[where])
 
 
 def test_samples_follow_the_softmax(policy, prompts):
@@ -134,15 +134,14 @@ def test_advantages(kind, expected):
 
 def batch_of(policy: Policy) -> tuple[Batch, torch.Tensor]:
     shown = torch.as_tensor(demonstrations("free", 8, np.random.default_rng(0)))
-    asked, written = shown[:, :PROMPT], shown[:, PROMPT:]
-    logp = log_probs(policy, asked, written)
+    prompts, written = shown[:, :PROMPT], shown[:, PROMPT:]
+    logp = log_probs(policy, prompts, written)
     where = torch.as_tensor(is_written(written.numpy()))
     advantages = torch.tensor([1.0, -1.0] * 4)
-    # As if the policy had moved since: half of the ratios leave the clip range, in either direction.
+    # As after updates of the policy: half of the ratios are outside the clip range, in both directions.
     shift = torch.linspace(-0.3, 0.3, written.shape[1])
-    return Batch(
-        asked, written, where, advantages, chosen(logp, written).detach() - shift, logp.detach()
-    ), logp
+    old = chosen(logp, written).detach() - shift
+    return Batch(prompts, written, where, advantages, old, logp.detach()), logp
 
 
 def gradient(objective: Objective, policy: Policy) -> torch.Tensor:
@@ -172,7 +171,7 @@ def test_covariances_sum_to_the_covariance(policy):
     assert float(found) == pytest.approx(float(expected), abs=1e-6)
 
 
-def test_clip_cov_takes_out_as_many_tokens_as_it_says(policy):
+def test_clip_cov_leaves_out_its_share_of_tokens(policy):
     batch, logp = batch_of(policy)
     of = chosen(logp, batch.responses)
     objective = Objective(clip_cov=0.1, clip_cov_band=(0.001, 100.0))
@@ -184,7 +183,7 @@ def test_clip_cov_takes_out_as_many_tokens_as_it_says(policy):
     assert kept(objective, batch, of, ~outside, torch.Generator()).min() == 1
 
 
-def test_kl_cov_holds_the_largest_covariances(policy):
+def test_kl_cov_penalises_the_largest_covariances(policy):
     batch, logp = batch_of(policy)
     of = chosen(logp, batch.responses).detach()
     held = held_back(Objective(kl_cov=0.05), batch, of) > 0
@@ -194,7 +193,7 @@ def test_kl_cov_holds_the_largest_covariances(policy):
 
 
 @pytest.mark.parametrize(("bonus", "sign"), [(0.5, 1), (-0.5, -1)])
-def test_the_entropy_bonus_moves_entropy_its_way(bonus, sign, tmp_path):
+def test_the_entropy_bonus_moves_entropy_in_its_direction(bonus, sign, tmp_path):
     start = replace(SMALL.start, steps=200)
     arm = replace(SMALL, start=start, objective=Objective(reward="none", entropy_bonus=bonus), lr=3e-3)
     rows = train(arm, tmp_path, quiet).rows

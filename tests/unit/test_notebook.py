@@ -118,34 +118,31 @@ def test_validity_comes_before_the_numbers() -> None:
     page = Page(falling().law._repr_html_())  # type: ignore[union-attr]
     places = [
         page.text.index(word)
-        for word in ("does not describe", "Reason reward falls", "ceiling − reward now", "How far to trust")
+        for word in ("does not describe", "Reason reward falls", "ceiling − reward now", "Diagnostics")
     ]
     assert places == sorted(places)
 
 
-def test_a_forecast_tells_every_step_and_what_is_extrapolated() -> None:
-    told = ahead()
-    html = told._repr_html_()  # type: ignore[attr-defined]
+def test_a_forecast_has_every_step_and_whether_it_is_extrapolated() -> None:
+    found = ahead()
+    html = found._repr_html_()  # type: ignore[attr-defined]
     for step in ("400", "450", "500"):
         assert f'<th scope="row">{step}</th>' in html
-    assert html.count('<td class="num">yes</td>') == sum(told.extrapolated)
-    assert "lies outside the fitted range" in html
+    assert html.count('<td class="num">yes</td>') == sum(found.extrapolated)
+    assert "is outside the fitted range" in html
 
 
 def test_the_frame_of_a_spending_has_a_row_for_it_and_one_for_every_gain() -> None:
     law = synthetic().law
     assert law is not None
     run = (law.step, law.entropy, law.reward)
-    told = entropylaw.saturation_forecast(*run, gains=[0.01, 0.2], at_step=900)
-    frame = told.to_frame()
+    found = entropylaw.saturation_forecast(*run, gains=[0.01, 0.2], at_step=900)
+    frame = found.to_frame()
     assert frame["gain"].tolist()[1:] == [0.01, 0.2]
-    assert frame["probability"].tolist()[1:] == [gain.by_step for gain in told.gains]
-    assert frame[["share", "entropy_now", "entropy"]].iloc[0].tolist() == [
-        told.share,
-        told.entropy_now,
-        told.entropy,
-    ]
-    assert frame["step_low"][0] == told.step.low
+    assert frame["probability"].tolist()[1:] == [gain.by_step for gain in found.gains]
+    names = ["share", "entropy_now", "entropy"]
+    assert frame[names].iloc[0].tolist() == [getattr(found, name) for name in names]
+    assert frame["step_low"][0] == found.step.low
     assert len(frame) == 3
 
 

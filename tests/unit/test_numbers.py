@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from entropylaw.report.numbers import (
     MISSING,
-    EstimateText,
     format_estimate,
     format_interval,
     format_number,
     format_percent,
+    format_probability,
     format_step,
-    format_weight,
 )
 from entropylaw.results import Estimate
 
@@ -83,74 +82,47 @@ def test_low_and_high_differ_where_they_do(numbers: list[float]) -> None:
     assert len({len(part.partition("e")[0].partition(".")[2]) for part in text}) == 1
 
 
-def test_interval_in_words() -> None:
-    assert format_interval(estimate(0.538, 0.474, 0.581)) == "0.538 [0.474, 0.581]"
-    assert (
-        format_interval(estimate(0.5, None, None, "the fit is exact"))
-        == "0.500, without interval (the fit is exact)"
-    )
-    assert format_interval(estimate(1.5, 1.2, None, "k was searched in [-2, 2]")) == (
-        "1.50 [1.20, —] (k was searched in [-2, 2])"
-    )
-    assert format_interval(estimate(None, None, None, "the law is flat")) == "— (the law is flat)"
-    assert EstimateText(MISSING, MISSING, MISSING).interval == MISSING
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((0.538, 0.474, 0.581), "0.538 [0.474, 0.581]"),
+        ((0.5, None, None, "the fit is exact"), "0.500, without interval (the fit is exact)"),
+        ((1.5, 1.2, None, "k was searched in [-2, 2]"), "1.50 [1.20, —] (k was searched in [-2, 2])"),
+        ((None, None, None, "the law is flat"), "— (the law is flat)"),
+    ],
+)
+def test_interval_in_words(numbers: tuple[float, float, float], text: str) -> None:
+    assert format_interval(estimate(*numbers)) == text
+
+
+NUMBERS = {
+    (0.0955112, 3): "0.0955",
+    (0.6914, 2): "0.69",
+    (1234.5, 3): "1230",
+    (0.09996, 3): "0.100",
+    (3.2e-7, 2): "3.2e-7",
+    (4e9, 3): "4.00e9",
+    (0.0, 3): "0.000",
+    (None, 3): MISSING,
+    (float("inf"), 3): MISSING,
+}
+PERCENT = {0.95: "95 %", 0.995: "99.5 %", 1.0: "100 %", 0.99999: ">99.9 %", 0.0: "0 %", 1e-5: "<0.1 %"}
+PROBABILITIES = {0.0678: "0.07", 5.6e-7: "<0.01", 0.9999: ">0.99", 0.0: "0", 1.0: "1", 0.99: "0.99"}
+STEPS = {1200.0: "1200", 12.5: "12.5", 2e9: "2000000000"}
+ONE_NUMBER = ((format_percent, PERCENT), (format_probability, PROBABILITIES), (format_step, STEPS))
 
 
 @pytest.mark.parametrize(
-    ("x", "digits", "text"),
+    ("shown", "text"),
     [
-        (0.0955112, 3, "0.0955"),
-        (0.6914, 2, "0.69"),
-        (1234.5, 3, "1230"),
-        (0.09996, 3, "0.100"),
-        (3.2e-7, 2, "3.2e-7"),
-        (4e9, 3, "4.00e9"),
-        (0.0, 3, "0.000"),
-        (None, 3, MISSING),
-        (float("inf"), 3, MISSING),
+        *((format_number(*given), text) for given, text in NUMBERS.items()),
+        *((form(x), text) for form, texts in ONE_NUMBER for x, text in [*texts.items(), (None, MISSING)]),
     ],
 )
-def test_number(x: float | None, digits: int, text: str) -> None:
-    assert format_number(x, digits) == text
-
-
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [
-        (0.95, "95 %"),
-        (0.995, "99.5 %"),
-        (1.0, "100 %"),
-        (0.99999, ">99.9 %"),
-        (0.0, "0 %"),
-        (1e-5, "<0.1 %"),
-        (None, "—"),
-    ],
-)
-def test_percent(x: float | None, text: str) -> None:
-    assert format_percent(x) == text
-
-
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [
-        (0.0678, "0.07"),
-        (5.6e-7, "<0.01"),
-        (0.9999, ">0.99"),
-        (0.0, "0"),
-        (1.0, "1"),
-        (0.99, "0.99"),
-        (None, "—"),
-    ],
-)
-def test_weight(x: float | None, text: str) -> None:
-    assert format_weight(x) == text
+def test_one_number(shown: str, text: str) -> None:
+    assert shown == text
 
 
 @given(st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True))
 def test_no_probability_is_shown_as_certain(x: float) -> None:
-    assert format_weight(x) not in ("0", "1", "0.00", "1.00")
-
-
-@pytest.mark.parametrize(("x", "text"), [(1200.0, "1200"), (12.5, "12.5"), (2e9, "2000000000"), (None, "—")])
-def test_step(x: float | None, text: str) -> None:
-    assert format_step(x) == text
+    assert format_probability(x) not in ("0", "1", "0.00", "1.00")

@@ -124,7 +124,7 @@ def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(text):
 def test_a_value_of_a_file_has_the_type_of_its_kind(many: bool, kind: Any, value: Any):
     known = option("--x", "", kind, many=many).metadata["option"]
     with pytest.raises(ValueError, match=r".*"):
-        known.written(value)
+        known.from_toml(value)
 
 
 def test_a_part_of_a_command_is_a_family():

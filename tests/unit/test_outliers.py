@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from entropylaw import fit_law
-from entropylaw.analysis.batch import fit_laws
-from entropylaw.analysis.outliers import gross_outliers
+from entropylaw.analysis.law.batch import fit_laws
+from entropylaw.analysis.law.evaluations import gross_outliers
 from entropylaw.ingest import read_runs, select
 from tests.conftest import PUBLIC_LOGS
 
@@ -86,7 +86,7 @@ def test_the_fit_leaves_it_out_and_says_so():
     slipped[30] = 8.2
     fit = fit_law(slipped, reward, step)
     (reason,) = fit.dropped
-    assert reason.startswith("gross outlier: entropy 8.2 at step 150 lies")
+    assert reason.startswith("gross outlier: entropy 8.2 at step 150 ")
     assert fit.n == 59
     others = np.arange(60) != 30
     alone = fit_law(entropy[others], reward[others], step[others])

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from entropylaw.report import palette, plotting
-from entropylaw.report.palette import PALETTE, contrast
+from entropylaw.report.figures import palette, plotting
+from entropylaw.report.figures.palette import PALETTE, contrast
 
 TEXTS = ("ink", "muted", "accent", "warn", "care", "fine", "blue", "brown", "purple")
 TEXTS += tuple(name for name in PALETTE if name.endswith("-text"))

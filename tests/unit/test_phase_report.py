@@ -14,23 +14,23 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import InputFile
-from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases, load_phases
+from entropylaw.documents.document import InputFile, PhaseOptions, PhasesDocument, RunPhases
+from entropylaw.documents.loading import load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
-from entropylaw.report import phasewords, plotting
+from entropylaw.escaping import wrapped
+from entropylaw.report.describe import phases as words
+from entropylaw.report.figures import plotting
+from entropylaw.report.figures.phases import phase_figure, token_figure
+from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.findings import UNKNOWN_SHARE
-from entropylaw.report.phase_figure import phase_figure
-from entropylaw.report.plotting import figure_bytes
-from entropylaw.report.printable import wrapped
 from entropylaw.report.render import MEDIA, rendered
 from entropylaw.report.render.text import LINES
-from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
-from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal
+from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal, TokenHistogram
 from entropylaw.results.fields import replace
-from entropylaw.results.phases import DRAWS, Boundary, CurvePhases, PhaseFit, PhasesAcross
-from entropylaw.results.tokens import TokenHistogram
+from entropylaw.results.phases import DRAWS, ChangePoint, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.result import note
 from entropylaw.tokens.query import EDGES
 from tests.findings import stated
 from tests.unit.test_report_samples import HOSTILE
@@ -51,7 +51,7 @@ def curve(name: str, *, at: float = 40.0, found: bool = True, **other) -> CurveP
     fitted = decay + (np.maximum(step - at, 0.0) * 0.001 if found else 0.0)
     places = np.linspace(20.0, 180.0, 81)
     density = np.exp(-0.5 * ((places - at) / 6.0) ** 2)
-    boundary = Boundary(
+    change_point = ChangePoint(
         step=estimate(at, at - 12, at + 14),
         intervals=((at - 12, at + 14),),
         whole=False,
@@ -64,7 +64,7 @@ def curve(name: str, *, at: float = 40.0, found: bool = True, **other) -> CurveP
         "n": step.size,
         "p_value": 0.005 if found else 0.41,
         "found": found,
-        "boundary": boundary,
+        "change_point": change_point,
         "slope_before": estimate(-0.0181, -0.02, -0.0162),
         "slope_after": estimate(0.00103, 0.0008, 0.00126),
         "rise": estimate(0.16, 0.13, 0.19),
@@ -140,7 +140,7 @@ def neither() -> RunPhases:
 
 
 def whole_only() -> RunPhases:
-    note = "one curve of all tokens cannot be taken apart"
+    note = "one curve of all tokens cannot be separated"
     phases = fit(None, None, aggregate=curve("aggregate"), findings=stated("note", note))
     return run_of(phases, planning_column=None, execution_column=None, share_column=None)
 
@@ -184,101 +184,81 @@ def lines_of(run: RunPhases) -> list[str]:
     return rendered(document(run), "text").splitlines()
 
 
-def test_the_verdict_comes_first_in_one_sentence():
-    assert phasewords.headline(ordered()) == (
-        "execution first: execution turns to rise at step 40 [28, 54], planning turns to rise "
-        "86 steps [60, 112] later"
+def both(planning=None, execution=None, **other) -> RunPhases:
+    return run_of(
+        fit(curve("planning", **(planning or {})), curve("execution", **(execution or {})), **other)
     )
+
+
+NONE = {"found": False}
+
+
+def said(*changes, **other) -> str:
+    return words.headline(both(*changes, **other))
+
+
+def test_the_verdict_in_one_sentence():
+    order = "execution turns to rise at step 40 [28, 54], planning turns to rise 86 steps [60, 112] later"
+    assert words.headline(ordered()) == f"execution first: {order}"
     assert lines_of(ordered())[1].startswith("  execution first execution turns to rise at step 40 [28, 54]")
-    back = replace(
-        ordered(),
-        phases=fit(
-            curve("planning", kind="leaves its decay downwards"),
-            curve("execution", at=126.0, kind="bends"),
-            delta=estimate(-86.0, -112.0, -60.0),
-            verdict="planning first",
-        ),
+    down, gap = {"kind": "leaves its decay downwards"}, estimate(-86.0, -112.0, -60.0)
+    assert said(down, {"at": 126.0, "kind": "bends"}, delta=gap, verdict="planning first") == (
+        "planning first: planning leaves its decay downwards at step 40 [28, 54], execution changes its "
+        "slope 86 steps [60, 112] later"
     )
-    assert phasewords.headline(back) == (
-        "planning first: planning leaves its decay downwards at step 40 [28, 54], execution bends "
-        "86 steps [60, 112] later"
+    assert said({"at": 50.0}, delta=estimate(10.0, -20.0, 40.0), later=0.74, verdict="overlapping") == (
+        "overlapping: planning turns to rise at step 50 [38, 64], execution turns to rise at step 40 "
+        "[28, 54]; the order is open (planning is later with probability 0.74)"
     )
-
-
-def test_no_boundary_says_what_would_have_been_seen():
-    assert phasewords.headline(neither()) == (
-        "no boundary: none is found beyond one smooth decay in either curve (planning p = 0.41, "
-        "execution p = 0.22); in 80 of 100 such runs a rise of 0.081 nats from mid-run would have been seen"
+    assert said(NONE) == (
+        "one change point: execution turns to rise at step 40 [28, 54] (p = 0.005); no change point in "
+        "planning (p = 0.41); 80 % power there for a rise of 0.081 nats from mid-run"
     )
-    blind = fit(curve("planning", found=False), curve("execution", found=False, detectable=None))
-    assert phasewords.headline(run_of(blind)).endswith(
-        "but in execution the test could see nothing here: it would have missed every rise that was tried"
+    assert words.headline(neither()) == (
+        "no change point: both curves are smooth decays (planning p = 0.41, execution p = 0.22); 80 % power "
+        "for a rise of 0.081 nats from mid-run"
     )
 
 
-def test_a_rise_larger_than_the_curve_itself_is_no_sight():
-    execution = curve("execution", found=False, detectable=0.6)
-    assert np.ptp(execution.entropy) < 0.6 < np.ptp(curve("planning").entropy)
-    told = phasewords.headline(run_of(fit(curve("planning", found=False), execution)))
-    assert "in execution the test could see nothing here: only a rise of 0.60 nats would show" in told
-    assert "would have been seen" not in told
-    wide = fit(curve("planning", found=False, detectable=0.6), curve("execution", found=False))
-    assert "0.60 nats from mid-run would have been seen" in phasewords.headline(run_of(wide))
-
-
-def test_one_boundary_of_two_is_no_order_and_not_none():
-    phases = fit(curve("planning", found=False), curve("execution"))
-    assert phasewords.headline(run_of(phases)) == (
-        "one boundary: execution turns to rise at step 40 [28, 54] (p = 0.005); none beyond one smooth "
-        "decay in planning (p = 0.41); in 80 of 100 such runs a rise of 0.081 nats from mid-run would have "
-        "been seen there"
-    )
-
-
-def test_a_boundary_after_a_fall_that_has_none():
-    later = fit(
-        curve("planning", at=126.0), curve("execution", found=False), after_fall=estimate(38.0, 29.0, 46.0)
-    )
-    told = phasewords.headline(run_of(later))
-    assert "(p = 0.005); that is 38.0 steps [29.0, 46.0] after execution has made 95 % of its fall;" in told
-    sooner = replace(later, after_fall=estimate(-38.0, -46.0, -29.0))
-    assert "38.0 steps [29.0, 46.0] before execution has made 95 %" in phasewords.headline(run_of(sooner))
-    either = replace(later, after_fall=estimate(-3.0, -54.0, 89.0))
-    told = phasewords.headline(run_of(either))
-    assert "; whether that is before or after execution has made 95 % of its fall is open (-3 steps" in told
-    two = replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0))
-    assert "; planning's boundary lies 38.0 steps" in phasewords.headline(run_of(two))
-    assert "95 % of its fall" not in phasewords.headline(ordered())
-
-
-def test_no_smaller_p_than_the_simulations_know():
-    floor = 1.0 / (DRAWS + 1)
-    assert phasewords.chance(curve("planning", p_value=floor)) == "p ≤ 0.0025"
-    assert phasewords.chance(curve("planning", p_value=2 * floor)) == "p = 0.005"
-
-
-def test_overlapping_boundaries_leave_the_order_open():
-    phases = fit(
-        curve("planning", at=50.0),
-        curve("execution"),
-        delta=estimate(10.0, -20.0, 40.0),
-        later=0.74,
-        verdict="overlapping",
-    )
-    assert phasewords.headline(run_of(phases)) == (
-        "overlapping: planning turns to rise at step 50 [38, 64], execution turns to rise at step "
-        "40 [28, 54]; which comes first is open (planning is later with probability 0.74)"
-    )
-
-
-def test_one_curve_is_not_taken_apart():
-    assert phasewords.headline(whole_only()) == (
-        "one curve, not taken apart: the token entropy of all tokens turns to rise at step 40 [28, 54] "
+def test_one_curve_is_not_separated():
+    assert words.headline(whole_only()) == (
+        "one curve, classes not separated: the token entropy of all tokens turns to rise at step 40 [28, 54] "
         "(p = 0.005)"
     )
     text = "\n".join(lines_of(whole_only()))
-    assert "cannot be taken apart" in text.split("all tokens", 2)[2]
+    assert "cannot be separated" in text.split("all tokens", 2)[2]
     assert "planning tokens" not in text
+
+
+def test_a_test_without_power_says_so():
+    blind = "; the test has no power here in execution: "
+    assert said(NONE, NONE | {"detectable": None}).endswith(
+        f"{blind}every rise that was tried would have been missed"
+    )
+    larger = NONE | {"detectable": 0.6}
+    assert np.ptp(curve("execution").entropy) < 0.6 < np.ptp(curve("planning").entropy)
+    assert f"{blind}only a rise of 0.60 nats would be found" in said(NONE, larger)
+    assert "80 % power" not in said(NONE, larger)
+    assert "; 80 % power for a rise of 0.60 nats from mid-run" in said(larger, NONE)
+
+
+def test_a_change_point_after_a_fall_that_has_none():
+    late, fall = {"at": 126.0}, "execution has made 95 % of its fall"
+    after = estimate(38.0, 29.0, 46.0)
+    assert f"; that is 38.0 steps [29.0, 46.0] after {fall};" in said(late, NONE, after_fall=after)
+    before = estimate(-38.0, -46.0, -29.0)
+    assert f"; that is 38.0 steps [29.0, 46.0] before {fall};" in said(late, NONE, after_fall=before)
+    either = estimate(-3.0, -54.0, 89.0)
+    assert f"; whether that is before or after {fall} is open (-3 " in said(late, NONE, after_fall=either)
+    two = run_of(replace(ordered().phases, after_fall=after))
+    assert "; planning's change point is 38.0 steps" in words.headline(two)
+    assert fall not in words.headline(ordered())
+
+
+def test_p_values_are_not_below_the_floor_of_the_simulations():
+    floor = 1.0 / (DRAWS + 1)
+    assert words.p_value(curve("planning", p_value=floor)) == "p ≤ 0.0025"
+    assert words.p_value(curve("planning", p_value=2 * floor)) == "p = 0.005"
 
 
 def test_semantic_entropy_is_never_called_token_entropy():
@@ -295,27 +275,39 @@ def test_semantic_entropy_is_never_called_token_entropy():
     assert phase_figure(ordered()).axes[0].get_ylabel() == "token entropy (nats)"
 
 
-def test_a_boundary_that_is_nowhere_is_said_to_be():
-    known = curve("planning").boundary
-    assert phasewords.place(replace(known, whole=True)) == "somewhere in the run"
-    two = replace(known, intervals=((22.0, 30.0), (90.5, 140.0)))
-    assert phasewords.place(two) == "at step 22–30 or 90–140"
+def test_the_place_of_a_change_point():
+    def place(**known):
+        return words.place(replace(curve("planning").change_point, **known))
+
+    assert place(whole=True) == "somewhere in the run"
+    assert place(intervals=((22.0, 30.0), (90.5, 140.0))) == "at step 22–30 or 90–140"
     # Half a cell beyond what was searched.
-    early = replace(known, step=estimate(30.0, 19.0, 55.0), intervals=((19.0, 55.0),))
-    assert phasewords.place(early) == "at step 30 [20 or before, 55]"
-    late = replace(known, step=estimate(160.0, 120.0, 181.0), intervals=((120.0, 181.0),))
-    assert phasewords.place(late) == "at step 160 [120, 180 or after]"
+    early = {"step": estimate(30.0, 19.0, 55.0), "intervals": ((19.0, 55.0),)}
+    assert place(**early) == "at step 30 [20 or before, 55]"
+    late = estimate(160.0, 120.0, 181.0)
+    assert place(step=late, intervals=((120.0, 181.0),)) == "at step 160 [120, 180 or after]"
     # The density may reach less far than the search: its first step is then no edge.
-    inner = replace(early, searched=(10.0, 190.0))
-    assert phasewords.place(inner) == "at step 30 [19, 55]"
-    ends = replace(two, intervals=((19.0, 30.0), (90.0, 181.0)))
-    assert phasewords.place(ends) == "at step 20 or before–30 or 90–180 or after"
-    cells = dict(phasewords.rows_of(curve("planning", found=False), 200.0))
-    assert cells["what it does"] == "one smooth decay, p = 0.41"
-    assert {
-        cells[name]
-        for name in ("boundary, step", "slope before, a step", "slope after, a step", "rise by the end")
-    } == {"—"}
+    assert place(**early, searched=(10.0, 190.0)) == "at step 30 [19, 55]"
+    assert place(intervals=((19.0, 30.0), (90.0, 181.0))) == "at step 20 or before–30 or 90–180 or after"
+
+
+def test_the_widest_transition_that_was_tried_is_an_open_end():
+    known = curve("planning").change_point
+    for ends, width in (
+        ((10.0, 0.0, 40.0), "10 [0, 40]"),
+        ((100.0, 50.0, 160.0), "100 [50, 160 or more]"),
+        ((160.0, 160.0, 160.0), "160 or more"),
+    ):
+        run = both({"change_point": replace(known, width=estimate(*ends))})
+        (line,) = [line for line in lines_of(run) if line.startswith("  its width, steps")]
+        assert line.removeprefix("  its width, steps").strip().startswith(f"{width} ")
+
+
+def test_without_a_change_point_its_numbers_are_not_shown():
+    text = "\n".join(lines_of(neither()))
+    assert "one smooth decay, p = 0.41" in text
+    assert not any(name in text for name in ("change point, step", "slope before", "slope after", "rise by"))
+    assert "detectable rise" in text
 
 
 def test_a_curve_that_ends_early_is_not_now():
@@ -332,7 +324,7 @@ def test_a_curve_that_ends_early_is_not_now():
 def test_the_numbers_stand_side_by_side():
     lines = lines_of(ordered())
     (slope,) = [line for line in lines if line.startswith("  slope after")]
-    assert slope.split() == ["slope", "after,", "a", "step", *["0.00103", "[0.00080,", "0.00126]"] * 2]
+    assert slope.split() == ["slope", "after,", "per", "step", *["0.00103", "[0.00080,", "0.00126]"] * 2]
     assert any(
         "planning tokens hold 42.0 % [40.0, 44.0] of all entropy at step 200" in line for line in lines
     )
@@ -354,44 +346,35 @@ def test_few_lines_of_a_hundred_columns(run):
         assert len(lines) <= LINES
         assert max(map(len, lines)) <= 100
     if crowded.phases is not None:
-        assert any(line.endswith("more: --format json") for line in lines_of(crowded))
+        assert any(line.endswith(": --format json") for line in lines_of(crowded))
         assert "(6 cautions)" in " ".join(" ".join(lines_of(crowded)).split())
-        assert any(line.startswith("  caution       something") for line in lines_of(crowded))
+        assert any(line.split()[:2] == ["caution", "something"] for line in lines_of(crowded))
 
 
 def test_nothing_is_left_out_without_being_counted():
     notes = ("the records are not in the order of their steps; sorted", "a note")
-    unknown = f"{UNKNOWN_SHARE}: no share of planning tokens was logged"
-    findings = (*stated("caution", "first", "second"), *stated("note", unknown))
+    share = note("planning-share-unknown", why="no-value")
+    findings = (*stated("caution", "first", "second"), share)
     phases = replace(ordered().phases, share_planning=None, findings=findings)
     told = "\n".join(lines_of(run_of(phases, notes=notes)))
     assert told.index("second") < told.index("sorted") < told.index("a note") < told.index(UNKNOWN_SHARE)
-    many = (*stated("caution", *(f"caution {i}" for i in range(30))), *stated("note", unknown))
+    many = (*stated("caution", *(f"caution {i}" for i in range(30))), share)
     lines = lines_of(run_of(replace(phases, findings=many), notes=notes))
-    shown = sum("caution       caution" in line for line in lines)
+    shown = sum(line.split()[:2] == ["caution", "caution"] for line in lines)
     assert len(lines) <= LINES
-    assert f"… and {30 + 3 - shown} more: --format json" in "\n".join(lines)
+    assert f"… and {30 + 3 - shown} more cautions and notes: --format json" in "\n".join(lines)
 
 
 def test_the_head_has_the_curves_own_steps_and_not_the_middles_of_blocks():
     lines = lines_of(run_of(fit(curve("planning", first_step=-1.0, last_step=201.0), curve("execution"))))
-    assert lines[0] == "made · 101 means of neighbours, steps -1–201 · logs/made.csv"
-
-
-def test_the_widest_transition_that_was_tried_is_no_end():
-    known = curve("planning")
-    cells = []
-    for ends in ((10.0, 0.0, 40.0), (100.0, 50.0, 160.0), (160.0, 160.0, 160.0)):
-        boundary = replace(known.boundary, width=estimate(*ends))
-        cells.append(dict(phasewords.rows_of(replace(known, boundary=boundary), 200.0))["its width, steps"])
-    assert cells == ["10 [0, 40]", "100 [50, 160 or more]", "160 or more"]
+    assert lines[0] == "made · 101 block averages, steps -1–201 · logs/made.csv"
 
 
 def test_several_runs_end_with_what_they_say_together():
     text = rendered(document(ordered(), neither(), across=across()), "text")
     last = text.split("\n\n")[-1]
     assert last.startswith("  3 runs together:\n")
-    assert "in both curves in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
+    assert "change points in both curves in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
     assert "planning turns to rise after execution's fall in 1 of 3 runs: 33 % [6, 79]" in " ".join(
         last.split()
     )
@@ -517,9 +500,9 @@ def test_the_same_bytes(name):
 def test_the_title_is_the_verdict():
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
     assert "execution first: execution turns to rise" in words
-    assert words.count("no boundary found") == 0
+    assert words.count("no change point") == 0
     none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
-    assert none.count("no boundary found") == 2
+    assert none.count("no change point (") == 2
 
 
 def test_the_boundary_is_a_distribution_and_only_where_one_was_found():
@@ -546,17 +529,17 @@ def test_a_run_without_phases_has_no_figure():
 def test_strips_have_one_scale_and_an_uncertain_place_does_not_fill_its_own():
     places = np.linspace(20.0, 180.0, 81)
     vague = replace(
-        curve("planning").boundary,
+        curve("planning").change_point,
         places=places,
         density=np.full(81, 1 / 81),
         intervals=((20.0, 180.0),),
         whole=True,
     )
-    for planning in (curve("planning"), curve("planning", boundary=vague)):
+    for planning in (curve("planning"), curve("planning", change_point=vague)):
         strip = phase_figure(run_of(fit(planning, curve("execution", found=False)))).axes[2]
         (shape,) = [c for c in strip.collections if isinstance(c, FillBetweenPolyCollection)]
         height = shape.get_paths()[0].vertices[:, 1].max()
-        assert height == pytest.approx(1.0) if not planning.boundary.whole else height < 0.2
+        assert height == pytest.approx(1.0) if not planning.change_point.whole else height < 0.2
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
     assert "95 % in 26 steps" in words
 

@@ -1,4 +1,4 @@
-"""fit_phases: verdicts on curves whose phases are known, refusals, and what is said beside them."""
+"""fit_phases: verdicts on curves whose phases are known, refusals and cautions."""
 
 import json
 
@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw import FitError, combine_phases, fit_phases
-from entropylaw.analysis.phasecautions import MOST
+from entropylaw.analysis.changepoint import MOST
 from entropylaw.documents.codec import decode, encode
-from entropylaw.errors import UsageError
+from entropylaw.errors import EntropyLawError
 from entropylaw.results import VERDICTS
 from entropylaw.results.phases import PhaseFit
 from tests.conftest import LAB
@@ -21,6 +21,12 @@ TIME = STEP / STEP[-1]
 def decay(rng, *, floor=0.2, rate=6.0, rise=0.0, place=0.5, sd=0.01):
     bent = rise * np.maximum(TIME - place, 0.0) / (1.0 - place)
     return floor + 0.8 * np.exp(-rate * TIME) + bent + sd * rng.standard_normal(STEP.size)
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    rng = np.random.default_rng(5)
+    return fit_phases(STEP, decay(rng), decay(rng, rate=3.0))
 
 
 @pytest.fixture(scope="module")
@@ -37,37 +43,21 @@ def test_boundaries_in_their_order(two):
     assert two.delta.low > 0
     assert two.later > 0.95
     for curve, place in ((two.planning, 0.7), (two.execution, 0.3)):
-        assert any(low <= place * STEP[-1] <= high for low, high in curve.boundary.intervals)
-        assert curve.boundary.density.sum() == pytest.approx(1.0)
+        assert any(low <= place * STEP[-1] <= high for low, high in curve.change_point.intervals)
+        assert curve.change_point.density.sum() == pytest.approx(1.0)
         assert (curve.low < curve.fitted).all()
         assert (curve.fitted < curve.high).all()
     assert two.planning.rise.low < 0.5 < two.planning.rise.high
     assert two.planning.slope_after.value > 0 > two.planning.slope_before.value
 
 
-def test_smooth_decays_have_no_boundary_and_say_what_they_would_have_shown():
-    rng = np.random.default_rng(5)
-    fit = fit_phases(STEP, decay(rng), decay(rng, rate=3.0))
-    assert fit.verdict == "no boundary"
-    assert fit.delta is None
-    assert fit.later is None
-    assert any("no boundary was found in planning and in execution" in note for note in fit.notes)
-    assert 0.0 < fit.planning.detectable < 0.5
-
-
-def test_curves_without_any_noise_have_no_boundary_either():
-    fit = fit_phases(STEP, 0.2 + 0.8 * np.exp(-6 * TIME), 1.0 - 0.5 * TIME)
-    assert fit.verdict == "no boundary"
-
-
-def test_one_curve_cannot_be_taken_apart():
-    rng = np.random.default_rng(7)
-    fit = fit_phases(STEP, aggregate=decay(rng))
-    assert fit.planning is None
-    assert fit.execution is None
-    assert fit.verdict is None
-    assert fit.aggregate.n == STEP.size
-    assert any("cannot be taken apart" in note for note in fit.notes)
+def test_smooth_decays_have_no_change_point_and_a_detectable_rise(smooth):
+    assert (smooth.verdict, smooth.delta, smooth.later) == ("no boundary", None, None)
+    (lacking,) = (one.values["curves"] for one in smooth.findings if one.code == "no-boundary")
+    assert lacking == ("planning", "execution")
+    assert 0.0 < smooth.planning.detectable < 0.5
+    without_noise = fit_phases(STEP, 0.2 + 0.8 * np.exp(-6 * TIME), 1.0 - 0.5 * TIME)
+    assert without_noise.verdict == "no boundary"
 
 
 def test_the_share_of_entropy_follows_from_three_means():
@@ -77,25 +67,40 @@ def test_the_share_of_entropy_follows_from_three_means():
     last = 0.8 * np.exp(-6.0)
     truth = 0.3 * (0.6 + last) / (0.3 * (0.6 + last) + 0.7 * (0.2 + last))
     assert fit.share_planning.low < truth < fit.share_planning.high
-    told = fit_phases(STEP, plan, act, planning_share=np.full(STEP.size, 0.3))
-    assert told.share_planning.value == pytest.approx(fit.share_planning.value, abs=1e-3)
-    unknown = fit_phases(STEP, plan, act)
-    assert unknown.share_planning is None
-    assert any("share of the entropy is not known" in note for note in unknown.notes)
+    given = fit_phases(STEP, plan, act, planning_share=np.full(STEP.size, 0.3))
+    assert given.share_planning.value == pytest.approx(fit.share_planning.value, abs=1e-3)
 
 
-def test_a_jump_of_the_response_length_is_a_caution():
-    rng = np.random.default_rng(9)
+def test_without_a_column_the_share_is_unknown(two):
+    assert two.share_planning is None
+    assert [one.code for one in two.findings] == ["planning-share-unknown"]
+
+
+@pytest.fixture(scope="module")
+def aggregate():
+    """One curve with a padded first point, and a response length that jumps."""
+    rng = np.random.default_rng(14)
+    padded = decay(rng)
+    padded[0] = 11.93
     length = 300.0 + 5 * rng.standard_normal(STEP.size) + 200.0 * (STEP >= 400)
-    fit = fit_phases(STEP, decay(rng), decay(rng), length=length)
-    assert any("the response length jumps" in text for text in fit.cautions)
+    return fit_phases(STEP, aggregate=padded, length=length)
+
+
+def test_one_curve_has_no_order_and_its_cautions(aggregate):
+    assert (aggregate.planning, aggregate.execution, aggregate.verdict) == (None, None, None)
+    assert aggregate.aggregate.n == STEP.size
+    far, shift, change, only = aggregate.findings
+    assert (far.code, far.values["values"], far.values["steps"]) == ("points-far-off", (11.93,), (0.0,))
+    assert (shift.code, shift.values["series"]) == ("series-jumps", "the response length")
+    assert (change.code, only.code) == ("length-changes", "classes-not-separable")
+    assert (len(aggregate.cautions), len(aggregate.notes)) == (3, 1)
 
 
 def test_same_data_same_numbers_and_the_document_keeps_them(two):
     rng = np.random.default_rng(3)
-    again = fit_phases(STEP, decay(rng, rise=0.5, place=0.7), decay(rng, rise=0.3, place=0.3), run="two")
+    again = fit_phases(STEP, decay(rng, rise=0.5, place=0.7), run="two")
     text = json.dumps(encode(two), allow_nan=False)
-    assert json.dumps(encode(again)) == text
+    assert encode(again.planning) == encode(two.planning)
     assert json.dumps(encode(decode(PhaseFit, json.loads(text)))) == text
 
 
@@ -119,31 +124,30 @@ def test_long_runs_are_averaged_in_blocks_and_missing_steps_counted():
         ({"step": STEP[::-1]}, "steps-not-increasing"),
         ({"planning": None, "execution": None}, "no-phase-curve"),
         ({"planning": np.where(STEP < 100, 0.5 - TIME, np.nan)}, "too-few-points"),
+        ({"level": 0.999}, "bad-level"),
     ],
 )
 def test_refusals(change, slug):
     given = {"step": STEP, "planning": decay(np.random.default_rng(1)), "execution": None} | change
-    with pytest.raises(FitError) as caught:
+    with pytest.raises(EntropyLawError) as caught:
         fit_phases(given.pop("step"), **given)
     assert caught.value.slug == slug
 
 
-def test_several_runs(two):
+def test_several_runs(two, smooth, aggregate):
     rng = np.random.default_rng(11)
-    smooth = fit_phases(STEP, decay(rng), decay(rng))
     others = [
         fit_phases(STEP, decay(rng, rise=0.5, place=0.7, sd=0.03), decay(rng, rise=0.3, place=0.3, sd=0.02))
         for _ in range(2)
     ]
-    whole = fit_phases(STEP, aggregate=decay(rng))
-    across = combine_phases([two, smooth, *others, whole])
+    across = combine_phases([two, smooth, *others, aggregate])
     assert (across.runs, across.both) == (4, 3)
     assert across.share_both.low < 0.75 < across.share_both.high
     assert across.planning.value == pytest.approx(0.7, abs=0.02)
     assert across.planning.low < across.planning.value < across.planning.high
-    assert any("one curve only" in note for note in across.notes)
+    assert across.findings[0].code == "runs-with-one-curve"
     with pytest.raises(FitError):
-        combine_phases([whole])
+        combine_phases([aggregate])
 
 
 def test_the_labs_runs_are_read():
@@ -167,7 +171,7 @@ def published():
 
 def test_planning_rises_after_a_fall_that_needs_no_boundary(published):
     assert published.planning.kind == "turns to rise"
-    assert any(low <= 80 <= high for low, high in published.planning.boundary.intervals)
+    assert any(low <= 80 <= high for low, high in published.planning.change_point.intervals)
     assert 25 < published.execution.settled.value < 50
     assert published.after_fall.low < 80 - published.execution.settled.value < published.after_fall.high
     assert published.rises_after
@@ -184,17 +188,3 @@ def test_two_boundaries_of_another_kind_are_no_rise():
     assert fit.planning.kind in ("leaves its decay downwards", "turns to fall")
     assert not fit.rises_after
     assert fit.share_planning.low < fit.share_planning.value < fit.share_planning.high
-
-
-def test_no_level_that_the_simulations_cannot_tell():
-    with pytest.raises(UsageError) as caught:
-        fit_phases(STEP, aggregate=decay(np.random.default_rng(1)), level=0.999)
-    assert caught.value.slug == "bad-level"
-
-
-def test_a_first_point_that_is_padding_is_named():
-    rng = np.random.default_rng(14)
-    padded = decay(rng)
-    padded[0] = 11.93
-    fit = fit_phases(STEP, aggregate=padded)
-    assert any("all tokens is far off its neighbours: 11.93 at step 0" in text for text in fit.cautions)

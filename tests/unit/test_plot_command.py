@@ -8,13 +8,12 @@ import pytest
 
 from entropylaw.cli.plot import PlotCommand, plot
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.phases import PhasesDocument
-from entropylaw.documents.report import from_fits
+from entropylaw.documents.document import PhasesDocument, from_fits
 from entropylaw.documents.store import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError
 from entropylaw.options import PhaseOptions
-from entropylaw.report.law_figure import law_figure
-from entropylaw.report.plotting import figure_bytes
+from entropylaw.report.figures.law import law_figure
+from entropylaw.report.figures.plotting import figure_bytes
 from tests.made import run_report
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic

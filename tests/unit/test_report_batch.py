@@ -16,14 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.documents.report import load_report
+from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site
 from entropylaw.pipeline.pages import FOLDER, Making
 from entropylaw.pipeline.site import gather, only_writer
+from entropylaw.report.pages import Neighbour
 from tests.conftest import HANGS, clean_environment
-from tests.unit.test_cli import assert_error
+from tests.typed import assert_error
 
 
 def log(path: Path, seed: int = 0, n: int = 40) -> Path:
@@ -289,10 +290,11 @@ def test_order_and_names_of_many_runs(tmp_path):
     for name in ("run-10.csv", "run-2.csv", "a/run-2.csv"):
         log(tmp_path / "logs" / name, seed=len(name))
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=None, phases=True)
-    gathered = gather([str(tmp_path / "logs")], making, told=False)
+    gathered = gather([str(tmp_path / "logs")], making)
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
-    assert gathered.tasks[0].after == (gathered.tasks[1].name, gathered.tasks[1].slug)
+    second = gathered.tasks[1]
+    assert gathered.tasks[0].after == Neighbour(run=second.name, href=f"{second.slug}.html")
     assert gathered.tasks[0].making.kinds == ("svg", "png", "pdf")
 
 
@@ -317,6 +319,6 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
-    done = pages.died(gather([str(logs)], making, told=False).tasks[0])
+    done = pages.died(gather([str(logs)], making).tasks[0])
     assert (done.refusal.slug, done.read) == ("worker-killed", True)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()

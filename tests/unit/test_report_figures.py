@@ -16,14 +16,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw.documents.fit import RunFit
+from entropylaw.documents.document import RunFit
 from entropylaw.errors import InputError
-from entropylaw.report import plotting
-from entropylaw.report.forecast_figure import forecast_figure
-from entropylaw.report.law_figure import law_figure, residual_figure, series_figure
-from entropylaw.report.palette import contrast
-from entropylaw.report.plotting import figure_bytes
-from entropylaw.report.svg import glyphs, inline, minify
+from entropylaw.report.figures import plotting
+from entropylaw.report.figures.forecast import forecast_figure
+from entropylaw.report.figures.law import law_figure, residual_figure, series_figure
+from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
+from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.fields import replace
 from tests.conftest import ROOT, clean_environment
 from tests.made import run_report
@@ -49,6 +48,14 @@ RUNS = [
 
 def words_of(figure: Figure) -> list[Text]:
     return [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+
+
+def text_of(figure: Figure) -> str:
+    return "\n".join(text.get_text() for text in words_of(figure))
+
+
+def svg_of(run: RunFit, salt: str = "s") -> str:
+    return figure_bytes(law_figure(run), "svg", salt).decode()
 
 
 @pytest.mark.parametrize(
@@ -80,17 +87,12 @@ def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], 
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_column_width(make: Callable[[RunFit], Figure]) -> None:
-    assert make(synthetic()).get_size_inches()[0] == 3.4
-
-
-@pytest.mark.parametrize("make", EVERY)
-def test_an_invalid_law_says_so_in_the_picture(make: Callable[[RunFit], Figure]) -> None:
-    def shown(run: RunFit) -> list[str]:
-        return [text.get_text() for text in words_of(make(run))]
-
-    assert "The law does not describe this run" in shown(falling())
-    assert "The law does not describe this run" not in shown(synthetic())
+def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[RunFit], Figure]) -> None:
+    good = make(synthetic())
+    assert good.get_size_inches()[0] == 3.4
+    verdict = "The law does not describe this run"
+    assert verdict in text_of(make(falling()))
+    assert verdict not in text_of(good)
 
 
 def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
@@ -104,9 +106,8 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
     assert "entropy H (nats per token)" in texts
 
 
-def test_dropped_is_told_in_the_series() -> None:
-    texts = [text.get_text() for text in words_of(series_figure(synthetic()))]
-    assert "dropped: no reward at that step (80)" in texts
+def test_the_series_name_what_was_dropped() -> None:
+    assert "dropped: no reward at that step (80)" in text_of(series_figure(synthetic()))
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
@@ -123,23 +124,20 @@ def test_same_bytes_whatever_the_user_s_settings(kind: plotting.Kind, run: RunFi
 
 
 def test_points_of_long_runs_become_an_image() -> None:
-    svg = figure_bytes(law_figure(synthetic("many", n=2500, noise=0.03)), "svg", "s").decode()
+    svg = svg_of(synthetic("many", n=2500, noise=0.03))
     assert "data:image/png" in svg
     assert len(svg) < 200_000
-    assert "<image" not in figure_bytes(law_figure(synthetic()), "svg", "s").decode()
+    assert "<image" not in svg_of(synthetic())
 
 
-def test_salt_makes_ids_its_own() -> None:
-    def ids(salt: str) -> set[str]:
-        svg = figure_bytes(law_figure(synthetic()), "svg", salt).decode()
-        return set(re.findall(r'<clipPath id="([^"]*)"', svg))
-
-    assert ids("a")
-    assert not ids("a") & ids("b")
+def test_ids_depend_on_the_salt() -> None:
+    one, other = (set(re.findall(r'<clipPath id="([^"]*)"', svg_of(synthetic(), salt))) for salt in "ab")
+    assert one
+    assert not one & other
 
 
-def test_standalone_svg_names_no_outside_place() -> None:
-    svg = figure_bytes(law_figure(synthetic()), "svg", "s").decode()
+def test_a_standalone_svg_has_no_outside_address() -> None:
+    svg = svg_of(synthetic())
     assert svg.startswith("<svg ")
     assert not re.search(r"https?://", re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg))
 
@@ -160,7 +158,7 @@ def test_strange_letters_do_not_reach_the_font() -> None:
 
 SCRIPT = """
 import hashlib, sys
-from entropylaw.report import plotting
+from entropylaw.report.figures import plotting
 from tests.unit import test_report_figures as here
 makers = {make.__name__: make for make in here.EVERY}
 for name in sys.argv[1:]:
@@ -172,19 +170,19 @@ for name in sys.argv[1:]:
 
 def test_same_bytes_in_any_order_and_process() -> None:
     names = [f"{make.__name__}:{kind}" for make in EVERY for kind in ("svg", "png", "pdf")]
-    told = []
+    hashes = []
     for order in (names, names[::-1]):
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, *order],
             cwd=ROOT,
-            env=clean_environment() | {"PYTHONHASHSEED": str(len(told))},
+            env=clean_environment() | {"PYTHONHASHSEED": str(len(hashes))},
             capture_output=True,
             encoding="utf-8",
             check=True,
         )
-        told.append(sorted(done.stdout.splitlines()))
-    assert len(told[0]) == len(names)
-    assert told[0] == told[1]
+        hashes.append(sorted(done.stdout.splitlines()))
+    assert len(hashes[0]) == len(names)
+    assert hashes[0] == hashes[1]
 
 
 def test_many_figures_under_one_style_are_as_they_are_alone() -> None:
@@ -234,11 +232,11 @@ def test_letters_of_other_fonts_stay_in_their_figure() -> None:
         svg = figure_bytes(law_figure(synthetic()), "svg", "s").decode()
     inside = inline(svg, "r1", "title", "description")
     assert glyphs([svg]).count("<path") == 0
-    ids, wanted = re.findall(r' id="([^"]*)"', inside), re.findall(r'(?:href="|url\()#([^")]*)', inside)
+    ids, used = re.findall(r' id="([^"]*)"', inside), re.findall(r'(?:href="|url\()#([^")]*)', inside)
     assert len(ids) == len(set(ids))
     assert all(name.startswith("r1-") for name in ids)
-    assert len(wanted) > 100
-    assert set(wanted) <= set(ids)
+    assert len(used) > 100
+    assert set(used) <= set(ids)
 
 
 def style_file(folder: Path, text: str) -> dict[str, object]:
@@ -256,7 +254,7 @@ def test_a_style_lies_on_top_of_ours(tmp_path: Path) -> None:
     assert dict(mpl.rcParams) == before
     assert "DejaVuSerif" in svg
     assert 'id="DejaVuSans-' not in svg
-    assert "DejaVuSerif" not in figure_bytes(law_figure(synthetic()), "svg", "s").decode()
+    assert "DejaVuSerif" not in svg_of(synthetic())
     (axes,) = figure.axes
     assert not any(line.get_visible() for line in axes.get_xgridlines())
     with plotting.style(extra):
@@ -307,24 +305,20 @@ def test_a_style_that_cannot_be_read_is_refused(text: str, said: str, tmp_path: 
         plotting.read_style(tmp_path / "bytes")
 
 
-def told_of(figure: Figure) -> str:
-    return "\n".join(text.get_text() for text in words_of(figure))
-
-
 def test_a_forecast_shows_the_ceiling_and_when_the_entropy_is_spent() -> None:
     run = run_report(synthetic())
-    words = told_of(forecast_figure(run))
-    assert "forecast and 95 % interval of a new evaluation" in words
+    words = text_of(forecast_figure(run))
+    assert "forecast, 95 % prediction interval" in words
     assert "ceiling 0.5995 [0.5921, 0.6073]" in words
     assert run.spending is not None
     known = replace(run.spending.step, value=500.0, low=450.0, high=None, note="open")
-    words = told_of(forecast_figure(replace(run, spending=replace(run.spending, step=known))))
-    assert "95 % of the law’s promise spent: step 500 [450, ?]" in words
+    words = text_of(forecast_figure(replace(run, spending=replace(run.spending, step=known))))
+    assert "95 % of the law’s headroom gained: step 500 [450, ?]" in words
     assert "open" in words
 
 
 def test_a_forecast_without_a_law_to_read_has_no_ceiling() -> None:
-    words = told_of(ahead(falling()))
+    words = text_of(ahead(falling()))
     assert "no ceiling is drawn" in words
     assert "ceiling 0" not in words
 
@@ -340,9 +334,9 @@ def test_marks_that_look_alike_say_it_once() -> None:
     mark = '<use xlink:href="#m" x="{}" y="2" style="fill: #111111"/>\n'
     other = '<use xlink:href="#m" x="9" y="2" style="fill: #222222"/>\n'
     few, many = mark.format(1) + mark.format(2), "".join(mark.format(i) for i in range(3))
-    told = minify(f"<svg>\n{few}{other}{many}{other}</svg>")
+    shorter = minify(f"<svg>\n{few}{other}{many}{other}</svg>")
     plain = many.replace(' style="fill: #111111"', "")
-    assert told == f'<svg>\n{few}{other}<g style="fill: #111111">\n{plain}</g>\n{other}</svg>\n'
+    assert shorter == f'<svg>\n{few}{other}<g style="fill: #111111">\n{plain}</g>\n{other}</svg>\n'
 
 
 @pytest.mark.parametrize("n", [40, 200, 300, 301])

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
-from entropylaw.documents.phases import RunPhases, unphased_run
+from entropylaw.documents.document import RunPhases, unphased_run
 from entropylaw.errors import FitError
-from entropylaw.report import index_page
-from entropylaw.report.describe.runs import MOST_POINTS, stretches
-from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name, index_row
+from entropylaw.report import pages
+from entropylaw.report.describe.runs import MOST_POINTS, NO_CURVES, IndexRow, block_means, by_name, index_row
 from entropylaw.results import Estimate
 from entropylaw.results.columns import TOKEN, PhaseColumn
 from entropylaw.results.fields import replace
@@ -102,7 +101,7 @@ def test_row_says_what_is_missing_and_why() -> None:
     assert good.phases_words.startswith(str(good.cells["phases"]))
     assert good.no_phases is None
     assert failing.reason is not None
-    assert failing.reason.startswith("reward falls as entropy is spent")
+    assert failing.reason.startswith("reward falls as entropy falls")
     assert not failing.readable
     assert failing.no_phases == NO_CURVES
     assert not none.fitted
@@ -124,10 +123,10 @@ def test_forecast_goes_half_a_run_beyond_the_end() -> None:
 
 
 def test_spark_keeps_ends_and_means() -> None:
-    thin = stretches(np.arange(1000.0))
+    thin = block_means(np.arange(1000.0))
     assert len(thin) == MOST_POINTS
     assert thin[0] == 12.0
-    assert stretches(np.arange(7.0)) == tuple(range(7))
+    assert block_means(np.arange(7.0)) == tuple(range(7))
     law, series = synthetic().law, row("good").series
     assert law is not None
     assert series is not None
@@ -140,9 +139,7 @@ def test_names_are_ordered_as_people_do() -> None:
 
 
 def test_nothing_runs_and_nothing_is_fetched() -> None:
-    text = index_page.render(
-        [*rows(), replace(row("good"), run=HOSTILE)], warnings=("<img src=x> was empty",)
-    )
+    text = pages.index_page([*rows(), replace(row("good"), run=HOSTILE)], warnings=("<img src=x> was empty",))
     parsed = Page(text)
     assert not parsed.open
     assert not {"script", "iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
@@ -156,7 +153,7 @@ def test_nothing_runs_and_nothing_is_fetched() -> None:
 
 
 def test_ids_are_unique_and_every_reference_is_there() -> None:
-    parsed = Page(index_page.render(rows()))
+    parsed = Page(pages.index_page(rows()))
     assert len(parsed.ids) == len(set(parsed.ids))
     named = [
         value for name, value in parsed.attributes if name in ("for", "aria-describedby", "aria-labelledby")
@@ -167,7 +164,7 @@ def test_ids_are_unique_and_every_reference_is_there() -> None:
 
 def test_hostile_and_endless_names_are_text() -> None:
     endless = replace(row("good"), run="x" * 5000)
-    text = index_page.render([replace(row("refused"), run=HOSTILE), endless])
+    text = pages.index_page([replace(row("refused"), run=HOSTILE), endless])
     assert "<script" not in text
     assert HOSTILE.replace("\n", "\\n") in Page(text).text
     assert "x" * 119 + "…" in text
@@ -181,7 +178,7 @@ def test_order_puts_what_is_not_to_be_read_behind() -> None:
         replace(with_ceiling("wrong", 3.0, 2.0, 4.0), reason="it is wrong", verdict="law fails"),
         row("refused"),
     ]
-    found = orders(index_page.render(many))
+    found = orders(pages.index_page(many))
     for key in ("c", "h"):
         by_place = sorted(found, key=lambda name: found[name][key])
         assert by_place == ["high", "low", "wrong", "refused"]
@@ -194,7 +191,7 @@ def test_order_puts_what_is_not_to_be_read_behind() -> None:
 
 
 def test_the_orders_of_the_page_are_those_of_the_style() -> None:
-    text = index_page.render(rows())
+    text = pages.index_page(rows())
     choices = re.findall(r'id="by-(\w+)"', text)
     assert choices == ["name", "verdict", "ceiling", "headroom", "used"]
     used = dict(re.findall(r"#by-(\w+):checked\) \.body \.row\{order:var\(--(\w)\)\}", text))
@@ -203,18 +200,18 @@ def test_the_orders_of_the_page_are_those_of_the_style() -> None:
 
 
 def test_refused_run_is_a_row_with_its_reason() -> None:
-    text = Page(index_page.render(rows())).text
+    text = Page(pages.index_page(rows())).text
     assert "This run could not be fitted: 3 usable evaluations, expected at least 5" in text
-    assert "The law does not describe this run: reward falls as entropy is spent" in text
+    assert "The law does not describe this run: reward falls as entropy falls" in text
 
 
 def test_what_runs_out_of_the_axis_has_an_arrow_and_its_numbers() -> None:
     near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(9)]
     wild = replace(with_ceiling("wild", 40.0, -30.0, 90.0), reason="wild", verdict="undecided")
-    text = index_page.render([*near, wild])
+    text = pages.index_page([*near, wild])
     row_of_wild = text[text.index("runs/wild.html") :]
     assert row_of_wild.count('class="out"') == 2
-    assert "runs out of the axis" in row_of_wild
+    assert "beyond the axis" in row_of_wild
     assert "[−30, 90]" in row_of_wild
     assert text[: text.index("runs/wild.html")].count('class="out"') == 0
 
@@ -222,7 +219,7 @@ def test_what_runs_out_of_the_axis_has_an_arrow_and_its_numbers() -> None:
 def test_a_reward_now_beyond_the_axis_has_an_arrow_too() -> None:
     near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(30)]
     far = replace(with_cells(near[0], reward_now=estimate(700.0, 690.0, 710.0)), run="far", slug="far")
-    text = index_page.render([*near, far])
+    text = pages.index_page([*near, far])
     row_of_far = text[text.index("runs/far.html") : text.index("runs/run 0.html")]
     assert row_of_far.count('class="out"') == 1
     assert 'class="now"' not in row_of_far
@@ -241,34 +238,34 @@ def test_marks_stay_in_the_picture_whatever_the_ceilings(
         low, value, high = sorted((one, two, three))
         made = with_ceiling(f"r{i}", value, low, high)
         many.append(made if holds else replace(made, reason="no", verdict="undecided"))
-    axis = index_page.ceiling_axis(many)
+    axis = pages.ceiling_axis(many)
     assert axis.low < axis.high
-    assert all(0 <= float(tick.x) <= index_page.WIDTH for tick in axis.ticks)
-    text = index_page.render(many)
+    assert all(0 <= float(tick.x) <= pages.WIDTH for tick in axis.ticks)
+    text = pages.index_page(many)
     for picture in re.findall(r'class="forest"><svg.*?</svg>', text, re.DOTALL):
         places = [float(x) for x in re.findall(r'(?:cx="|d="M|H)(-?[\d.]+)', picture)]
-        assert all(0 <= x <= index_page.WIDTH for x in places)
+        assert all(0 <= x <= pages.WIDTH for x in places)
         assert places
 
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
     unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing, used=nothing)
-    parsed = Page(index_page.render([unknown]))
+    parsed = Page(pages.index_page([unknown]))
     assert parsed.text.count("unknown") == 3
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
 
 
 def test_same_bytes_whatever_the_order() -> None:
-    assert index_page.render(rows()) == index_page.render(reversed(rows()))
+    assert pages.index_page(rows()) == pages.index_page(reversed(rows()))
 
 
 def test_no_runs_at_all() -> None:
-    assert "There are no runs." in Page(index_page.render([])).text
+    assert "There are no runs." in Page(pages.index_page([])).text
 
 
 def test_headings_and_language() -> None:
-    text = index_page.render(rows())
+    text = pages.index_page(rows())
     assert '<html lang="en">' in text
     assert re.findall(r"<h(\d)", text) == ["1", "2"]
     assert '<a class="skip" href="#main">' in text
@@ -281,10 +278,10 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
         replace(one, run=f"entropy_bonus_0.1_seed_{i}", slug=f"entropy_bonus_0.1_seed_{i}")
         for i, one in enumerate([base, worst] * 500)
     ]
-    size = len(index_page.render(many).encode())
+    size = len(pages.index_page(many).encode())
     assert size < 3_000_000
     assert len(encode(worst)["cells"]["entropy"]) == MOST_POINTS
 
 
 def test_no_machine_in_it() -> None:
-    assert not re.search(r"/(work|tmp|home|root|usr)/|matplotlib", index_page.render(rows()))
+    assert not re.search(r"/(work|tmp|home|root|usr)/|matplotlib", pages.index_page(rows()))

@@ -10,13 +10,11 @@ from functools import cache
 import pytest
 
 from entropylaw.documents.codec import decode
-from entropylaw.documents.fit import RunFit
-from entropylaw.documents.phases import RunPhases
-from entropylaw.documents.report import ReportDocument, RunReport, from_fits
-from entropylaw.report import run_page, words
+from entropylaw.documents.document import ReportDocument, RunFit, RunPhases, RunReport, from_fits
+from entropylaw.report import pages, words
 from entropylaw.report.figures import FIGURES, parts
-from entropylaw.report.plotting import figure_bytes
-from entropylaw.report.run_page import Neighbour
+from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.report.pages import Neighbour
 from entropylaw.results import Validity
 from entropylaw.results.fields import replace
 from tests.findings import stated
@@ -50,7 +48,7 @@ def drawn(run: RunReport) -> dict[str, str]:
 
 def page(fit: RunFit, found: RunPhases | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
     run = run_report(fit, found)
-    return run_page.render(report(run), run, drawn(run), links)
+    return pages.run_page(report(run), run, drawn(run), links)
 
 
 @cache
@@ -109,7 +107,7 @@ def test_order_of_the_page() -> None:
     found = re.findall(r'<h2 id="(\w+)"', good())
     assert found == ["numbers", "rivals", "forecast", "phases", "trust", "read", "inputs"]
     text = good()
-    marks = ['class="verdict"', "This run has used", 'class="card law"', 'id="numbers"']
+    marks = ['class="verdict"', "This run has reached", 'class="card law"', 'id="numbers"']
     places = [text.index(mark, text.index("<body>")) for mark in marks]
     assert places == sorted(places)
 
@@ -117,35 +115,35 @@ def test_order_of_the_page() -> None:
 def test_opens_with_what_is_used() -> None:
     text = Page(good()).text
     opening = text[text.index("The law describes this run.") :]
-    told = (
-        "The law describes this run. This run has used 97.2 % [95.9, 98.2] of the reward that its entropy "
-        "can buy: the reward stands at 0.5794 [0.5724, 0.5853], and the ceiling at"
+    said = (
+        "The law describes this run. This run has reached 97.2 % [95.9, 98.2] of the attainable gain; the "
+        "reward is 0.5794 [0.5724, 0.5853] now, the ceiling"
     )
-    assert " ".join(opening.split()).startswith(told)
+    assert " ".join(opening.split()).startswith(said)
 
 
 def test_a_law_that_fails_is_said_first() -> None:
     text = Page(failing()).text
-    first = text.index("The law does not describe this run: reward falls as entropy is spent")
-    assert first < text.index("Whoever reads the numbers of the law anyway") < text.index("Numbers")
-    assert "of the reward that its entropy can buy" not in text
-    assert "not for use" in text
-    assert "The forecast does not rest on it alone" in text
+    first = text.index("The law does not describe this run: reward falls as entropy falls")
+    assert first < text.index("For reference only: by the law") < text.index("Estimates")
+    assert "This run has reached" not in text
+    assert "numbers are for reference only" in text
+    assert "The forecast averages several curves" in text
 
 
 def test_the_rival_that_does_better_is_named_before_any_number() -> None:
     better = stated("reason", "a straight line in H describes the run better")
     wrong = Validity(ok=False, contradicted=True, findings=better)
-    law = by_hand(validity=wrong, law_weight=0.02, line_weight=0.95)
+    law = by_hand(validity=wrong, law_probability=0.02, line_weight=0.95)
     first, better, _ = words.opening(run_report(run_by_hand(law)))
     assert first.startswith("The law does not describe this run: a straight line in H")
-    assert better.startswith("Of the forms, a straight line in H does best (weight 0.95 against 0.02)")
+    assert better.startswith("The most probable functional form is a straight line in H (0.95; the law 0.02)")
 
 
 def test_what_is_not_there_is_said() -> None:
     few = Page(short()).text
     assert "There is no forecast: 7 usable evaluations, a forecast needs at least 8." in few
-    assert "The phases could not be told: 6 entropies of planning, expected at least 20." in few
+    assert "The phases could not be fitted: 6 entropies of planning, expected at least 20." in few
     assert "The log has no entropy of planning or of execution tokens." in Page(failing()).text
 
 
@@ -170,14 +168,14 @@ def test_figures_are_named_and_their_files_linked() -> None:
 
 def test_files_of_a_figure_that_is_not_drawn_are_named() -> None:
     run = run_report(synthetic())
-    text = run_page.render(report(run), run, {}, {"series": ["../figures/slug-series.svg"]})
+    text = pages.run_page(report(run), run, {}, {"series": ["../figures/slug-series.svg"]})
     assert "Not drawn here: series." in Page(text).text
 
 
 def test_neighbours_and_the_way_back() -> None:
     run = run_report(refused())
     before = Neighbour(run="a <b>", href="a.html")
-    text = run_page.render(report(run), run, {}, previous=before)
+    text = pages.run_page(report(run), run, {}, previous=before)
     assert '<a href="../index.html">All runs</a>' in text
     assert '<a href="a.html" rel="prev">' in text
     assert "Previous: a &lt;b&gt;" in text
@@ -187,12 +185,12 @@ def test_neighbours_and_the_way_back() -> None:
 def test_files_are_those_of_the_run() -> None:
     one, other = run_report(synthetic()), run_report(refused())
     both = report(one, other)
-    assert [file.path for file in run_page.files_of(both, other)] == ["logs/short.csv"]
+    assert [file.path for file in pages.files_of(both, other)] == ["logs/short.csv"]
     joined = replace(other, fit=replace(other.fit, path="logs"))
-    assert len(run_page.files_of(both, joined)) == 2
-    assert run_page.files_of(report(joined), joined) == report(joined).inputs
+    assert len(pages.files_of(both, joined)) == 2
+    assert pages.files_of(report(joined), joined) == report(joined).inputs
     unread = replace(other, fit=replace(other.fit, path="elsewhere"))
-    assert run_page.files_of(both, unread) == ()
+    assert pages.files_of(both, unread) == ()
 
 
 def test_same_bytes_from_a_stored_document() -> None:
@@ -200,8 +198,8 @@ def test_same_bytes_from_a_stored_document() -> None:
     fresh = report(run)
     stored = decode(ReportDocument, json.loads(json.dumps(fresh.to_json())))
     shown = {"law": drawn(run)["law"]}
-    text = run_page.render(fresh, run, shown)
-    assert run_page.render(stored, stored.runs[0], shown) == text
+    text = pages.run_page(fresh, run, shown)
+    assert pages.run_page(stored, stored.runs[0], shown) == text
 
 
 def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
@@ -214,11 +212,11 @@ def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
 @pytest.mark.parametrize("n", [40, 300, 2500])
 def test_size_of_a_page(n: int) -> None:
     run = run_report(synthetic(n=n, noise=0.03), phases())
-    assert len(run_page.render(report(run), run, drawn(run)).encode()) < 300_000
+    assert len(pages.run_page(report(run), run, drawn(run)).encode()) < 300_000
 
 
 def test_compact_figures_are_the_same_picture() -> None:
-    from entropylaw.report.svg import minify
+    from entropylaw.report.figures.palette import minify
 
     assert minify('<path d="M 1 -2 L 3.25 4 z"/>') == '<path d="M1-2L3.25 4z"/>\n'
 

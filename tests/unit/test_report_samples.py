@@ -7,13 +7,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from entropylaw.analysis.fitting import fit_law
-from entropylaw.analysis.progress import entropy_drop, used_share
-from entropylaw.documents.document import InputFile
-from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run, refused_run
-from entropylaw.documents.report import ReportDocument
+from entropylaw.analysis.forecast import entropy_drop, used_share
+from entropylaw.analysis.law.fitting import fit_law
+from entropylaw.documents.document import (
+    FitDocument,
+    FitOptions,
+    InputFile,
+    ReportDocument,
+    RunFit,
+    fitted_run,
+    refused_run,
+)
 from entropylaw.errors import FitError
-from entropylaw.ingest.run import Run, Series
+from entropylaw.ingest.runs import Run, Series
 from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning, Source
@@ -71,7 +77,7 @@ def synthetic(
 
 
 def falling() -> RunFit:
-    """A run in which reward falls as entropy is spent: no law."""
+    """A run in which reward falls as entropy falls: no law."""
     return synthetic("falling", a=-0.2, b=0.3, noise=0.03)
 
 
@@ -102,7 +108,7 @@ def estimate(value: float | None, low: float | None, high: float | None, note: s
 
 def by_hand(
     *,
-    law_weight: float = 0.9,
+    law_probability: float = 0.9,
     line_weight: float = 0.08,
     headroom: Estimate | None = None,
     validity: Validity | None = None,
@@ -126,7 +132,7 @@ def by_hand(
             formula=name,
             parameters=2,
             ceiling=form[name],
-            weight=weights[name],
+            probability=weights[name],
             residual_sd=0.02,
             ruled_out=weights[name] < 0.05,
         )
@@ -149,15 +155,15 @@ def by_hand(
         headroom=headroom or estimate(0.0316, 0.0121, 0.0511),
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
         influence=Influence(step=20.0, ceiling_shift=0.0031, a_ratio=0.97),
-        law_weight=law_weight,
-        law_ruled_out=law_weight < 0.05,
+        law_probability=law_probability,
+        law_ruled_out=law_probability < 0.05,
         entropy_spent=0.0052,
         rivals=rivals,
         ceiling_over_forms=estimate(0.8027, 0.7712, 0.8661),
         r_squared=0.981,
         step=step,
         entropy=entropy,
-        course=entropy,
+        smoothed_entropy=entropy,
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
         curve=Curve(

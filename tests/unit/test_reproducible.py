@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, encode
-from entropylaw.documents.fit import load_fit
+from entropylaw.documents.loading import load_fit
 from entropylaw.documents.store import dumps
 from entropylaw.engine.decays import likely_decays
-from entropylaw.engine.grid import first_best
-from entropylaw.pipeline.documents import fit_logs
+from entropylaw.engine.prior import first_best
+from entropylaw.pipeline.steps import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
 from entropylaw.results import Estimate
 from tests.conftest import LAB, clean_environment

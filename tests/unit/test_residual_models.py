@@ -11,10 +11,10 @@ from tests.conftest import ROOT, clean_environment
 # The choices of the options are made when they are imported, so that the entry is added before that.
 ADDED = """
 import sys
-from entropylaw.analysis.residual_models import RESIDUAL_MODELS, ResidualModel
+from entropylaw.analysis.law.residual_models import RESIDUAL_MODELS, ResidualModel
 
 def grid(step):
-    from entropylaw.engine.grid import point_grid
+    from entropylaw.engine.prior import point_grid
     return point_grid(length=float(step[-1] - step[0]) / step.size, share=0.0)
 
 RESIDUAL_MODELS["ar1"] = ResidualModel(

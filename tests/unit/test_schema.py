@@ -1,20 +1,22 @@
-"""The JSON Schemas as they are shipped, and every document that the commands write over the lab's runs."""
+"""The JSON Schemas as they are shipped, and the documents that the commands write over the lab's runs."""
 
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import jsonschema
 import pytest
 
-from entropylaw.cli.schema import schema_text
-from entropylaw.documents import fit
+from entropylaw.cli.info import schema_text
+from entropylaw.documents import document
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
-from entropylaw.pipeline import prediction
+from entropylaw.pipeline import answers
 from entropylaw.results.fields import replace
 from tests.conftest import LAB
 
@@ -26,17 +28,17 @@ def validate(body: dict[str, Any], kind: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def fits() -> fit.FitDocument:
+def fits() -> document.FitDocument:
     """Every run of the lab, and a file that is not there."""
-    from entropylaw.pipeline.documents import fit_logs
+    from entropylaw.pipeline.steps import fit_logs
 
     return fit_logs([LAB, "nowhere.csv"])
 
 
 @pytest.fixture(scope="module")
-def some(fits) -> fit.FitDocument:
-    """Every third of them and all that were refused: a forecast takes as long as twenty fits."""
-    return replace(fits, runs=tuple(one for i, one in enumerate(fits.runs) if i % 3 == 0 or one.law is None))
+def some(fits) -> document.FitDocument:
+    """Every eighth of them and all that were refused: a forecast takes as long as twenty fits."""
+    return replace(fits, runs=tuple(one for i, one in enumerate(fits.runs) if i % 8 == 0 or one.law is None))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,18 +63,18 @@ def test_fits_and_predictions_of_the_lab(fits, some):
     assert len(fits.runs) > 40
     assert any(entry.law is None for entry in fits.runs)
     validate(json.loads(dumps(fits.to_json())), "fit")
-    told = prediction.predict_runs(
+    predicted = answers.predict_runs(
         some, entropies=[0.05, 0.3], rewards=[0.5, 0.9], saturation=True, at_step=[1000.0], gains=[0.01]
     )
-    validate(json.loads(dumps(told.to_json())), "prediction")
+    validate(json.loads(dumps(predicted.to_json())), "prediction")
 
 
-def test_a_fit_with_everything_that_can_be_asked_for():
+def test_a_fit_with_every_part():
     from entropylaw.options import FitOptions
-    from entropylaw.pipeline.documents import fit_logs, with_shared
+    from entropylaw.pipeline.steps import fit_logs, with_shared
 
-    asked = FitOptions(shared=("a",), find_seams=True, seams=(200.0,))
-    whole = with_shared(fit_logs(sorted(LAB.glob("clean_r*_s0")), asked))
+    options = FitOptions(shared=("a",), find_seams=True, seams=(200.0,))
+    whole = with_shared(fit_logs(sorted(LAB.glob("clean_r*_s0")), options))
     assert whole.shared is not None
     assert any(entry.segments is not None for entry in whole.runs)
     validate(json.loads(dumps(whole.to_json())), "fit")
@@ -82,8 +84,8 @@ def test_a_fit_with_everything_that_can_be_asked_for():
 def test_what_a_command_prints(run, lab, command):
     """A run that is fitted, some that are refused or differ in what they have, and several at once."""
     runs = ("grpo_s0", "grpo_s1", "clean_start_s0", "diverging", "too_hard", "entropy_minimised")
-    if command == "phases":  # Two seconds per run: one with each curve's boundary, and one with neither.
-        runs = ("grpo_s0", "too_hard", "clean_start_s0")
+    if command == "phases":  # Two seconds per run: one with change points, and one without.
+        runs = ("grpo_s0", "too_hard")
     logs = [f"data/lab/{name}/metrics.parquet" for name in runs]
     done = run(command, *logs, "nowhere.csv", "--format", "json", "-o", "-", "-q")
     assert done.returncode == 0, done.stderr
@@ -120,9 +122,9 @@ def test_what_a_report_writes(run, lab, tmp_path):
 def test_reports_of_the_lab(some):
     from tests.made import report_runs
 
-    told = report_runs(some)
-    assert any(entry.forecast is not None for entry in told.runs)
-    validate(json.loads(dumps(told.to_json())), "report")
+    reports = report_runs(some)
+    assert any(entry.forecast is not None for entry in reports.runs)
+    validate(json.loads(dumps(reports.to_json())), "report")
 
 
 def required_places(
@@ -152,17 +154,14 @@ def test_nothing_that_is_required_can_be_left_out(fits):
     places = required_places(schema, body, schema)
     assert len(places) > 30
     validator = jsonschema.Draft202012Validator(schema)
-    for place in places:
-        copy = json.loads(json.dumps(body))
-        inner = copy
-        for step in place[:-1]:
-            inner = inner[step]
-        del inner[place[-1]]
-        assert not validator.is_valid(copy), place
+    for *path, name in places:
+        inner = reduce(getitem, path, body)
+        value = inner.pop(name)
+        assert not validator.is_valid(body), (*path, name)
+        inner[name] = value
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("number", ["0", "3", "10", "1.1"])
+@pytest.mark.parametrize(("kind", "number"), [*((kind, "3") for kind in KINDS), ("fit", "0"), ("fit", "1.1")])
 def test_another_version_is_refused_by_name(tmp_path, kind, number):
     schema = KINDS[kind].schema
     other = f"{schema.rpartition('/')[0]}/{number}"
@@ -174,12 +173,10 @@ def test_another_version_is_refused_by_name(tmp_path, kind, number):
         assert named in caught.value.message
 
 
-@pytest.mark.parametrize("number", ["0", "3"])
-def test_commands_refuse_another_version_too(run, tmp_path, number):
-    body = {"schema": f"entropylaw/fit/{number}", "version": "9.8.7"}
-    (tmp_path / "x.json").write_text(json.dumps(body))
-    for command in (("predict", "x.json", "--saturation"), ("report", "x.json")):
-        done = run(*command)
-        assert done.returncode == 3
-        assert "error[other-document-version]" in done.stderr
-        assert f"entropylaw/fit/{number}" in done.stderr
+@pytest.mark.parametrize("command", [("predict", "x.json", "--saturation"), ("report", "x.json")])
+def test_commands_refuse_another_version_too(run, tmp_path, command):
+    (tmp_path / "x.json").write_text(json.dumps({"schema": "entropylaw/fit/3", "version": "9.8.7"}))
+    done = run(*command)
+    assert done.returncode == 3
+    assert "error[other-document-version]" in done.stderr
+    assert "entropylaw/fit/3" in done.stderr

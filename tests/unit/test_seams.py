@@ -1,17 +1,22 @@
-"""Jumps that are found, jumps that are not there, and the law on either side."""
+"""Level shifts that are found, what is none, and the law on either side."""
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from entropylaw.analysis.seams import FEWEST_TO_SEARCH, find_seams, jump_tails, seam_steps
-from entropylaw.analysis.segments import fit_segments
+from entropylaw.analysis.level_shift import (
+    FEWEST_TO_SEARCH,
+    find_level_shifts,
+    fit_segments,
+    jump_tails,
+    level_shift_steps,
+)
 from entropylaw.documents.codec import decode, encode
-from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import drift_grid
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.groups import Seam
+from entropylaw.results.groups import LevelShift
 from tests.conftest import LAB
 
 
@@ -32,59 +37,48 @@ def run(n=60, *, seed=0, drift=0.8, reward_jump=0.0, entropy_jump=0.0, at=30):
 
 def seam(step, p, series="reward"):
     jump = Estimate(value=0.1, low=0.0, high=0.2, level=0.95, method="")
-    return Seam(series=series, step=step, after=step - 1, jump=jump, p_value=p)
+    return LevelShift(series=series, step=step, after=step - 1, jump=jump, p_value=p)
 
 
-def test_a_jump_of_the_reward_is_found_where_it_is():
-    (found,) = find_seams(*run(reward_jump=-0.1))
-    assert (found.series, found.after, found.step) == ("reward", 145.0, 150.0)
-    assert found.jump.low < -0.1 < found.jump.high
+@pytest.mark.parametrize(("series", "jump"), [("reward", -0.1), ("entropy", 0.3)])
+def test_a_jump_is_found_where_it_is(series, jump):
+    (found,) = find_level_shifts(*run(**{f"{series}_jump": jump}))
+    assert (found.series, found.after, found.step) == (series, 145.0, 150.0)
+    assert found.jump.low < jump < found.jump.high
     assert found.p_value < 1e-4
-
-
-def test_a_jump_of_the_entropy_is_found_where_it_is():
-    (found,) = find_seams(*run(entropy_jump=0.3))
-    assert (found.series, found.step) == ("entropy", 150.0)
-    assert found.jump.low < 0.3 < found.jump.high
+    assert encode(decode(LevelShift, encode(found))) == encode(found)
 
 
 def test_two_jumps_are_both_found():
     step, entropy, reward = run(n=100, reward_jump=0.12, at=30)
     reward[70:] -= 0.15
-    assert [found.step for found in find_seams(step, entropy, reward)] == [150.0, 350.0]
+    assert [found.step for found in find_level_shifts(step, entropy, reward)] == [150.0, 350.0]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_drift_is_no_seam(seed):
-    assert find_seams(*run(seed=seed, drift=0.9)) == ()
+def changed(where, change, n=60):
+    step, entropy, reward = run(n)
+    reward[where] += change
+    return step, entropy, reward
 
 
-def test_one_outlier_is_no_seam():
-    step, entropy, reward = run()
-    reward[25] += 0.3
-    assert find_seams(step, entropy, reward) == ()
-
-
-def test_a_steep_start_is_no_seam():
-    step, entropy, reward = run(n=120)
-    reward[:8] -= 0.3
-    assert find_seams(step, entropy, reward) == ()
-
-
-def test_short_runs_are_not_searched():
-    step, entropy, reward = run(n=FEWEST_TO_SEARCH - 1, reward_jump=0.3, at=9)
-    assert find_seams(step, entropy, reward) == ()
-
-
-def test_a_series_that_does_not_move_has_no_seam():
-    step, _, reward = run()
-    assert find_seams(step, np.full(60, 0.3), reward) == ()
+@pytest.mark.parametrize(
+    "series",
+    [
+        *(pytest.param(run(seed=seed, drift=0.9), id=f"drift {seed}") for seed in range(4)),
+        pytest.param(changed(25, 0.3), id="one outlier"),
+        pytest.param(changed(slice(8), -0.3, n=120), id="a steep start"),
+        pytest.param(run(n=FEWEST_TO_SEARCH - 1, reward_jump=0.3, at=9), id="a short run"),
+        pytest.param((run()[0], np.full(60, 0.3), run()[2]), id="a constant entropy"),
+    ],
+)
+def test_what_is_no_level_shift(series):
+    assert find_level_shifts(*series) == ()
 
 
 def test_shift_and_scale_of_the_reward_change_nothing():
     step, entropy, reward = run(reward_jump=-0.1)
-    (one,) = find_seams(step, entropy, reward)
-    (other,) = find_seams(step, entropy, 100.0 * reward - 7.0)
+    (one,) = find_level_shifts(step, entropy, reward)
+    (other,) = find_level_shifts(step, entropy, 100.0 * reward - 7.0)
     assert other.step == one.step
     assert other.p_value == pytest.approx(one.p_value, rel=1e-6)
     assert other.jump.value == pytest.approx(100.0 * one.jump.value, rel=1e-6)
@@ -109,10 +103,10 @@ def test_tails_are_those_of_the_engine(n):
 
 def test_neighbouring_seams_are_one_cut():
     step = np.arange(60.0)
-    assert seam_steps([seam(30.0, 1e-9, "entropy"), seam(31.0, 1e-4)], step) == (30.0,)
-    assert seam_steps([seam(30.0, 1e-3, "entropy"), seam(31.0, 1e-4)], step) == (31.0,)
-    assert seam_steps([seam(20.0, 1e-3), seam(40.0, 1e-4)], step) == (20.0, 40.0)
-    assert seam_steps([], step) == ()
+    assert level_shift_steps([seam(30.0, 1e-9, "entropy"), seam(31.0, 1e-4)], step) == (30.0,)
+    assert level_shift_steps([seam(30.0, 1e-3, "entropy"), seam(31.0, 1e-4)], step) == (31.0,)
+    assert level_shift_steps([seam(20.0, 1e-3), seam(40.0, 1e-4)], step) == (20.0, 40.0)
+    assert level_shift_steps([], step) == ()
 
 
 def test_segments_of_one_law_are_not_told_apart():
@@ -131,7 +125,7 @@ def test_segments_of_two_laws_are_told_apart():
 def test_seams_given_in_any_order_and_between_evaluations():
     step, entropy, reward = run()
     fit = fit_segments(step, entropy, reward, [201.0, 98.0, 100.0])
-    assert fit.seams == (100.0, 205.0)
+    assert fit.starts == (100.0, 205.0)
     assert [segment.n for segment in fit.segments] == [20, 21, 19]
 
 
@@ -156,15 +150,10 @@ def test_a_seam_outside_the_run_is_refused(at):
         fit_segments(*run(), [at])
 
 
-def test_a_document_comes_back_as_it_was():
-    seams = find_seams(*run(reward_jump=0.15))
-    assert encode(decode(Seam, encode(seams[0]))) == encode(seams[0])
-
-
 def test_a_change_of_training_is_found_in_a_real_run():
     """Supervised training takes over after step 408 (data/lab, config of the run)."""
     from entropylaw.ingest import read_all, select
 
     series = select(read_all([LAB / "sft_after_grpo_s0" / "metrics.parquet"]).runs[0])
-    found = find_seams(series.step, series.entropy, series.reward)
+    found = find_level_shifts(series.step, series.entropy, series.reward)
     assert {(one.series, one.step) for one in found} == {("entropy", 416.0), ("reward", 416.0)}

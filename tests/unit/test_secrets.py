@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import struct
-import zlib
 
 import pytest
 
+from tests.fuzz.binary import event_frame, wandb_frames
 from tests.fuzz.law import entropy, reward
-from tests.hostile import field
+from tests.hostile import field, write
 
 MAIL, USER, HOST, KEY = "jane.doe@example.org", "jdoe-login", "gpu-node-17", "sk-live-0123456789abcdef"
 REMOTE, COMMIT = "git@git.example.org:lab/covert-idea.git", "0badc0de0badc0de0badc0de"
@@ -19,24 +19,6 @@ SECRETS = (MAIL, USER, HOST, KEY, REMOTE, COMMIT, PROGRAM, ARGUMENT, ROOT, ENTIT
 # In parts, too, as a path or an address may be cut.
 PARTS = (*SECRETS, "jane.doe", "covert", "10.9.8.7", "jdoe")
 STEPS = range(1, 41)
-
-
-def write(folder, name, content):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def framed(records):
-    """A ``.wandb`` file, as LevelDB frames its records."""
-    data = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
-    for record in records:
-        room = 32768 - len(data) % 32768
-        if room < 7 + len(record):
-            data += bytes(room)
-        data += struct.pack("<IHB", zlib.crc32(b"\x01" + record), len(record), 1) + record
-    return data
 
 
 def about_the_run():
@@ -94,7 +76,7 @@ def console():
 
 def wandb_folder(folder, names=("actor/entropy", "critic/score/mean")):
     where = folder / "logs" / "run-20260101_000000-ab12"
-    write(where, "run-ab12.wandb", framed([*about_the_run(), *history(names)]))
+    write(where, "run-ab12.wandb", wandb_frames([*about_the_run(), *history(names)])[0])
     write(where, "files/wandb-metadata.json", json.dumps(METADATA, indent=2))
     write(where, "files/wandb-summary.json", json.dumps({"_step": 40, "_runtime": 3, "host": HOST}))
     write(where, "files/config.yaml", CONFIG)
@@ -106,7 +88,7 @@ def wandb_folder(folder, names=("actor/entropy", "critic/score/mean")):
 
 
 def console_of_wandb(folder):
-    """A ``.wandb`` file without a metric that is known: what the console showed is read."""
+    """A ``.wandb`` file without a metric that is known: the console's copy is read."""
     return wandb_folder(folder, names=("a", "b"))
 
 
@@ -132,32 +114,17 @@ def mlflow_folder(folder):
     return folder / "logs"
 
 
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
-    crc ^= 0xFFFFFFFF
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def event(body):
-    size = struct.pack("<Q", len(body))
-    return size + crc32c(size) + body + crc32c(body)
-
-
 def event_files(folder):
     """TensorBoard's files hold hyperparameters as text."""
     text = field(1, 7) + field(8, f"judge_key: {KEY}, {ROOT}/{MODEL}")
     summary = field(5, field(1, field(1, "config/text_summary") + field(8, text)))
-    data = event(b"\x09" + bytes(8) + field(3, "brain.Event:2"))
-    data += event(b"\x09" + struct.pack("<d", 1.7e9) + field(2, 0) + summary)
+    data = event_frame(b"\x09" + bytes(8) + field(3, "brain.Event:2"))
+    data += event_frame(b"\x09" + struct.pack("<d", 1.7e9) + field(2, 0) + summary)
     for step in STEPS:
         tags = {"actor/entropy": entropy(step / 3), "critic/score/mean": reward(step / 3)}
         values = [field(1, name) + field(2, value, double=False) for name, value in tags.items()]
         scalars = field(5, b"".join(field(1, value) for value in values))
-        data += event(b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + scalars)
+        data += event_frame(b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + scalars)
     write(folder, "logs/grpo/events.out.tfevents.1700000000.host.4242.0", data)
     return folder / "logs"
 
@@ -189,7 +156,7 @@ def leaks(text, where):
     ]
 
 
-def told(run, folder, command):
+def played(run, folder, command):
     """The process, and every secret in what it printed and wrote."""
     done = run(*command)
     found = leaks(done.stdout, "stdout") + leaks(done.stderr, "stderr")
@@ -200,45 +167,40 @@ def told(run, folder, command):
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_no_secret_is_told_or_written(run, tmp_path, log):
+def test_no_secret_is_printed_or_written(run, tmp_path, log):
     log(tmp_path)
     for command in COMMANDS:
-        done, found = told(run, tmp_path, command)
+        done, found = played(run, tmp_path, command)
         assert done.returncode == (3 if "nothing" in command else 0), done.stderr
         assert not found, f"{' '.join(command)}\n{found}"
-    assert {path.suffix for path in (tmp_path / "out").rglob("*.*")} >= {
-        ".json",
-        ".csv",
-        ".md",
-        ".txt",
-        ".html",
-    }
+    written = {path.suffix for path in (tmp_path / "out").rglob("*.*")}
+    assert written >= {".json", ".csv", ".md", ".txt", ".html"}
 
 
-def test_the_first_line_of_a_file_that_is_no_log_is_not_told(run, tmp_path):
+def test_the_first_line_of_a_file_that_is_no_log_is_not_printed(run, tmp_path):
     """wandb's ``requirements.txt`` has addresses with tokens, its ``debug.log`` the user's home."""
     folder = wandb_folder(tmp_path) / "run-20260101_000000-ab12"
     write(folder, "files/requirements.txt", f"covert-package @ {REMOTE}\nnumpy==2.0\n")
     write(
         folder, "logs/debug.log", f"INFO MainThread:17 Loading settings from {ROOT}/.config/wandb/settings\n"
     )
-    done, found = told(run, tmp_path, COMMANDS[0])
+    done, found = played(run, tmp_path, COMMANDS[0])
     assert done.returncode == 0
     assert not found, found
 
 
-def test_the_host_in_an_event_files_name_is_not_told(run, tmp_path):
-    """TensorBoard names its files after the host; whoever names the folder has not said it."""
+def test_the_host_in_an_event_files_name_is_not_printed(run, tmp_path):
+    """TensorBoard names its files after the host which the user did not name."""
     (path,) = event_files(tmp_path).rglob("*tfevents*")
     path.rename(path.with_name(f"events.out.tfevents.1700000000.{HOST}.4242.0"))
-    done, found = told(run, tmp_path, COMMANDS[0])
+    done, found = played(run, tmp_path, COMMANDS[0])
     assert done.returncode == 0
     assert not found, found
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_the_secrets_are_there(tmp_path, log):
-    """Each of these logs would tell something, and is read."""
+    """Each of these logs has secrets, and is read."""
     folder = log(tmp_path)
     data = b"".join(path.read_bytes() + path.name.encode() for path in folder.rglob("*") if path.is_file())
     assert sum(secret.encode() in data for secret in SECRETS) >= 3

@@ -1,4 +1,4 @@
-"""Semantic entropy: against scipy, all subsets, simulations and a published table; the scan of a table."""
+"""Semantic entropy against scipy, all subsets, simulations and a published table; the scan of a table."""
 
 import itertools
 
@@ -10,14 +10,9 @@ from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.errors import InputError
 from entropylaw.results.fields import replace
-from entropylaw.tokens.grams import default_grams, parse_grams
-from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramScan
+from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, default_grams, parse_grams
 from entropylaw.tokens.query import TokenColumns
-from entropylaw.tokens.semantic import (
-    common_size,
-    rarefied_entropy,
-    semantic_entropy,
-)
+from entropylaw.tokens.semantic import common_size, rarefied_entropy, semantic_entropy
 from tests.conftest import LAB
 
 # 249 types with Zipf's frequencies, as many as the published list of grams has.
@@ -103,22 +98,24 @@ def test_miller_madow_of_249_types():
 
 @pytest.mark.parametrize(("n", "common", "low"), [(5000, 1000, 0.9), (1000, 500, 0.85), (300, 50, 0.8)])
 def test_standard_errors_against_simulation(n, common, low):
-    """First order: right for many occurrences a type, up to a fifth too small for few."""
+    """First order: right for many occurrences per type, up to a fifth too small for few."""
     random = np.random.default_rng(n)
     step = np.repeat(np.arange(400), n)
     found = semantic_entropy(step, random.choice(249, len(step), p=ZIPF), common=common)
-    for values, errors in ((found.plug_in, found.plug_in_se), (found.rarefied, found.rarefied_se)):
-        assert low < np.mean(errors) / np.std(values) < 1.1
+    check_errors(found, low)
 
 
-def test_standard_errors_of_what_follows_against_simulation():
+def test_standard_errors_of_next_words_against_simulation():
     random = np.random.default_rng(8)
     step = np.repeat(np.arange(400), 2000)
     context = random.choice(4, len(step), p=[0.5, 0.3, 0.15, 0.05])
     follower = np.minimum(random.geometric(0.15 + 0.2 * context), 20)
-    found = semantic_entropy(step, follower, context=context, common=500)
+    check_errors(semantic_entropy(step, follower, context=context, common=500), 0.9)
+
+
+def check_errors(found, low):
     for values, errors in ((found.plug_in, found.plug_in_se), (found.rarefied, found.rarefied_se)):
-        assert 0.9 < np.mean(errors) / np.std(values) < 1.1
+        assert low < np.mean(errors) / np.std(values) < 1.1
 
 
 def test_standard_error_of_two_types_is_the_binomials():
@@ -152,17 +149,15 @@ def test_occurrences_of_one_cluster_are_one_observation():
     assert many.clusters.tolist() == [60]
 
 
-@pytest.mark.parametrize("labels", [["a"] * 9, ["a", "b", "c"] * 3])
-def test_an_error_that_the_first_order_does_not_tell_is_unknown(labels):
-    found = semantic_entropy(np.zeros(9), labels)
+@pytest.mark.parametrize(
+    ("labels", "cluster"),
+    [(["a"] * 9, None), (["a", "b", "c"] * 3, None), (["a", "a", "a", "b"], ["r"] * 4)],
+)
+def test_an_error_without_a_first_order_term_is_unknown(labels, cluster):
+    found = semantic_entropy(np.zeros(len(labels)), labels, cluster=cluster)
     assert found.plug_in[0] == pytest.approx(scipy_entropy(np.unique(labels, return_counts=True)[1]))
     assert found.plug_in_se == (None,)
     assert "standard error is unknown" in found.note[0]
-
-
-def test_one_cluster_tells_no_error():
-    found = semantic_entropy(np.zeros(4), ["a", "a", "a", "b"], cluster=["r"] * 4)
-    assert found.plug_in_se == (None,)
 
 
 # --- by step
@@ -181,23 +176,28 @@ def test_steps_with_fewer_than_the_common_number_are_none_with_a_reason():
     assert "4 occurrences, fewer than the common 30" in found.note[2]
 
 
-def test_the_common_number_leaves_out_at_most_one_step_in_twenty():
-    assert common_size([40] * 19 + [5]) == 40
-    assert common_size([40] * 18 + [5]) == 5
-    assert common_size([40] * 18 + [5, 5]) == 5
-    assert common_size([0, 0, 40]) == 40
-    assert common_size([1, 7]) is None
-    assert common_size([]) is None
+@pytest.mark.parametrize(
+    ("counts", "size"),
+    [
+        ([40] * 19 + [5], 40),
+        ([40] * 18 + [5], 5),
+        ([40] * 18 + [5, 5], 5),
+        ([0, 0, 40], 40),
+        ([1, 7], None),
+        ([], None),
+    ],
+)
+def test_the_common_number_leaves_out_at_most_one_step_in_twenty(counts, size):
+    assert common_size(counts) == size
 
 
 def test_no_common_number():
     found = semantic_entropy([0, 1, 1], ["a", "a", "b"])
-    assert found.common is None
-    assert found.rarefied == (None, None)
+    assert (found.common, found.rarefied) == (None, (None, None))
     assert "no common number" in found.note[1]
 
 
-def test_labels_that_are_none_are_no_plans():
+def test_labels_of_none_do_not_count():
     found = semantic_entropy([0, 0, 0, 0], ["a", None, "b", "b"])
     assert found.count.tolist() == [3]
     assert found.plug_in[0] == pytest.approx(scipy_entropy([1, 2]))
@@ -214,33 +214,18 @@ def test_conditional_is_joint_less_context():
     assert 0 < found.plug_in_se[0] < 0.1
 
 
-@pytest.mark.parametrize("labels", ["text", "arrow", "dictionary", "numbers"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["b", "a", "b", "c"]),
+        pa.chunked_array([["b"], ["a", "b", "c"]]),
+        pa.array(["b", "a", "b", "c"]).dictionary_encode(),
+        np.array([7, -1, 7, 0], dtype=np.int16),
+    ],
+    ids=["text", "arrow", "dictionary", "numbers"],
+)
 def test_labels_of_any_kind(labels):
-    texts = ["b", "a", "b", "c"]
-    given = {
-        "text": np.array(texts),
-        "arrow": pa.chunked_array([texts[:1], texts[1:]]),
-        "dictionary": pa.array(texts).dictionary_encode(),
-        "numbers": np.array([7, -1, 7, 0], dtype=np.int16),
-    }[labels]
-    assert semantic_entropy([0] * 4, given).plug_in[0] == pytest.approx(scipy_entropy([1, 2, 1]))
-
-
-def test_what_cannot_be():
-    with pytest.raises(ValueError, match="at least 2"):
-        semantic_entropy([0], ["a"], common=1)
-    with pytest.raises(ValueError, match="rows"):
-        semantic_entropy([0, 1], ["a"])
-    with pytest.raises(ValueError, match="none of the steps"):
-        semantic_entropy([0, 1], ["a", "b"], steps=[0])
-    with pytest.raises(ValueError, match="counts"):
-        rarefied_entropy([2, -1], 1)
-    for counts in ([], [0, 0]):
-        with pytest.raises(ValueError, match="cannot be drawn"):
-            rarefied_entropy(counts, 1)
-    for size in (0, 4):
-        with pytest.raises(ValueError, match="cannot be drawn"):
-            rarefied_entropy([2, 1], size)
+    assert semantic_entropy([0] * 4, labels).plug_in[0] == pytest.approx(scipy_entropy([1, 2, 1]))
 
 
 # --- the scan
@@ -295,18 +280,20 @@ def test_the_scan_by_hand():
     assert long == " let us try" * 3
 
 
-def test_positions_that_are_left_out_end_the_text():
+@pytest.mark.parametrize(
+    ("column", "values", "covered"),
+    [
+        (2, [0, 1, 2, 3], [True] * 4),
+        (2, [0, 1, 5, 6], [False, False, False, True]),
+        (3, [" let", None, " try", " wait"], [False, False, False, True]),
+    ],
+    ids=["as it is", "a gap in the positions", "a null token"],
+)
+def test_a_gap_ends_the_text(column, values, covered):
     table = rows("let us try wait")
-    gap = table.set_column(2, "position", pa.array([0, 1, 5, 6]))
-    assert scanned(table)[0].result()["grams"].to_pylist() == [2]
-    assert scanned(gap)[0].result()["grams"].to_pylist() == [1]
-
-
-def test_a_token_that_is_null_ends_the_text():
-    table = rows("let us try wait")
-    hole = table.set_column(3, "token", pa.array([" let", None, " try", " wait"]))
-    _, out = scanned(hole)
-    assert out[PLANNING].to_pylist() == [False, False, False, True]
+    scan, out = scanned(table.set_column(column, table.column_names[column], pa.array(values)))
+    assert out[PLANNING].to_pylist() == covered
+    assert scan.result()["grams"].to_pylist() == [2 if all(covered) else 1]
 
 
 def test_clusters_are_responses():
@@ -323,39 +310,34 @@ def test_no_rows():
 
 
 @pytest.mark.parametrize(
-    ("change", "slug", "words"),
+    ("column", "values", "slug", "words"),
     [
-        (lambda t: t.drop_columns(["token"]), "tokens-without-column", "no column 'token'"),
-        (lambda t: t.set_column(3, "token", pa.array([1, 2, 3, 4])), "tokens-without-text", "int64"),
-        (lambda t: t.set_column(2, "position", pa.array([0, 1, 1, 2])), "tokens-unordered", "from 1 to 1"),
-        (lambda t: t.set_column(1, "response", [[0, 0, None, 1]]), "tokens-without-column", "null in 1"),
-        (lambda t: t.set_column(0, "step", pa.array(["a"] * 4)), "tokens-without-column", "whole numbers"),
-        (lambda t: t.set_column(0, "step", pa.array([0.5] * 4)), "tokens-without-column", "whole numbers"),
+        (3, [1, 2, 3, 4], "tokens-without-text", "int64"),
+        (2, [0, 1, 1, 2], "tokens-unordered", "from 1 to 1"),
+        (1, [0, 0, None, 1], "tokens-without-column", "null in 1"),
+        (0, ["a"] * 4, "tokens-without-column", "whole numbers"),
+        (0, [0.5] * 4, "tokens-without-column", "whole numbers"),
     ],
 )
-def test_tables_that_cannot_be_scanned(change, slug, words):
+def test_tables_that_are_refused(column, values, slug, words):
+    table = rows("let us try it")
     with pytest.raises(InputError, match=words) as caught:
-        scanned(change(rows("let us try it")))
+        scanned(table.set_column(column, table.column_names[column], pa.array(values)))
     assert caught.value.slug == slug
 
 
-def test_a_key_that_is_no_key_fails_before_everything_is_read():
+def test_columns_that_do_not_identify_responses_fail_early():
     table = rows(*["wait a little"] * 100).set_column(1, "response", pa.array([0] * 300))
-    read = []
-
-    def source():
-        for batch in table.to_batches(max_chunksize=3):
-            read.append(batch)
-            yield batch
-
+    source = iter(table.to_batches(max_chunksize=3))
     with pytest.raises(InputError, match="from 2 to 0"):
-        list(GramScan(GRAMS, COLUMNS, chunk_rows=30).batches(source()))
-    assert len(read) == 10
+        list(GramScan(GRAMS, COLUMNS, chunk_rows=30).batches(source))
+    assert len(list(source)) == 90
 
 
 # --- the lab
 
 KEPT = sorted(path.parent.name for path in LAB.glob("*/answers.parquet"))
+assert KEPT
 
 
 def labels_of(name):
@@ -364,13 +346,9 @@ def labels_of(name):
     return table, semantic_entropy(table["step"].to_numpy(), labels, cluster=table["prompt"])
 
 
-def test_the_lab_kept_answers():
-    assert KEPT
-
-
 @pytest.mark.parametrize("name", KEPT)
-def test_strategies_of_the_kept_answers_agree_with_what_the_run_logged(name):
-    """Other prompts and other answers: two samples of about 500, both noisy."""
+def test_strategies_of_the_kept_answers_agree_with_the_log(name):
+    """Two samples of about 500 with other prompts and other responses, both noisy."""
     _, found = labels_of(name)
     log = pq.read_table(LAB / name / "metrics.parquet", columns=["step", "entropy_semantic"]).to_pydict()
     logged = dict(zip(log["step"], log["entropy_semantic"], strict=True))
@@ -380,9 +358,9 @@ def test_strategies_of_the_kept_answers_agree_with_what_the_run_logged(name):
 
 @pytest.mark.parametrize("name", KEPT)
 def test_the_plans_themselves_as_grams_give_the_true_class(name):
-    """A plan of the lab is no turn of phrase: only a list of all plans finds them, and then exactly.
+    """A plan of the lab is not a phrase: only a list of all plans matches them, and then exactly.
 
-    An answer that never writes its = is all plan to the lab, and is no gram.
+    A response without = is a plan throughout for the lab, and not a gram.
     """
     answers = pq.read_table(LAB / name / "answers.parquet").to_pandas()
     finished = answers["answer"].str.contains("=")

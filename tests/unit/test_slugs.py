@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.report.printable import safe_name
+from entropylaw.escaping import safe_name
 
 
 @pytest.mark.parametrize(

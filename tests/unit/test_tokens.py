@@ -1,7 +1,5 @@
-"""Token summaries against plain numpy, and whatever order, pieces and format the tokens come in."""
+"""Token summaries against plain numpy, and independence of order, pieces and format of the tokens."""
 
-import io
-import json
 import math
 from itertools import pairwise
 
@@ -14,41 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropylaw.options import TokenOptions
-from entropylaw.results.tokens import FORK, LOW
+from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend
-from entropylaw.tokens.query import (
-    BINS,
-    EDGES,
-    HALF,
-    LEAST_LOGPROB,
-    LIMIT,
-    LOGPROB_POINT,
-    MEAN_POINT,
-    POINT,
-)
-from entropylaw.tokens.run import summarise_tokens
+from entropylaw.tokens.query import BINS, EDGES, HALF, LEAST_LOGPROB, LIMIT, LOGPROB_POINT, MEAN_POINT, POINT
 from entropylaw.tokens.summary import PERCENTS, Cells
 from tests.conftest import LAB
+from tests.token_tables import data, made, noted, summary, summary_of, written
 
 TOKENS = sorted(LAB.glob("*/tokens.parquet"))
 COLUMNS = query.TokenColumns(step="step", entropy="entropy")
-
-
-def summary(*tables, columns=None, **options):
-    return summarise_tokens([str(table) for table in tables], TokenOptions(**options, **(columns or {})))
-
-
-def data(table):
-    """The rows of a table as bytes, without what was read."""
-    buffer = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata(None), buffer)
-    return buffer.getvalue()
+NO_CLASS = {"planning": ""}
 
 
 def bin_of(entropy):
-    """Bins of entropies by the edges alone; the query's own are looked at in the test of the edges."""
+    """Bins of entropies by the edges alone; the query's bins are tested with the edges."""
     return np.searchsorted(EDGES, entropy, side="right") - 1
 
 
@@ -63,25 +41,6 @@ def cells_of(entropy):
         filled[name] = np.zeros(BINS, dtype=np.int64)
         np.add.at(filled[name], bins, values)
     return Cells(**filled)
-
-
-def made(rows=5000, seed=0, steps=4):
-    """A table of tokens with every column."""
-    rng = np.random.default_rng(seed)
-    planning = rng.random(rows) < 0.3
-    entropy = rng.lognormal(np.where(planning, -1, -4), 1.5).clip(0, 7)
-    entropy[rng.random(rows) < 0.05] = 0.0
-    return pa.table(
-        {
-            "step": np.sort(rng.integers(0, steps, rows)) * 10,
-            "prompt": rng.integers(0, 6, rows),
-            "sample": rng.integers(0, 3, rows),
-            "entropy": entropy.astype(np.float32),
-            "logprob": -rng.exponential(1, rows),
-            "is_planning": planning,
-            "correct": rng.random(rows) < 0.5,
-        }
-    )
 
 
 def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin():
@@ -184,10 +143,10 @@ def test_percentiles_of_a_smooth_distribution_are_far_finer_than_the_bins():
     np.testing.assert_allclose(cells_of(entropy).percentiles(), exact, rtol=1e-3)
 
 
-def test_responses_by_the_ratio_estimator():
+def test_responses_by_the_ratio_estimator(tmp_path):
     table = made()
     frame = table.to_pandas().astype({"entropy": float})
-    steps = summary_of(table).to_pandas().set_index("step")
+    steps = summary_of(tmp_path, table).steps.to_pandas().set_index("step")
     for step, part in frame.groupby("step"):
         each = part.groupby(["prompt", "sample"]).entropy.agg(["sum", "count", "mean"])
         n, s, m = each["count"], each["sum"], len(each)
@@ -199,28 +158,19 @@ def test_responses_by_the_ratio_estimator():
         assert row.entropy_se_responses == pytest.approx(error, rel=1e-4)
 
 
-def test_the_error_by_responses_is_the_spread_between_repetitions():
-    """Tokens that share their response's level: the token's error is far too small, the responses' is not."""
+def test_the_error_by_responses_is_the_deviation_between_repetitions(tmp_path):
+    """Tokens share the level of their response: the error between tokens is far too small."""
     rng = np.random.default_rng(3)
     repetitions, responses = 300, 60
     lengths = rng.integers(5, 40, (repetitions, responses))
     step, sample = (np.repeat(x, lengths.ravel()) for x in np.indices(lengths.shape).reshape(2, -1))
     level = rng.uniform(0.2, 1.0, lengths.size).repeat(lengths.ravel())
     entropy = level * rng.uniform(0.8, 1.2, len(level))
-    steps = summary_of(pa.table({"step": step, "seq_key": sample, "entropy": entropy})).to_pandas()
+    result = summary_of(tmp_path, {"step": step, "seq_key": sample, "entropy": entropy})
+    steps = result.steps.to_pandas()
     spread = steps.entropy.std()
     assert steps.entropy_se_responses.mean() == pytest.approx(spread, rel=0.12)
     assert steps.entropy_se.mean() < 0.5 * spread
-
-
-def summary_of(table, tmp=None, **asked):
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tokens.parquet"
-        pq.write_table(table, path)
-        return summary(path, **asked).steps
 
 
 @settings(deadline=None, max_examples=12)
@@ -228,93 +178,75 @@ def summary_of(table, tmp=None, **asked):
 def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, seed, shuffled):
     table = made(3000)
     folder = tmp_path_factory.mktemp("pieces")
-    pq.write_table(table, folder / "whole.parquet")
     order = np.random.default_rng(seed).permutation(3000) if shuffled else np.arange(3000)
-    ends = [0, *sorted(cuts), 3000]
-    paths = []
-    for number, (start, stop) in enumerate(pairwise(ends)):
-        paths.append(folder / f"part-{number}.parquet")
-        pq.write_table(table.take(order[start:stop]), paths[-1])
-    whole, pieces = summary(folder / "whole.parquet"), summary(*reversed(paths))
-    assert data(pieces.steps) == data(whole.steps)
-    assert pieces.histogram.remove_column(0).equals(whole.histogram.remove_column(0))
-    assert data(pieces.histogram) == data(whole.histogram)
+    pieces = [table.take(order[start:stop]) for start, stop in pairwise([0, *sorted(cuts), 3000])]
+    paths = [written(folder / f"part-{number}.parquet", piece) for number, piece in enumerate(pieces)]
+    whole, split = summary_of(folder, table), summary(*reversed(paths))
+    assert data(split.steps) == data(whole.steps)
+    assert data(split.histogram) == data(whole.histogram)
 
 
-def test_sums_of_shards_join_exactly(run, tmp_path):
+@pytest.mark.parametrize("share", [None, 0.2])
+def test_sums_of_shards_join_exactly(tmp_path, share):
     table = made(4000)
-    key = table.column("prompt").to_numpy() % 2
-    pq.write_table(table, tmp_path / "all.parquet")
-    for number in (0, 1):
-        pq.write_table(table.filter(pa.array(key == number)), tmp_path / f"shard{number}.parquet")
-        summarised = run("tokens", f"shard{number}.parquet", "-o", f"part{number}.parquet")
-        assert summarised.returncode == 0, summarised.stderr
-    joined = summary(tmp_path / "part1.hist.parquet", tmp_path / "part0.hist.parquet")
-    assert data(joined.steps) == data(summary(tmp_path / "all.parquet").steps)
-    top = [summary(tmp_path / f"part{n}.hist.parquet", top_quantile=0.2) for n in (0, 1)]
-    for number, each in enumerate(top):
-        pq.write_table(each.histogram, tmp_path / f"top{number}.hist.parquet")
-    joined = summary(tmp_path / "top0.hist.parquet", tmp_path / "top1.hist.parquet")
-    assert data(joined.steps) == data(summary(tmp_path / "all.parquet", top_quantile=0.2).steps)
+    half = table.column("prompt").to_numpy() % 2
+    shards = [
+        written(
+            tmp_path / f"{number}.hist.parquet",
+            summary_of(
+                tmp_path, table.filter(pa.array(half == number)), top_quantile=share, columns=NO_CLASS
+            ).histogram,
+        )
+        for number in (1, 0)
+    ]
+    whole = summary_of(tmp_path, table, top_quantile=share, columns=NO_CLASS)
+    assert data(summary(*shards).steps) == data(whole.steps)
 
 
-def test_json_lines_say_what_parquet_says(tmp_path):
+def test_json_lines_and_partitions_have_the_summary_of_one_file(tmp_path):
     table = made(2000)
     table = table.set_column(3, "entropy", table.column("entropy").cast("float64"))
-    pq.write_table(table, tmp_path / "t.parquet")
-    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
-    (tmp_path / "t.jsonl").write_text(lines, encoding="utf-8")
-    assert data(summary(tmp_path / "t.jsonl").steps) == data(summary(tmp_path / "t.parquet").steps)
+    whole = data(summary_of(tmp_path, table).steps)
+    assert data(summary(written(tmp_path / "t.jsonl", table.to_pylist())).steps) == whole
+    pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
+    assert data(summary(tmp_path / "hive").steps) == whole
 
 
-def test_sequences_as_lists_say_what_a_row_a_token_says(tmp_path):
-    """As prime-rl exports them: position 0 is padding and masked, and a response is a rank's sequence."""
+def test_sequences_as_lists_have_the_summary_of_a_row_per_token(tmp_path):
+    """As prime-rl exports them: position 0 is padding and masked; rank and sequence identify a response."""
     rng = np.random.default_rng(1)
-    rows = []
-    for step in (1, 2):
-        for rank in (0, 1):
-            folder = tmp_path / "token_exports" / f"step_{step}"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "STABLE").touch()
-            with (folder / f"rank_{rank}.jsonl").open("w") as file:
-                for sequence in range(5):
-                    n = int(rng.integers(3, 9))
-                    entropy = [math.log(151936), *rng.exponential(0.4, n - 1).tolist()]
-                    mask = [False, *([True] * (n - 1))]
-                    record = {
-                        "schema_version": 1, "step": step, "rank": rank, "export_sequence_idx": sequence,
-                        "run_id": None, "token_ids": list(range(n)), "position_ids": list(range(n)),
-                        "loss_mask": mask, "trainer_logprobs": [-0.5] * n, "entropy": entropy,
-                        "losses": [{"rl": {"advantage": 0.0, "mask": True}}] * n,
-                    }  # fmt: skip
-                    file.write(json.dumps(record) + "\n")
-                    key = rank * 100 + sequence
-                    rows += [
-                        {"step": step, "sequence": key, "entropy": h, "mask": m, "logprob": -0.5}
-                        for h, m in zip(entropy, mask, strict=True)
-                    ]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "flat.parquet")
-    lists, flat = summary(tmp_path / "token_exports"), summary(tmp_path / "flat.parquet")
+    rows, folder = [], tmp_path / "token_exports"
+    for step, rank in ((1, 0), (1, 1), (2, 0), (2, 1)):
+        records = []
+        for sequence in range(5):
+            n = int(rng.integers(3, 9))
+            entropy = [math.log(151936), *rng.exponential(0.4, n - 1).tolist()]
+            mask = [False, *([True] * (n - 1))]
+            records.append({
+                "schema_version": 1, "step": step, "rank": rank, "export_sequence_idx": sequence,
+                "run_id": None, "token_ids": list(range(n)), "position_ids": list(range(n)),
+                "loss_mask": mask, "trainer_logprobs": [-0.5] * n, "entropy": entropy,
+                "losses": [{"rl": {"advantage": 0.0, "mask": True}}] * n,
+            })  # fmt: skip
+            rows += [
+                {"step": step, "sequence": rank * 100 + sequence, "entropy": h, "mask": m, "logprob": -0.5}
+                for h, m in zip(entropy, mask, strict=True)
+            ]
+        (written(folder / f"step_{step}/rank_{rank}.jsonl", records).parent / "STABLE").touch()
+    lists, flat = summary(folder), summary_of(tmp_path, pa.Table.from_pylist(rows))
     assert data(lists.steps) == data(flat.steps)
     assert lists.steps.column("tokens_masked").to_pylist() == [10, 10]
     assert lists.steps.column("responses").to_pylist() == [10, 10]
     assert max(lists.steps.column("entropy_p99").to_pylist()) < 5
-    assert any("masked" in note for note in lists.result.notes)
-
-
-def test_partitions_named_by_folders(tmp_path):
-    table = made(1000)
-    pq.write_table(table, tmp_path / "flat.parquet")
-    pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
-    assert data(summary(tmp_path / "hive").steps) == data(summary(tmp_path / "flat.parquet").steps)
+    assert noted(lists, "masked")
 
 
 def test_the_top_quantile_is_cut_at_the_nearest_edge(tmp_path):
     table = made(20000)
-    found = summary_of(table, top_quantile=0.2).to_pandas().set_index("step")
+    result = summary_of(tmp_path, table, top_quantile=0.2).steps.to_pandas().set_index("step")
     frame = table.to_pandas()
     for step, entropy in frame.groupby("step").entropy:
-        row = found.loc[step]
+        row = result.loc[step]
         upper = entropy[entropy >= row.class_cut].astype(float)
         assert row.class_cut in EDGES
         assert row.tokens_planning == len(upper)
@@ -323,51 +255,48 @@ def test_the_top_quantile_is_cut_at_the_nearest_edge(tmp_path):
         assert row.planning_entropy_share == pytest.approx(row.share_top20, abs=0.02)
 
 
-def test_strategic_grams_make_classes(tmp_path):
+@pytest.fixture
+def with_grams(tmp_path):
+    """The rows of the summary of responses of these words, by a list of grams."""
+
+    def summarised(grams, words, responses, steps=1, seed=None, **columns):
+        step, sequence, position = np.indices((steps, responses, len(words))).reshape(3, -1)
+        table = {"step": step, "sequence": sequence, "position": position}
+        table = pa.table(table | {"token": [f" {words[i]}" for i in position]} | columns)
+        order = np.arange(len(step)) if seed is None else np.random.default_rng(seed).permutation(len(step))
+        (tmp_path / "grams.txt").write_text("\n".join(grams), encoding="utf-8")
+        return summary_of(tmp_path, table.take(order), grams=str(tmp_path / "grams.txt")).steps.to_pylist()
+
+    return summarised
+
+
+def test_strategic_grams_define_classes(with_grams):
     words = ["We", "add", ".", "Let's", "try", "another", "way", ".", "So", "it", "is", "4"]
-    rows = []
-    for step in (0, 1):
-        for sample in range(40):
-            for at, word in enumerate(words):
-                text = f" {word}"
-                rows.append((step, sample, at, text, 0.5 + step if word in ("Let's", "try") else 0.1))
-    names = ("step", "sequence", "position", "token", "entropy")
-    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    order = np.random.default_rng(0).permutation(len(rows))
-    pq.write_table(table.take(order), tmp_path / "t.parquet")
-    (tmp_path / "grams.txt").write_text("let's try\nso\nlet's try another way\n", encoding="utf-8")
-    steps = summary(tmp_path / "t.parquet", grams=str(tmp_path / "grams.txt")).steps.to_pylist()
-    assert [row["tokens_planning"] for row in steps] == [200, 200]
-    assert [row["tokens_planning_long"] for row in steps] == [160, 160]
+    entropy = [step + 0.5 if at in (3, 4) else 0.1 for step in (0, 1) for _ in range(40) for at in range(12)]
+    grams = ["let's try", "so", "let's try another way"]
+    steps = with_grams(grams, words, 40, steps=2, seed=0, entropy=entropy)
+    expected = {
+        "tokens_planning": 200,
+        "tokens_planning_long": 160,
+        "responses": 40,
+        "grams": 80,
+        "grams_long": 40,
+    }
+    assert [row | expected for row in steps] == steps
     assert steps[1]["entropy_planning"] == pytest.approx((1.5 * 2 + 0.1 * 3) / 5)
     assert steps[1]["entropy_planning_long"] == pytest.approx((1.5 * 2 + 0.1 * 2) / 4)
-    assert [row["responses"] for row in steps] == [40, 40]
-    assert [row["grams"] for row in steps] == [80, 80]
-    assert [row["grams_long"] for row in steps] == [40, 40]
     assert steps[0]["entropy_semantic"] == pytest.approx(math.log(2))
     assert steps[0]["entropy_semantic_long"] == pytest.approx(0)
 
 
-def test_grams_are_looked_for_only_where_tokens_count(tmp_path):
-    tokens = [" so", " we", " add", " so", " it", " is"]
-    table = pa.table(
-        {
-            "step": [0] * 6,
-            "sequence": [0] * 6,
-            "position": range(6),
-            "token": tokens,
-            "entropy": [0.5] * 6,
-            "loss_mask": [0, 0, 1, 1, 1, 1],
-        }
-    )
-    pq.write_table(table, tmp_path / "t.parquet")
-    (tmp_path / "grams.txt").write_text("so\n", encoding="utf-8")
-    (row,) = summary(tmp_path / "t.parquet", grams=str(tmp_path / "grams.txt")).steps.to_pylist()
+def test_masked_tokens_are_not_searched_for_grams(with_grams):
+    words = ["so", "we", "add", "so", "it", "is"]
+    (row,) = with_grams(["so"], words, 1, entropy=[0.5] * 6, loss_mask=[0, 0, 1, 1, 1, 1])
     assert row | {"tokens": 4, "tokens_masked": 2, "tokens_planning": 1, "grams": 1} == row
 
 
-def test_the_lab_log_says_about_the_same(lab):
-    """Tokens are those of 64 prompts; the log's entropy is of all: the same curve, not the same numbers."""
+def test_the_lab_log_has_about_the_same_entropies(lab):
+    """The tokens are of 64 prompts, the log's entropy of all: the same curve with other noise."""
     steps = summary(lab / "grpo_s0" / "tokens.parquet").steps.to_pandas().set_index("step")
     log = pd.read_parquet(lab / "grpo_s0" / "metrics.parquet").set_index("step")
     common = steps.index.intersection(log.entropy_planning.dropna().index)
@@ -376,7 +305,7 @@ def test_the_lab_log_says_about_the_same(lab):
 
 
 def test_a_fit_takes_the_noise_between_prompts_from_a_column(run, lab, tmp_path):
-    """The two commands and the join of docs/method.md."""
+    """The two commands and the join of docs/method/tokens.md."""
     assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet", "-q").returncode == 0
     steps = pq.read_table(tmp_path / "steps.parquet")
     rewards = pq.read_table(lab / "grpo_s0" / "metrics.parquet", columns=["step", "val_acc"])

@@ -1,56 +1,56 @@
-"""Entropies in bits, all or some of them, and what looks like it and is none: a word for the one alone."""
+"""Notes on entropies in bits, all or some of them, and none on what only looks like it."""
 
 import math
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import LAB
-from tests.unit.test_tokens import summary
+from tests.token_tables import summary, summary_of
 
 BITS = 1 / math.log(2)
 
 
-def told(tmp_path, step, entropy, **columns):
+def unit_notes(tmp_path, step, entropy, **columns):
     """The notes on units of a table."""
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"step": step, "entropy": entropy, **columns}), path)
-    notes = summary(path).result.notes
-    return [note for note in notes if "units" in note]
+    result = summary_of(tmp_path, {"step": step, "entropy": entropy, **columns})
+    return [note for note in result.result.notes if "units" in note]
 
 
-@pytest.mark.parametrize(("steps", "each"), [(4, 30_000), (40, 10_000), (40, 500)])
-@pytest.mark.parametrize("drift", [0.0, 0.01])
-@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize(
+    ("steps", "each", "drift", "back"),
+    [
+        *((4, 30_000, 0.0, False), (4, 30_000, 0.01, True), (40, 10_000, 0.01, False)),
+        *((40, 500, 0.0, True), (40, 500, 0.01, False), (40, 500, 0.01, True)),
+    ],
+)
 def test_a_change_in_the_middle_is_found_where_it_is(tmp_path, steps, each, drift, back):
     rng = np.random.default_rng(steps + each)
     step = np.repeat(np.arange(steps), each)
     entropy = rng.lognormal(-1, 1, len(step)).clip(0, 5) * np.exp(-drift * step)
-    assert told(tmp_path, step, entropy) == []
+    assert unit_notes(tmp_path, step, entropy) == []
     late = step >= steps // 2
     mixed = np.where(late != back, entropy * BITS, entropy)
-    (note,) = told(tmp_path, step, mixed)
+    (note,) = unit_notes(tmp_path, step, mixed)
     assert f"from step {steps // 2 - 1} to {steps // 2} " in note
     assert ("from bits to nats" if back else "from nats to bits") in note
 
 
 @pytest.mark.parametrize("each", [1, 20])
-def test_few_tokens_say_nothing(tmp_path, each):
+def test_few_tokens_give_no_note(tmp_path, each):
     rng = np.random.default_rng(each)
     step = np.repeat(np.arange(300), each)
-    assert told(tmp_path, step, rng.lognormal(-1, 1, len(step)).clip(0, 5)) == []
+    assert unit_notes(tmp_path, step, rng.lognormal(-1, 1, len(step)).clip(0, 5)) == []
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_policy_that_moves_is_no_change_of_units(tmp_path, seed):
-    """A random walk of the level with a tenth a step, as fast as a policy collapses."""
+    """A random walk with a tenth per step, as fast as a policy collapses."""
     rng = np.random.default_rng(seed)
     level = np.cumsum(rng.normal(0, 0.1, 100))
     step = np.repeat(np.arange(100), 3000)
     entropy = rng.lognormal(-1.5, 1.2, len(step)) * np.exp(level[step] - level.max())
-    assert told(tmp_path, step, entropy.clip(0, 5)) == []
+    assert unit_notes(tmp_path, step, entropy.clip(0, 5)) == []
 
 
 def drawn(rng, tokens, temperature=1.0):
@@ -62,23 +62,23 @@ def drawn(rng, tokens, temperature=1.0):
     return -(p * np.log(p)).sum(1), np.log(p[np.arange(tokens), token])
 
 
-def test_log_probabilities_show_entropies_that_are_in_bits_throughout(tmp_path):
+def test_log_probabilities_show_that_all_entropies_are_in_bits(tmp_path):
     rng = np.random.default_rng(0)
     step = np.repeat(np.arange(10), 1000)
     entropy, logprob = drawn(rng, len(step))
-    assert told(tmp_path, step, entropy, logprob=logprob) == []
-    (note,) = told(tmp_path, step, entropy * BITS, logprob=logprob)
+    assert unit_notes(tmp_path, step, entropy, logprob=logprob) == []
+    (note,) = unit_notes(tmp_path, step, entropy * BITS, logprob=logprob)
     ratio = -logprob.mean() / (entropy.mean() * BITS)
     assert f"is {ratio:.2f} of the mean entropy (the factor between nats and bits)" in note
     half = np.where(rng.random(len(step)) < 0.5, BITS, 1)
-    (note,) = told(tmp_path, step, entropy * half, logprob=logprob)
+    (note,) = unit_notes(tmp_path, step, entropy * half, logprob=logprob)
     assert "(the factor" not in note
 
 
 def test_tokens_drawn_with_a_low_temperature_are_named_as_a_possible_reason(tmp_path):
     step = np.repeat(np.arange(10), 1000)
     entropy, logprob = drawn(np.random.default_rng(1), len(step), temperature=0.5)
-    (note,) = told(tmp_path, step, entropy, logprob=logprob)
+    (note,) = unit_notes(tmp_path, step, entropy, logprob=logprob)
     assert "a sampling temperature" in note
 
 

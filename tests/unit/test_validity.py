@@ -1,12 +1,9 @@
 """Each reason and each caution, provoked once, and absent where it does not apply."""
 
 import numpy as np
+import pytest
 
 from entropylaw import fit_law
-
-
-def fitted(entropy, reward, step=None, **options):
-    return fit_law(np.asarray(entropy), np.asarray(reward), step, **options).validity
 
 
 def noise(n, sd=0.004, seed=0):
@@ -17,116 +14,94 @@ def falling(n, start=1.0, end=0.05):
     return end + (start - end) * np.exp(-4 * np.arange(n) / n)
 
 
-def law(entropy, a=0.2, ceiling=0.55):
-    return ceiling - a * np.expm1(entropy)
+def law(entropy, a=0.2, ceiling=0.55, sd=0.004):
+    """An entropy with the reward that the law gives, plus noise."""
+    return entropy, ceiling - a * np.expm1(entropy) + noise(entropy.size, sd)
 
 
-def one(sentences, fragment):
-    found = [sentence for sentence in sentences if fragment in sentence]
-    assert len(found) == 1, sentences
-    return found[0]
+FALL = falling(60)
+HIGH = 0.5 + falling(60, 1.0, 0.0)
+LINE = falling(100, 2.0)
+FORMAT_LEARNED = np.concatenate([[1.2], falling(40, 0.30)])
+NOISY = falling(200) + noise(200, 0.01, 5)
+DRIFTING = law(NOISY, sd=0.0)[1] + np.cumsum(noise(200, 0.01))
+
+
+def smoothed(reward):
+    """An exponential average, as a tracker's chart draws it."""
+    smooth = [reward[0]]
+    for value in reward[1:]:
+        smooth.append(0.9 * smooth[-1] + 0.1 * value)
+    return np.array(smooth)
+
+
+def with_long_drift():
+    rng, drift = np.random.default_rng(8), np.zeros(40)
+    for i in range(1, 40):
+        drift[i] = 0.98 * drift[i - 1] + 0.01 * rng.standard_normal()
+    return falling(40), law(falling(40), sd=0.0)[1] + drift
+
+
+REASONS = {
+    "too-few-evaluations": law(falling(6)),
+    "entropy-range-narrow": law(0.30 + 0.04 * falling(40, 1.0, 0.0)),
+    "reward-falls": (FALL, 0.3 + 0.2 * np.expm1(FALL) + noise(60)),
+    "slope-unclear": (FALL, 0.4 + noise(60, 0.02)),
+    "ceiling-impossible": (HIGH, np.clip(law(HIGH, 0.4, 1.25, 0.002)[1], 0, 1)),
+    "entropy-rises": law(FALL[::-1]),
+    "law-ruled-out": (LINE, 0.9 - 0.3 * LINE + noise(100)),
+    # No relation, except for a first evaluation before the answer format is learned.
+    "one-evaluation-decides": (FORMAT_LEARNED, np.concatenate([[0.0], 0.5 + noise(40, 0.01)])),
+    "entropy-both-signs": law(FALL - 0.3),
+}
+CAUTIONS = {
+    "forms-as-good": law(falling(60, 0.4)),
+    "entropy-rebounds": law(np.concatenate([FALL, np.linspace(0.07, 0.6, 20)])),
+    "reward-smoothed": (NOISY, smoothed(DRIFTING)),
+    "residuals-drift": with_long_drift(),
+}
+VALUES = {
+    "too-few-evaluations": {"n": 6, "needed": 8},
+    "entropy-range-narrow": {"span": pytest.approx(0.039, abs=5e-4), "needed": 0.15},
+    "one-evaluation-decides": {"step": 0.0},
+    "law-ruled-out": {"label": "a straight line in H"},
+}
+"""Some values of the findings."""
+
+
+@pytest.mark.parametrize("code", REASONS | CAUTIONS)
+def test_what_is_wrong_is_a_finding(code):
+    validity = fit_law(*(REASONS | CAUTIONS)[code]).validity
+    (finding,) = [finding for finding in validity.findings if finding.code == code]
+    assert finding.severity == ("reason" if code in REASONS else "caution")
+    assert finding.sentence in (*validity.reasons, *validity.cautions)
+    assert {name: finding.values[name] for name in VALUES.get(code, ())} == VALUES.get(code, {})
+    if code in REASONS:
+        assert not validity.ok
+    if code == "reward-falls":
+        assert validity.contradicted
+    if code == "too-few-evaluations":
+        # A run that is too short is no evidence against the law.
+        assert not validity.contradicted
+    if code == "forms-as-good":
+        assert validity.ok
+        assert "a straight line in H" in finding.values["labels"]
+
+
+@pytest.mark.parametrize(
+    ("run", "code"),
+    [
+        (law(HIGH, 4, 12.5, 0.02), "ceiling-impossible"),
+        ((NOISY, DRIFTING), "reward-smoothed"),
+        (law(falling(100) + noise(100, 0.02, 5)), "reward-smoothed"),
+    ],
+    ids=["rewards beyond 1", "raw reward with drift", "raw reward"],
+)
+def test_what_is_not_wrong_is_no_finding(run, code):
+    assert code not in [finding.code for finding in fit_law(*run).validity.findings]
 
 
 def test_a_clean_run_is_valid_without_reasons():
-    h = falling(60)
-    validity = fitted(h, law(h) + noise(60))
+    validity = fit_law(*law(FALL)).validity
     assert validity.ok
     assert validity.reasons == ()
-
-
-def test_few_evaluations():
-    """A run that is too short cannot answer; it does not contradict the law."""
-    h = falling(6)
-    validity = fitted(h, law(h) + noise(6))
-    assert not validity.ok
-    assert not validity.contradicted
-    assert one(validity.reasons, "6 evaluations; 8 are needed")
-
-
-def test_small_range():
-    h = 0.30 + 0.04 * falling(40, 1.0, 0.0)
-    assert one(fitted(h, law(h) + noise(40)).reasons, "entropy spans 0.039 nats; 0.15 are needed")
-
-
-def test_reward_that_falls_with_entropy():
-    h = falling(60)
-    validity = fitted(h, 0.3 + 0.2 * np.expm1(h) + noise(60))
-    assert one(validity.reasons, "reward falls as entropy is spent")
-    assert validity.contradicted
-
-
-def test_no_relation():
-    h = falling(60)
-    assert one(fitted(h, 0.4 + noise(60, 0.02)).reasons, "does not clearly rise")
-
-
-def test_ceiling_above_one():
-    h = 0.5 + falling(60, 1.0, 0.0)
-    reward = np.clip(1.25 - 0.4 * np.expm1(h) + noise(60, 0.002), 0, 1)
-    assert one(fitted(h, reward).reasons, "lies above 1")
-
-
-def test_rewards_beyond_one_have_no_such_bound():
-    h = 0.5 + falling(60, 1.0, 0.0)
-    reward = 12.5 - 4 * np.expm1(h) + noise(60, 0.02)
-    assert not [s for s in fitted(h, reward).reasons if "above 1" in s]
-
-
-def test_rising_entropy():
-    h = falling(60)[::-1]
-    assert one(fitted(h, law(h) + noise(60)).reasons, "entropy ends higher than it began")
-
-
-def test_a_line_that_is_told_from_the_law():
-    h = falling(100, 2.0)
-    validity = fitted(h, 0.9 - 0.3 * h + noise(100))
-    assert one(validity.reasons, "a straight line in H describes the run better")
-
-
-def test_a_short_range_cannot_tell_law_from_line():
-    h = falling(60, 0.4)
-    validity = fitted(h, law(h) + noise(60))
-    assert validity.ok
-    assert one(validity.cautions, "from a straight line in H")
-
-
-def test_one_evaluation_carries_the_fit():
-    """No relation at all, but for a first evaluation before the answer format is learned."""
-    h = np.concatenate([[1.2], falling(40, 0.30)])
-    reward = np.concatenate([[0.0], 0.5 + noise(40, 0.01)])
-    assert one(fitted(h, reward).reasons, "rests on one evaluation: without step 0")
-
-
-def test_fall_then_rise():
-    h = np.concatenate([falling(60), np.linspace(0.07, 0.6, 20)])
-    assert one(fitted(h, law(h) + noise(80)).cautions, "and then rises by")
-
-
-def test_smoothed_reward():
-    """An exponential average, as a tracker's chart draws it, of a drifting score."""
-    h = falling(200) + noise(200, 0.01, 5)
-    raw = law(h) + np.cumsum(noise(200, 0.01))
-    smooth = [raw[0]]
-    for value in raw[1:]:
-        smooth.append(0.9 * smooth[-1] + 0.1 * value)
-    assert one(fitted(h, smooth).cautions, "reward looks smoothed")
-    assert not [s for s in fitted(h, raw).cautions if "smoothed" in s]
-
-
-def test_raw_reward_does_not_look_smoothed():
-    h = falling(100) + noise(100, 0.02, 5)
-    assert not [s for s in fitted(h, law(h) + noise(100)).cautions if "smoothed" in s]
-
-
-def test_entropy_of_both_signs():
-    h = falling(60) - 0.3
-    assert one(fitted(h, law(h) + noise(60)).reasons, "never negative")
-
-
-def test_long_memory_is_owned_up_to():
-    rng = np.random.default_rng(8)
-    drift = np.zeros(40)
-    for i in range(1, 40):
-        drift[i] = 0.98 * drift[i - 1] + 0.01 * rng.standard_normal()
-    h = falling(40)
-    assert one(fitted(h, law(h) + drift).cautions, "drift and trend cannot be told apart")

@@ -1,22 +1,30 @@
-"""Markdown against hostile names, and within its limits of length."""
+"""Markdown and tables of reports: hostile names, limits of length, full precision."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 
-from entropylaw.report import index_page
-from entropylaw.report.index_rows import index_row
+import pytest
+
+from entropylaw.escaping import one_line
+from entropylaw.report import pages
+from entropylaw.report.describe.runs import index_row, index_table
 from entropylaw.report.numbers import sparkline
-from entropylaw.report.render import rendered
+from entropylaw.report.render import csv_text, rendered
 from entropylaw.results.fields import replace
 from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
+    by_hand,
     document,
     falling,
     refused,
+    report_csv,
     report_markdown,
+    run_by_hand,
     synthetic,
 )
 
@@ -34,8 +42,8 @@ def test_hostile_name_is_text() -> None:
 
 def test_invalid_run_says_so_before_any_number() -> None:
     text = rendered(document(falling()), "markdown")
-    assert text.index("The law does not describe this run") < text.index("### Numbers")
-    assert "**reason**: reward falls as entropy is spent" in text
+    assert text.index("The law does not describe this run") < text.index("### Estimates")
+    assert "**reason**: reward falls as entropy falls" in text
 
 
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
@@ -63,12 +71,12 @@ def test_report_has_words_then_all_runs_then_each() -> None:
     assert "| 585 |" in sample
     assert re.search(r"\n## sample\n", text)
     assert (
-        text.index("### Numbers")
+        text.index("### Estimates")
         < text.index("### Forecast")
         < text.index("### Phases")
-        < text.index("### How")
+        < text.index("### Diagnostics")
     )
-    assert "This run has used 97.2 % [95.9, 98.2] of the reward that its entropy can buy" in text
+    assert "This run has reached 97.2 % [95.9, 98.2] of the attainable gain" in text
     assert "<script" not in text
 
 
@@ -80,12 +88,12 @@ def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
         raise AssertionError("no document is to be read where there is no room for it")
         yield
 
-    text = index_page.markdown(many, sections(), warnings=["w" * 50] * 300)
+    text = pages.markdown(many, sections(), warnings=["w" * 50] * 300)
     assert len(text.encode()) <= 60_000
     shown = len(re.findall(r"^\| run ", text, re.MULTILINE)) - 1
     assert 100 < shown < 1000
     assert f"*Left out of this text: {1000 - shown} rows;" in text
-    assert "*Left out of this text: 1000 more runs; their pages hold them.*" in text
+    assert "*Left out of this text: 1000 more runs; see their pages.*" in text
     assert "Left out of this text: 280 more warnings" in text
 
 
@@ -100,9 +108,57 @@ def test_report_takes_documents_only_while_there_is_room() -> None:
             taken.append(i)
             yield run, f"run-{i}"
 
-    text = index_page.markdown(rows, sections())
-    shown = text.count("### Numbers")
+    text = pages.markdown(rows, sections())
+    shown = text.count("### Estimates")
     assert 3 < shown < 40
     assert len(taken) == shown + 1
     assert len(text.encode()) <= 60_000
-    assert f"*Left out of this text: {100 - shown} more runs; their pages hold them.*" in text
+    assert f"*Left out of this text: {100 - shown} more runs; see their pages.*" in text
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_numbers_of_the_table_are_exact() -> None:
+    (row,) = rows(rendered(document(run_by_hand(by_hand())), "csv"))
+    assert row["a"] == "0.30012"
+    assert (row["ceiling"], row["ceiling_low"], row["ceiling_high"]) == ("0.8001", "0.7712", "0.8291")
+    assert (row["n"], row["valid"], row["level"]) == ("10", "true", "0.95")
+    assert (row["best_rival"], row["best_rival_weight"], row["refusal"]) == ("line", "0.08", "")
+    assert (row["used"], row["used_low"], row["used_high"]) == ("0.873", "0.812", "0.934")
+    assert row["drop_per_100_steps"] == "0.41"
+    assert "forecast" not in row
+    run = falling()
+    assert run.law is not None
+    (row,) = rows(rendered(document(run), "csv"))
+    assert row["valid"] == "false"
+    assert float(row["a"]) == run.law.a.value
+    assert row["a"].startswith("-")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1+cmd", "@SUM(A1)", HOSTILE])
+def test_names_are_one_cell_and_no_formula(name: str) -> None:
+    (row,) = rows(rendered(document(replace(refused(), run=name)), "csv"))
+    assert row["run"] == (one_line(HOSTILE) if name == HOSTILE else f"'{name}")
+    assert (row["refusal"], row["a"]) == ("too-few-evaluations", "")
+
+
+def test_a_report_adds_forecast_and_phases_to_the_columns_of_a_fit() -> None:
+    made = document(synthetic(), refused(), run_by_hand(by_hand()))
+    reports = report_runs(made)
+    found = rows(report_csv(reports))
+    plain = rows(rendered(made, "csv"))
+    assert [{name: row[name] for name in plain[0]} for row in found] == plain
+    good, none, _ = found
+    assert reports.runs[0].forecast is not None
+    last = reports.runs[0].forecast.reward[-1]
+    assert (good["forecast_step"], float(good["forecast"])) == ("585.0", last.value)
+    assert (good["spent_by_step"], good["spent_by_step_low"]) == ("", "429.0")
+    assert (none["forecast"], none["refusal"]) == ("", "too-few-evaluations")
+
+
+def test_rows_are_enough() -> None:
+    runs = [run_report(synthetic()), run_report(falling())]
+    made = csv_text(index_table((index_row(run, run.run) for run in runs), ()))
+    assert made == report_csv(report_runs(document(synthetic(), falling())))

@@ -1,4 +1,4 @@
-"""The bend's algebra beside dense least squares, and known answers of its tests."""
+"""The change point's algebra against dense least squares, and known results of its tests."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from entropylaw.analysis.changepoint import closest
 from entropylaw.analysis.phases import wilson
-from entropylaw.engine.changepoint import FIRST, LAST, PLACES, Kinks, bend
+from entropylaw.engine.changepoint import FIRST, LAST, PLACES, ChangePointDesign, bent_cable
 from entropylaw.engine.decays import RESOLUTION, coarse_grid, likely_decays
 
 
@@ -26,8 +26,8 @@ def dense(step, point, grid):
 def test_sums_of_squares_and_evidence_are_those_of_dense_least_squares():
     step, y = series()
     decays = likely_decays(step, y)
-    kinks = Kinks(step, decays)
-    null = kinks.null(y[:, None])
+    designs = ChangePointDesign(step, decays)
+    null = designs.null(y[:, None])
     grid = coarse_grid(step)
     log = np.empty(null.weight.shape[:2])
     unseen = step.size * (RESOLUTION * np.ptp(y)) ** 2
@@ -46,65 +46,67 @@ def test_sums_of_squares_and_evidence_are_those_of_dense_least_squares():
     np.testing.assert_allclose(null.weight[..., 0], weight / weight.sum(), rtol=1e-4, atol=1e-9)
 
 
-def test_a_bends_gain_is_the_fall_of_the_sum_of_squares():
+def test_the_gain_of_a_change_point_is_the_fall_of_the_sum_of_squares():
     step, y = series(rise=0.3)
-    kinks = Kinks(step, likely_decays(step, y))
-    null = kinks.null(y[:, None])
+    designs = ChangePointDesign(step, likely_decays(step, y))
+    null = designs.null(y[:, None])
     g, j, k = 3, 2, 7
     white = np.linalg.inv(np.linalg.cholesky(dense(step, g, coarse_grid(step))))
-    hinge = bend(kinks.time, np.linspace(FIRST, LAST, PLACES)[k], 0.0)
-    x = np.column_stack([np.ones(step.size), kinks.decays[j], hinge])
+    cable = bent_cable(designs.time, np.linspace(FIRST, LAST, PLACES)[k], 0.0)
+    x = np.column_stack([np.ones(step.size), designs.decays[j], cable])
     xw, yw = white @ x, white @ y
     left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
-    along = kinks.basis[g, j].T @ (white @ y)
-    gain = ((kinks.hinges[g, k] @ (white @ y) - kinks.shared[g, j, k] @ along) / kinks.length[g, j, k]) ** 2
+    along = designs.basis[g, j].T @ (white @ y)
+    gain = (
+        (designs.sticks[g, k] @ (white @ y) - designs.shared[g, j, k] @ along) / designs.length[g, j, k]
+    ) ** 2
     unseen = step.size * (RESOLUTION * np.ptp(y)) ** 2
     assert null.rss[g, j, 0] - gain == pytest.approx(left @ left + unseen, rel=1e-6)
 
 
 def test_draws_have_the_decay_and_the_covariance_they_should():
     step, y = series(n=30)
-    kinks = Kinks(step, likely_decays(step, y))
-    null = kinks.null(y[:, None])
-    mean = kinks.means(null)
+    designs = ChangePointDesign(step, likely_decays(step, y))
+    null = designs.null(y[:, None])
+    mean = designs.means(null)
     # The smooth decay passes through the data, and says nothing of their noise.
     assert np.std(y - mean[:, 0]) == pytest.approx(0.02, rel=0.5)
-    made = kinks.draws(null, mean, np.random.default_rng(1), 4000)
+    made = designs.draws(null, mean, np.random.default_rng(1), 4000)
     np.testing.assert_allclose(made.mean(axis=1), mean[:, 0], atol=4 * 0.03 / np.sqrt(4000))
-    # Both answers as likely as their evidence, the bend's less log(n)/2.
+    # Both answers as likely as their evidence, that of a change point less log(n)/2.
     bent = 1.0 / (1.0 + np.exp(0.5 * np.log(step.size) - null.statistic[0]))
     want = np.zeros((step.size, step.size))
     for odds, weight, rss, free in (
-        (bent, null.bent_weight, null.bent_rss, kinks.free - 1),
-        (1.0 - bent, null.weight, null.rss, kinks.free),
+        (bent, null.bent_weight, null.bent_rss, designs.free - 1),
+        (1.0 - bent, null.weight, null.rss, designs.free),
     ):
         squares = odds * (weight[..., 0] * rss[..., 0]).sum(axis=1) / free
         want += sum(square * dense(step, g, coarse_grid(step)) for g, square in enumerate(squares))
     np.testing.assert_allclose(np.cov(made), want, atol=0.15 * want.max())
 
 
-def test_a_clear_bend_is_where_it_is():
+def test_a_clear_change_point_is_located():
     step, y = series(n=80, rise=0.5, sd=0.005)
-    kinks = Kinks(step, likely_decays(step, y))
-    null = kinks.null(y[:, None])
-    _, _, found = closest(kinks, null, y)
+    designs = ChangePointDesign(step, likely_decays(step, y))
+    null = designs.null(y[:, None])
+    _, _, found = closest(designs, null, y)
     assert found.weight.sum() == pytest.approx(1.0)
     assert found.weight @ found.place == pytest.approx(0.5, abs=0.02)
     assert float(found.number(found.changes[2]).quantile(0.5)[0]) == pytest.approx(0.5, abs=0.05)
-    at = kinks.time.searchsorted(0.5)
-    truth = np.diff([1.0, 0.2 + 0.8 * np.exp(-6 * kinks.time[at]), 0.7 + 0.8 * np.exp(-6)])
+    at = designs.time.searchsorted(0.5)
+    truth = np.diff([1.0, 0.2 + 0.8 * np.exp(-6 * designs.time[at]), 0.7 + 0.8 * np.exp(-6)])
     for row, slope in zip(found.changes[:2], truth / 0.5, strict=True):
         low, high = (float(found.number(row).quantile(p)[0]) for p in (0.005, 0.995))
         assert low < slope < high
     mean, sd = found.curve()
-    truth = 0.2 + 0.8 * np.exp(-6 * kinks.time) + 0.5 * np.maximum(kinks.time - 0.5, 0) * 2
+    truth = 0.2 + 0.8 * np.exp(-6 * designs.time) + 0.5 * np.maximum(designs.time - 0.5, 0) * 2
     assert np.abs((mean - truth) / sd).max() < 4.5
 
 
-def test_the_bent_cable_is_a_hinge_with_a_rounded_corner():
+def test_the_bent_cable_is_two_lines_with_a_rounded_corner():
     time = np.linspace(0, 1, 101)
-    np.testing.assert_allclose(bend(time, 0.4, 0.0), np.maximum(time - 0.4, 0))
-    cable = bend(time, 0.4, 0.2)
+    np.testing.assert_allclose(bent_cable(time, 0.4, 0.0), np.maximum(time - 0.4, 0))
+    cable = bent_cable(time, 0.4, 0.2)
     far = np.abs(time - 0.4) > 0.2
     np.testing.assert_allclose(cable[far], np.maximum(time - 0.4, 0)[far], atol=1e-12)
     slope = np.diff(cable) / np.diff(time)

@@ -1,0 +1,128 @@
+"""Every reader of text on files that are cut off, damaged, otherwise encoded, empty, or another program's."""
+
+import numpy as np
+import pytest
+
+from entropylaw.ingest.runs.number_parsing import parse_column
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.registry import READERS, find_reader, reader_of
+from tests.hostile import flipped, refused, rows_or_refusal
+from tests.unit import test_ingest_consoles_a as consoles_a
+from tests.unit import test_ingest_consoles_b as consoles_b
+from tests.unit import test_ingest_forks as forks
+from tests.unit import test_ingest_notebook as notebooks
+from tests.unit import test_ingest_swanlab as swanlab
+from tests.unit import test_ingest_tensorboard_csv as tensorboard
+from tests.unit import test_ingest_trainer_state as trainer_state
+from tests.unit import test_ingest_trl_console as trl
+from tests.unit import test_ingest_wandb_exports as wandb
+
+VERL = forks.verl(1, {"actor/entropy": 0.3, "critic/score/mean": 0.1})
+CONSOLES = [
+    ("verl", VERL * 3),
+    *((name, text) for name, (_, text) in consoles_a.READERS.items()),
+    *((name, text) for name, texts in consoles_b.TEXTS.items() for text in texts),
+    (
+        "trl",
+        trl.buffered(trl.terminal(every=2, evaluations=(4, 8)) + trl.wiped(20) + trl.SUMMARY, 3)[0]
+        + "\n"
+        + trl.bar(20),
+    ),
+]
+#: Reader, name of the file, content.
+SAMPLES = [
+    *((name, "train.log", text) for name, text in CONSOLES),
+    ("trainer-state", "trainer_state.json", trainer_state.SMALL),
+    ("tensorboard-csv", tensorboard.NAME, tensorboard.CSV),
+    ("tensorboard-csv", tensorboard.NAME, tensorboard.JSON),
+    ("swanlab-csv", "a.csv", swanlab.exported(["a-r", "b-r"], [[n, 0.1, 0.2] for n in range(20)]).decode()),
+    ("wandb-chart", "x.csv", wandb.hostile_chart()),
+    ("ipynb", "n.ipynb", notebooks.small([1, 2, 3]).decode()),
+]
+FOREIGN = [
+    "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nKeyError: {'a': 1}\n",
+    "Traceback (most recent call last):\n  File \"x.py\", line 1\nKeyError: 'reward'\nStep 3: \nnone\n",
+    "Collecting torch\n  Downloading torch-2.9.1.whl (900 MB)\n     ━━━━━ 90/900 MB │ 3.1 MB/s\nStep 1\n",
+    "Collecting torch\n  Downloading torch-2.5.1 (906 MB)\nStep 1/3 : FROM python\n",
+    '{"step": 1, "actor": {"entropy_loss": 0.4}}\n',
+    "step,entropy,reward\n1,0.5,0.1\n",
+    "Step 1\nTools:\n  hammer: 1\n\nStep 2\nTools:\n  saw: 2\n",
+    "rollout 1: {'a': 1}\nstep 2: {'loss': 0.5}\nperf 3: {}\n",
+    "pipeline step 3 start...\nnothing\n",
+    "Train step 3/4 done.\n| a | 1 |\n│ name │ value │\n",
+    "Global step 3 | Reward 0.5\nMetrics\n┃ Metric ┃\n",
+    "\n",
+]
+# In these formats, the last number of a file has no mark at its end: one that was cut off may be half of it.
+UNMARKED = {"verl", "prime-rl", "easyr1", "tensorboard-csv", "swanlab-csv"}
+
+
+def each_sample(samples):
+    return pytest.mark.parametrize(("reader", "name", "text"), samples, ids=[one[0] for one in samples])
+
+
+def read(reader, name, data):
+    return reader_of(reader).read(Content(name, data if isinstance(data, bytes) else data.encode()))
+
+
+def numbers(table):
+    return {name: parse_column(cells).values for name, cells in table.columns.items()}
+
+
+@each_sample(SAMPLES[:-1])
+def test_no_console_reads_the_file_of_another(reader, name, text):
+    content = Content(name, b"loading\r\n" * (name == "train.log") + text.replace("\n", "\r\n").encode())
+    found_reader, notes = find_reader(content)
+    assert found_reader.name == reader
+    if reader in consoles_b.TEXTS:
+        assert notes == ()
+    consoles = {one for one, _ in CONSOLES}
+    found = [one.name for one in READERS if one.name in consoles and one.recognises(content)]
+    assert found == [reader] * (reader in consoles)
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_no_console_reads_what_another_program_prints(text):
+    names = {name for name, _ in CONSOLES}
+    assert not any(reader_of(name).recognises(Content("x.log", text.encode())) for name in names)
+
+
+@each_sample(SAMPLES[:-1])
+def test_line_ends_and_utf16_change_nothing(reader, name, text):
+    expected = numbers(read(reader, name, text))
+    for data in (text.replace("\r\n", "\n").replace("\n", "\r\n").encode(), text.encode("utf-16")):
+        assert reader_of(reader).recognises(Content(name, data))
+        np.testing.assert_equal(numbers(read(reader, name, data)), expected)
+
+
+@each_sample(SAMPLES)
+def test_a_file_cut_anywhere_gives_complete_values_only(reader, name, text):
+    data = text.encode()
+    known = {column: set(cells) for column, cells in numbers(read(reader, name, data)).items()}
+    rows = []
+    ends = range(len(data) + 1) if len(data) < 2000 else [len(data) * part // 100 for part in range(101)]
+    for end in ends:
+        rows.append(rows_or_refusal(lambda part: read(reader, name, part), data[:end]))
+        for column, cells in numbers(read(reader, name, data[:end])).items() if rows[-1] else ():
+            odd = [cell for cell in cells[~np.isnan(cells)] if cell not in known.get(column, ())]
+            assert len(odd) <= (reader in UNMARKED) or column == "step"
+    assert rows == sorted(rows)
+    assert rows[0] == 0 < rows[-1]
+
+
+@each_sample(SAMPLES)
+def test_flipped_bits_give_rows_or_a_refusal(reader, name, text):
+    data, found = text.encode(), []
+    whole = rows_or_refusal(lambda part: read(reader, name, part), data)
+    for copy in flipped(data):
+        reader_of(reader).recognises(Content(name, copy))
+        found.append(rows_or_refusal(lambda part: read(reader, name, part), copy))
+    assert whole in found
+    if reader in consoles_a.READERS:
+        assert sum(rows > 0 for rows in found) > 200
+
+
+@pytest.mark.parametrize("reader", sorted({name for name, _ in CONSOLES}))
+@pytest.mark.parametrize("data", [b"", b"\0" * 9, b"nothing of the kind\n", b"Step 3: \n{'", b"\xff\xfe"])
+def test_a_console_without_a_record_is_refused(reader, data):
+    refused("no-records", read, reader, "x.log", data)

@@ -1,0 +1,86 @@
+"""None of the words in the last column of docs/words.md is used in the package, the lab, the pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIST = ROOT / "docs" / "words.md"
+
+ALLOWED = {
+    r"--(?:find-)?seams?\b": "flags that people use",
+    r"\b(?:bad-seam|find-seams|find_seams)\b": "an error's slug, a key of the settings file and its field",
+    r"[\"'`](?:seams?|hinge|bends?|course|asked)[\"'`]": "members and values of documents, keys of settings",
+    r"\boptions\.seams\b|\bseams(?=[:=])|\(seams\b|^    seams$": "a parameter of fit_segments, a field",
+    r"\b_of_hinge\b|\| hinge \|": "the functional form of that name",
+    r"\"no seam found: \"|f\"seam at step": "sentences of older documents, and of the flag --seam",
+}
+"""Uses of a word that stay, and why."""
+
+PER = re.compile(
+    r"\b(?:an?|one|two|three|\d+) (?!where|of|that)[a-z-]+ an? "
+    r"(?:run|step|command|cell|world|row|core|response|token|page|file|figure|form|series|process)\b"
+)
+"""A row a run, one file a command: "per" is the word."""
+
+
+def words() -> list[str]:
+    """The words between backticks in the last column of the list's table."""
+    rows = re.findall(r"^\|[^|]*\|[^|]*\|([^|]*)\|$", LIST.read_text(encoding="utf-8"), re.MULTILINE)
+    return [word for row in rows for word in re.findall(r"`([^`]+)`", row) if not PER.fullmatch(word)]
+
+
+def files() -> Iterator[Path]:
+    """Every text of ours that a user or a contributor reads, without the tests and the list itself."""
+    for folder, endings in {
+        "entropylaw": ("py", "pyi", "j2", "toml"),
+        "lab": ("py",),
+        "benchmarks": ("py",),
+        "docs": ("md", "py"),
+    }.items():
+        for ending in endings:
+            yield from (ROOT / folder).rglob(f"*.{ending}")
+    yield from (ROOT / name for name in ("README.md", "data/README.md", "action.yml", "noxfile.py"))
+
+
+def found(text: str) -> Iterator[tuple[int, str]]:
+    """Line number and word of every use that is not allowed."""
+    # Letters only: a word in a name such as told_at_end counts.
+    banned = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, words()))})(?![a-z])", re.IGNORECASE)
+    for number, line in enumerate(text.splitlines(), start=1):
+        for allowed in ALLOWED:
+            line = re.sub(allowed, "", line)
+        for match in (*banned.finditer(line), *PER.finditer(line)):
+            yield number, match[0]
+
+
+def test_the_list_is_read():
+    assert {"told", "kink", "worth", "a new evaluation"} <= set(words())
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("the ceiling is told from here", ["told"]),
+        ("told_at_the_end = 1", ["told"]),
+        ("a row a run", ["a row a run"]),
+        ("one row per run; --seam STEP", []),
+        ("controlled, foretold, unhinged", []),
+    ],
+)
+def test_words_are_found_and_parts_of_words_are_not(line, expected):
+    assert [word for _, word in found(line)] == expected
+
+
+def test_no_private_word_is_used():
+    uses = [
+        f"{path.relative_to(ROOT)}:{number}: {word}"
+        for path in files()
+        if path != LIST
+        for number, word in found(path.read_text(encoding="utf-8"))
+    ]
+    assert not uses, "\n".join(["docs/words.md has the words to use:", *uses])
