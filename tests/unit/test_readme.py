@@ -81,7 +81,8 @@ def test_the_coverage_quoted_is_the_one_of_the_table():
     worlds = re.search(r"ρ ≤ \.9 \((\d+)\)", table)[1]
     near, far = (re.fullmatch(r"(\d+) \((\d+)\)", cell) for cell in row("ceiling")[1:3])
     quoted = " ".join(README.split())
-    assert f"cover {near[1]} % in the median of {worlds} worlds and {near[2]} % in the worst" in quoted
+    assert f"In {worlds} simulated worlds" in quoted
+    assert f"cover {near[1]} % in the median world and {near[2]} % in the worst" in quoted
     peers = [row(f"ceiling, {name}")[1] for name in ("curve_fit", "lmfit")]
     assert f"those of `curve_fit` cover {peers[0]} % and those of lmfit {peers[1]} % on average" in quoted
-    assert f"entropylaw covers {far[1]} % and {far[2]} %" in quoted
+    assert f"entropylaw covers {far[1]} % in the median and {far[2]} % in the worst" in quoted
