@@ -177,7 +177,7 @@ class _Sources:
         from entropylaw.documents.document import CheckedFile, from_fits
         from entropylaw.gates.quantities import Part, joined, subjects_of
         from entropylaw.pipeline import steps
-        from entropylaw.results.fields import replace
+        from entropylaw.results.result import replace
 
         law, phases = steps.Fit(settings), steps.Phases(opt.part(settings, opt.PhaseOptions))
         columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))

@@ -39,7 +39,7 @@ def fit(options: FitCommand) -> None:
     A run that the law does not describe is a result, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.documents.store import dumps
+    from entropylaw.documents.codec import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = options.format, options.quiet

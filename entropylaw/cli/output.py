@@ -162,7 +162,7 @@ def destinations(output: Sequence[str], format: str) -> dict[str, str]:
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
     if format == "json":
-        from entropylaw.documents.store import dumps
+        from entropylaw.documents.codec import dumps
 
         return dumps(document.to_json())
     from entropylaw.report import render
@@ -242,7 +242,7 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
     written, problems = list[str](), list[OutputError]()
     for path, content in files.items():
         # Not at the top: a gate that writes no file would wait for it.
-        from entropylaw.documents.store import write_atomically
+        from entropylaw.documents.codec import write_atomically
 
         try:
             write_atomically(path, content)
