@@ -7,57 +7,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entropylaw import options as opt
+from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import (
-    answered,
-    destinations,
-    finish_runs,
-    format_of,
-    print_result,
-    read_for,
-    rendered,
-    say,
-    say_skipped,
-    share_shown,
-    shown,
-)
 from entropylaw.errors import UsageError
 from entropylaw.inputs import check_targets
-from entropylaw.options import (
-    PATH,
-    PICTURES,
-    Logs,
-    Parallel,
-    PhaseOptions,
-    Quiet,
-    TokenOptions,
-    Written,
-    formats,
-    option,
-    part,
-)
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TokensCommand(TokenOptions, Quiet):
+class TokensCommand(opt.TokenOptions, opt.Quiet):
     """``entropylaw tokens``."""
 
-    tables: tuple[str, ...] = option(
+    tables: tuple[str, ...] = opt.option(
         "TABLES",
         "Parquet or JSONL files, or folders of them, with a row per token or per sequence; or the "
         ".hist.parquet files of shards, to join them.",
         many=True,
         required=True,
     )
-    format: str = formats()
-    output: str | None = option(
+    format: str = opt.formats()
+    output: str | None = opt.option(
         "-o --output",
         "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet). "
         "'-' prints only.",
-        PATH,
+        opt.PATH,
     )
 
 
@@ -79,35 +55,35 @@ def tokens(options: TokensCommand) -> None:
     )
 
     kind = table_format(options.output)
-    output = options.output if kind is not None else None
-    with share_shown("summing tokens") as progress:
-        summarised = summarise_tokens(options.tables, options, output=output, progress=progress)
+    target = options.output if kind is not None else None
+    with output.share_shown("summing tokens") as progress:
+        summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
     summary = summarised.result
     used = ", ".join(
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()
     )
     for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
-        say(one_line(line), quiet=options.quiet)
-    if output is not None and kind is not None:
+        output.say(one_line(line), quiet=options.quiet)
+    if target is not None and kind is not None:
         rows = summarised.steps
-        data = as_parquet(rows) if kind == "parquet" else rendered(summary, kind).encode("utf-8")
-        files = {histogram_path(output): as_parquet(summarised.histogram), output: data}
+        data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
+        files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
         write_together(files)
         for path in files:
-            say(one_line(f"wrote {path}"), quiet=options.quiet)
-    print_result(shown(summary, options.format))
+            output.say(one_line(f"wrote {path}"), quiet=options.quiet)
+    output.print_result(output.shown(summary, options.format))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
+class PhasesCommand(opt.Parallel, opt.PhaseOptions, opt.Logs, opt.Written):
     """``entropylaw phases``."""
 
-    figure: str | None = option(
+    figure: str | None = opt.option(
         "--figure",
         "Draw one run into FILE (.svg .png .pdf), or every run into a folder, as SVG and PNG; the "
         "folder also receives the histograms that `entropylaw tokens` wrote with a summary.",
-        PATH,
+        opt.PATH,
     )
 
 
@@ -124,32 +100,32 @@ def phases(options: PhasesCommand) -> None:
     from entropylaw.pipeline.sources import histogram_beside, refuse_documents
 
     figure, quiet = options.figure, options.quiet
-    targets = destinations(options.output or ["-"], options.format)
+    targets = output.destinations(options.output or ["-"], options.format)
     picture = picture_of(figure)
     refuse_documents(options.logs)
-    step, reading = read_for("Phases", options.logs, part(options, PhaseOptions), options.jobs)
+    step, reading = output.read_for("Phases", options.logs, opt.part(options, opt.PhaseOptions), options.jobs)
     if picture and len(reading.runs) > 1:
         message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = answered(step, reading.runs, options.jobs)
+    answers = output.answered(step, reading.runs, options.jobs)
     document = step.document(reading, [entry for entry, _ in answers])
-    say_skipped(document.warnings, quiet=quiet)
+    output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
         histograms: dict[str, str] = {}
         for run in reading.runs:
             histograms[run.name], warning = histogram_beside(run)
-            say(one_line(warning), quiet=not warning)
+            output.say(one_line(warning), quiet=not warning)
         for written in draw(document, figure, picture, histograms):
-            say(f"wrote {written}", quiet=quiet)
-    finish_runs(document, targets, reading, answers, answered=bool(document.fitted), quiet=quiet)
+            output.say(f"wrote {written}", quiet=quiet)
+    output.finish_runs(document, targets, reading, answers, answered=bool(document.fitted), quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:
     """The format of a single picture; empty for a folder, or for no figure."""
     if figure is None or Path(figure).is_dir() or figure.endswith("/") or not Path(figure).suffix:
         return ""
-    return format_of(figure, PICTURES, flag="--figure")
+    return output.format_of(figure, opt.PICTURES, flag="--figure")
 
 
 def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[str, str]) -> Iterable[str]:
