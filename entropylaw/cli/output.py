@@ -241,7 +241,7 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
     check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
     written, problems = list[str](), list[OutputError]()
     for path, content in files.items():
-        # Not at the top: a gate that writes no file would wait for it.
+        # Not at the top: the help would wait for it.
         from entropylaw.documents.codec import write_atomically
 
         try:
