@@ -15,8 +15,8 @@ from entropylaw.analysis.law.inference import SmoothedEntropy, covariances, infe
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import Grid
-from entropylaw.results.fields import replace
 from entropylaw.results.posterior import Posterior
+from entropylaw.results.result import replace
 
 SEED = 20261121
 

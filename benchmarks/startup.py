@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from benchmarks.docs import write_block
-from entropylaw.documents.store import dumps
+from entropylaw.documents.codec import dumps
 from entropylaw.pipeline.steps import fit_logs
 
 LAB = Path(__file__).parent.parent / "data" / "lab"

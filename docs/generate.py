@@ -26,9 +26,9 @@ from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from entropylaw.cli.command import all_settings  # noqa: E402
 from entropylaw.cli.settings import general_settings  # noqa: E402
-from entropylaw.documents.kinds import KINDS  # noqa: E402
-from entropylaw.documents.kinds import Kind as DocumentKind  # noqa: E402
-from entropylaw.documents.store import dumps  # noqa: E402
+from entropylaw.documents.codec import dumps  # noqa: E402
+from entropylaw.documents.loading import KINDS  # noqa: E402
+from entropylaw.documents.loading import Kind as DocumentKind  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part  # noqa: E402
 from entropylaw.options import FitOptions, Option, PhaseOptions  # noqa: E402
 from entropylaw.results.arrays import FloatArray  # noqa: E402

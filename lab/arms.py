@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from lab.config import Config, Objective, Size, Stage, Start
 
 FORMATS = ("verl", "console", "trl", "wandb", "tensorboard", "ui")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunPhases, RunReport, from_fits
 from entropylaw.pipeline import steps
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 
 
 def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:

@@ -23,8 +23,8 @@ from entropylaw.engine.prior import Grid
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit, NonlinearFit
+from entropylaw.results.result import replace
 
 LARGEST_MATRIX = 1500
 """Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""

@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from entropylaw import options as opt
+from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import (
-    begin,
-    destinations,
-    finish_fits,
-    read_shown,
-    rendered,
-    result_of,
-    say,
-    say_skipped,
-    show_error,
-    shown,
-    write_out,
-)
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.inputs import check_targets
 from entropylaw.paths import shown_path
@@ -99,7 +87,7 @@ def check(options: CheckCommand) -> None:
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = {"-": options.format} | destinations(options.output, options.format)
+    formats = {"-": options.format} | output.destinations(options.output, options.format)
     summary = None
     if options.github_summary and not (summary := os.environ.get(SUMMARY)):
         hint = "leave it out outside GitHub Actions, or write -o summary.md"
@@ -125,9 +113,9 @@ def check(options: CheckCommand) -> None:
         warnings=tuple(sources.warnings),
     )
     # A gate never skips a file in silence, not even with --quiet.
-    say_skipped(document.warnings, quiet=False)
+    output.say_skipped(document.warnings, quiet=False)
     unwritten = _write(document, formats, summary, quiet=options.quiet)
-    finish_fits(subjects)
+    output.finish_fits(subjects)
     if document.failed or unwritten:
         raise typer.Exit(TRIPPED if document.failed else OutputError.exit_code)
 
@@ -173,25 +161,25 @@ class _Sources:
         Documents in their folders were read already and are not skipped files, and a folder of documents with
         runs in them needs no log.
         """
-        begin(logs, jobs)
+        output.begin(logs, jobs)
         from entropylaw.documents.document import CheckedFile, from_fits
         from entropylaw.gates.quantities import Part, joined, subjects_of
         from entropylaw.pipeline import steps
-        from entropylaw.results.fields import replace
+        from entropylaw.results.result import replace
 
         law, phases = steps.Fit(settings), steps.Phases(opt.part(settings, opt.PhaseOptions))
         columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))
-        reading, known = read_shown(logs, settings, columns), self.documents
+        reading, known = output.read_shown(logs, settings, columns), self.documents
         failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
         ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
         reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
-        fits = law.document(reading, result_of(law, reading.runs, jobs))
-        report = from_fits(fits, result_of(steps.Ahead(), fits.runs, jobs)) if Part.ahead in parts else fits
+        fits = law.document(reading, output.result_of(law, reading.runs, jobs))
+        ahead = Part.ahead in parts
+        report = from_fits(fits, output.result_of(steps.Ahead(), fits.runs, jobs)) if ahead else fits
         subjects = subjects_of(report, "the fit")
         if Part.phases in parts and fits.runs:
-            subjects += subjects_of(
-                phases.document(reading, result_of(phases, reading.runs, jobs)), "the fit"
-            )
+            phased = phases.document(reading, output.result_of(phases, reading.runs, jobs))
+            subjects += subjects_of(phased, "the fit")
         self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
         self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]
         self.warnings += fits.warnings
@@ -202,27 +190,27 @@ def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | N
 
     The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).
     """
-    files = {path: rendered(document, kind) for path, kind in formats.items() if path != "-"}
+    files = {path: output.rendered(document, kind) for path, kind in formats.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])
     problems: list[OutputError] = []
     try:
-        write_out(files, None, quiet=quiet)
+        output.write_out(files, None, quiet=quiet)
     except OutputError as error:
         problems.append(error)
     try:
         if summary is not None:
             # Other steps write to it, too.
             with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(rendered(document, "markdown"))
-            say(f"appended to {SUMMARY}", quiet=quiet)
+                file.write(output.rendered(document, "markdown"))
+            output.say(f"appended to {SUMMARY}", quiet=quiet)
     except OSError as error:
         why = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
         hint = "leave out --github-summary, or write -o summary.md"
         problems.append(OutputError("cannot-write", why, hint))
     for problem in problems:
-        show_error(problem)
+        output.show_error(problem)
     try:
-        write_out({}, shown(document, formats["-"]), quiet=quiet)
+        output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
     except OutputError as error:
-        show_error(error)
+        output.show_error(error)
     return bool(problems)

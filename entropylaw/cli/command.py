@@ -39,7 +39,7 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help: the list is printed
 without importing a command."""
 
-MODULES = {"backtest": "predict", "columns": "info", "config": "info", "schema": "info"}
+MODULES = {"backtest": "predict", "columns": "info", "config": "info", "schema": "info", "tokens": "phases"}
 """The modules of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "schema")

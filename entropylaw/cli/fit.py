@@ -8,17 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import (
-    deliver,
-    destinations,
-    finish_fits,
-    read_for,
-    refuse_link,
-    result_of,
-    say,
-    say_skipped,
-)
 from entropylaw.options import FOLDER, FitOptions, Logs, Parallel, Written, outputs, part
 
 if TYPE_CHECKING:
@@ -39,30 +30,30 @@ def fit(options: FitCommand) -> None:
     A run that the law does not describe is a result, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.documents.store import dumps
+    from entropylaw.documents.codec import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = options.format, options.quiet
-    formats = destinations(options.output, format)
+    formats = output.destinations(options.output, format)
     refuse_documents(options.logs)
-    step, reading = read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
+    step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
     from entropylaw.pipeline.steps import combine, with_shared
 
-    fits = dict(zip(reading.runs, result_of(step, reading.runs, options.jobs), strict=True))
+    fits = dict(zip(reading.runs, output.result_of(step, reading.runs, options.jobs), strict=True))
     # A run belongs to the first argument that led to it.
     by_argument = reading.by_argument().items()
     parts = {path: step.document(one, [fits[run] for run in one.runs]) for path, one in by_argument}
     combined = with_shared(combine(list(parts.values())))
-    say_skipped(combined.warnings, quiet=quiet)
+    output.say_skipped(combined.warnings, quiet=quiet)
     stored = {} if formats else store(parts, quiet=quiet)
     files = {path: dumps(document.to_json()) for path, document in stored.items()}
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
     if combined.fitted or format != "text":
         formats["-"] = format
-    deliver(combined, formats, others=files, quiet=quiet)
+    output.deliver(combined, formats, others=files, quiet=quiet)
     for path, document in stored.items():
-        say(f"next  {next_command(path, document)}", quiet=quiet)
-    finish_fits(combined.runs)
+        output.say(f"next  {next_command(path, document)}", quiet=quiet)
+    output.finish_fits(combined.runs)
 
 
 def next_command(path: str, document: FitDocument) -> str:
@@ -79,7 +70,7 @@ def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDoc
 
     NAME is the run's where there is one run, otherwise the log's.
     """
-    refuse_link(FOLDER)
+    output.refuse_link(FOLDER)
     taken: set[str] = set()
     stored: dict[str, FitDocument] = {}
     for log, document in fitted.items():
@@ -89,7 +80,7 @@ def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDoc
             path, kept = _free_path(name, document, taken, moved=moved)
             if kept:
                 message = f"{kept} holds a fit with other options and is kept: this fit goes to {path}"
-                say(message, quiet=quiet)
+                output.say(message, quiet=quiet)
             stored[path] = document
     return stored
 

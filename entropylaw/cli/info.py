@@ -9,7 +9,7 @@ from typing import Any
 from entropylaw.cli.command import all_settings, takes
 from entropylaw.cli.output import print_result, read_shown, show_error, shown
 from entropylaw.cli.settings import InForce, SettingsFile, general_settings, located, with_paths
-from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import KINDS
 from entropylaw.options import ColumnOptions, Command, Logs, Option, formats, one_of, option
 from entropylaw.paths import shown_path
 
@@ -53,7 +53,7 @@ def config(options: ConfigCommand) -> None:
     another file, and so does ENTROPYLAW_CONFIG.
     """
     from entropylaw import __version__
-    from entropylaw.documents.store import dumps
+    from entropylaw.documents.codec import dumps
 
     force = options.settings
     assert force is not None

@@ -162,7 +162,7 @@ def destinations(output: Sequence[str], format: str) -> dict[str, str]:
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
     if format == "json":
-        from entropylaw.documents.store import dumps
+        from entropylaw.documents.codec import dumps
 
         return dumps(document.to_json())
     from entropylaw.report import render
@@ -241,8 +241,8 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
     check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
     written, problems = list[str](), list[OutputError]()
     for path, content in files.items():
-        # Not at the top: a gate that writes no file would wait for it.
-        from entropylaw.documents.store import write_atomically
+        # Not at the top: the help would wait for it.
+        from entropylaw.documents.codec import write_atomically
 
         try:
             write_atomically(path, content)

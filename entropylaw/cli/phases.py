@@ -1,4 +1,4 @@
-"""``entropylaw phases``: change points in the entropies of planning and execution tokens."""
+"""``entropylaw tokens`` and ``entropylaw phases``: the entropies of planning and execution tokens."""
 
 from __future__ import annotations
 
@@ -7,25 +7,83 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entropylaw import options as opt
+from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import answered, destinations, finish_runs, format_of, read_for, say, say_skipped
 from entropylaw.errors import UsageError
 from entropylaw.inputs import check_targets
-from entropylaw.options import PATH, PICTURES, Logs, Parallel, PhaseOptions, Written, option, part
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
+class TokensCommand(opt.TokenOptions, opt.Quiet):
+    """``entropylaw tokens``."""
+
+    tables: tuple[str, ...] = opt.option(
+        "TABLES",
+        "Parquet or JSONL files, or folders of them, with a row per token or per sequence; or the "
+        ".hist.parquet files of shards, to join them.",
+        many=True,
+        required=True,
+    )
+    format: str = opt.formats()
+    output: str | None = opt.option(
+        "-o --output",
+        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet). "
+        "'-' prints only.",
+        opt.PATH,
+    )
+
+
+@takes(TokensCommand, example="entropylaw tokens data/lab/grpo_s0/tokens.parquet -o steps.parquet")
+def tokens(options: TokensCommand) -> None:
+    """Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.
+
+    Every number follows from exact sums, so that it does not depend on the order of the rows, on their
+    division into files, or on the engine. That holds for joined shards, too: a response with tokens in two
+    of them is one response, unless there are more than a million; what is then unknown is left empty.
+    """
+    from entropylaw.escaping import one_line
+    from entropylaw.tokens.run import (
+        as_parquet,
+        histogram_path,
+        summarise_tokens,
+        table_format,
+        write_together,
+    )
+
+    kind = table_format(options.output)
+    target = options.output if kind is not None else None
+    with output.share_shown("summing tokens") as progress:
+        summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
+    summary = summarised.result
+    used = ", ".join(
+        f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
+        for role, name in summary.about["columns"].items()
+    )
+    for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
+        output.say(one_line(line), quiet=options.quiet)
+    if target is not None and kind is not None:
+        rows = summarised.steps
+        data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
+        files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
+        write_together(files)
+        for path in files:
+            output.say(one_line(f"wrote {path}"), quiet=options.quiet)
+    output.print_result(output.shown(summary, options.format))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PhasesCommand(opt.Parallel, opt.PhaseOptions, opt.Logs, opt.Written):
     """``entropylaw phases``."""
 
-    figure: str | None = option(
+    figure: str | None = opt.option(
         "--figure",
         "Draw one run into FILE (.svg .png .pdf), or every run into a folder, as SVG and PNG; the "
         "folder also receives the histograms that `entropylaw tokens` wrote with a summary.",
-        PATH,
+        opt.PATH,
     )
 
 
@@ -42,32 +100,32 @@ def phases(options: PhasesCommand) -> None:
     from entropylaw.pipeline.sources import histogram_beside, refuse_documents
 
     figure, quiet = options.figure, options.quiet
-    formats = destinations(options.output or ["-"], options.format)
+    targets = output.destinations(options.output or ["-"], options.format)
     picture = picture_of(figure)
     refuse_documents(options.logs)
-    step, reading = read_for("Phases", options.logs, part(options, PhaseOptions), options.jobs)
+    step, reading = output.read_for("Phases", options.logs, opt.part(options, opt.PhaseOptions), options.jobs)
     if picture and len(reading.runs) > 1:
         message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = answered(step, reading.runs, options.jobs)
+    answers = output.answered(step, reading.runs, options.jobs)
     document = step.document(reading, [entry for entry, _ in answers])
-    say_skipped(document.warnings, quiet=quiet)
+    output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
-        check_targets([figure, *formats])
+        check_targets([figure, *targets])
         histograms: dict[str, str] = {}
         for run in reading.runs:
             histograms[run.name], warning = histogram_beside(run)
-            say(one_line(warning), quiet=not warning)
+            output.say(one_line(warning), quiet=not warning)
         for written in draw(document, figure, picture, histograms):
-            say(f"wrote {written}", quiet=quiet)
-    finish_runs(document, formats, reading, answers, answered=bool(document.fitted), quiet=quiet)
+            output.say(f"wrote {written}", quiet=quiet)
+    output.finish_runs(document, targets, reading, answers, answered=bool(document.fitted), quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:
     """The format of a single picture; empty for a folder, or for no figure."""
     if figure is None or Path(figure).is_dir() or figure.endswith("/") or not Path(figure).suffix:
         return ""
-    return format_of(figure, PICTURES, flag="--figure")
+    return output.format_of(figure, opt.PICTURES, flag="--figure")
 
 
 def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[str, str]) -> Iterable[str]:
@@ -75,7 +133,7 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
 
     ``histograms`` are paths by the names of runs, empty where there is none.
     """
-    from entropylaw.documents.store import write_atomically
+    from entropylaw.documents.codec import write_atomically
     from entropylaw.escaping import safe_name
     from entropylaw.report.figures import FIGURES, Need
     from entropylaw.report.figures.plotting import Kind, figure_bytes

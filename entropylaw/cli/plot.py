@@ -44,7 +44,7 @@ class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
 @takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
 def plot(options: PlotCommand) -> None:
     """Draw one figure of one run, 3.4 inches wide: a column of a paper."""
-    from entropylaw.documents.store import write_atomically
+    from entropylaw.documents.codec import write_atomically
     from entropylaw.escaping import safe_name
     from entropylaw.report.figures import plotting
 

@@ -9,19 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw import options as opt
+from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import (
-    answered,
-    deliver,
-    destinations,
-    finish_fits,
-    finish_runs,
-    format_of,
-    read_for,
-    result_of,
-    say,
-    say_skipped,
-)
 from entropylaw.errors import UsageError
 
 _MOST = 10_000
@@ -68,7 +57,7 @@ def predict(options: PredictCommand) -> None:
     """
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
-    output, quiet = options.output, options.quiet
+    target, quiet = options.output, options.quiet
     targets: dict[str, Any] = {
         "entropies": parse_entropies(options.target_entropy),
         "rewards": options.target_reward,
@@ -85,8 +74,8 @@ def predict(options: PredictCommand) -> None:
     source = options.source
     if source is None:
         source = newest_fit(opt.FOLDER)
-        say(f"reading {source}", quiet=quiet)
-    format = options.format if output in (None, "-") else format_of(output)
+        output.say(f"reading {source}", quiet=quiet)
+    format = options.format if target in (None, "-") else output.format_of(target)
     if document_at(source) is not None:
         from entropylaw.documents.loading import load_fit
 
@@ -94,14 +83,14 @@ def predict(options: PredictCommand) -> None:
         fits = load_fit(source)
     else:
         level = opt.FitOptions.level if options.level is None else options.level
-        step, reading = read_for("Fit", [source], opt.part(options, opt.FitOptions, level=level))
-        fits = step.document(reading, result_of(step, reading.runs))
+        step, reading = output.read_for("Fit", [source], opt.part(options, opt.FitOptions, level=level))
+        fits = step.document(reading, output.result_of(step, reading.runs))
     if fits.fitted:
         from entropylaw.pipeline.answers import predict_runs
 
         document = predict_runs(fits, **targets, level=options.level)
-        deliver(document, {output or "-": format}, quiet=quiet)
-    finish_fits(fits.runs)
+        output.deliver(document, {target or "-": format}, quiet=quiet)
+    output.finish_fits(fits.runs)
 
 
 def newest_fit(folder: str) -> str:
@@ -160,10 +149,11 @@ def backtest(options: BacktestCommand) -> None:
     """
     from entropylaw.pipeline.sources import refuse_documents
 
-    formats = destinations(options.output or ["-"], options.format)
+    formats = output.destinations(options.output or ["-"], options.format)
     refuse_documents(options.logs)
-    step, reading = read_for("Backtest", options.logs, opt.part(options, opt.FitOptions), options.jobs)
-    answers = answered(step, reading.runs, options.jobs)
+    step, reading = output.read_for("Backtest", options.logs, opt.part(options, opt.FitOptions), options.jobs)
+    answers = output.answered(step, reading.runs, options.jobs)
     document = step.document(reading, [entry for entry, _ in answers])
-    say_skipped(document.warnings, quiet=options.quiet)
-    finish_runs(document, formats, reading, answers, answered=bool(document.overall), quiet=options.quiet)
+    output.say_skipped(document.warnings, quiet=options.quiet)
+    tested = bool(document.overall)
+    output.finish_runs(document, formats, reading, answers, answered=tested, quiet=options.quiet)

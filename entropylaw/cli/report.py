@@ -8,23 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
-from entropylaw.options import (
-    ADVANCED,
-    FOLDER,
-    PATH,
-    PICTURES,
-    FitOptions,
-    Kind,
-    Logs,
-    Parallel,
-    Styled,
-    option,
-    part,
-    switch,
-)
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.site import Outcome
@@ -35,33 +22,35 @@ LISTED = 20
 
 def _figures(text: str) -> tuple[str, ...]:
     """The formats in a text."""
-    named = [part.strip().lower() for part in text.split(",")]
-    unknown = [part for part in named if part not in PICTURES]
+    named, known = [name.strip().lower() for name in text.split(",")], ", ".join(opt.PICTURES)
+    unknown = [name for name in named if name not in opt.PICTURES]
     if unknown and named != ["none"]:
-        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(PICTURES)}, or none"
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {known}, or none"
         raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
-    return tuple(kind for kind in PICTURES if kind in named)
+    return tuple(kind for kind in opt.PICTURES if kind in named)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportCommand(Parallel, FitOptions, Logs, Styled):
+class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
     """``entropylaw report``."""
 
-    output: str = option("-o --output FOLDER", "Folder to write into.", PATH, key="folder", default=FOLDER)
-    figures: tuple[str, ...] | None = option(
+    output: str = opt.option(
+        "-o --output FOLDER", "Folder to write into.", opt.PATH, key="folder", default=opt.FOLDER
+    )
+    figures: tuple[str, ...] | None = opt.option(
         "--figures",
         "Formats of the figures' files: svg,png,pdf or none.",
-        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
+        opt.Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
         unset="all, beyond 50 runs svg",
     )
-    phases: bool = switch(
+    phases: bool = opt.switch(
         "--phases/--no-phases",
         "Test for change points where the log has the entropy of planning or execution tokens.",
-        ADVANCED,
+        opt.ADVANCED,
         default=True,
     )
-    strict: bool = switch(
-        "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", ADVANCED
+    strict: bool = opt.switch(
+        "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", opt.ADVANCED
     )
 
 
@@ -88,13 +77,13 @@ def report(options: ReportCommand) -> None:
 
     making = Making(
         folder=Path(options.output),
-        settings=part(options, FitOptions),
+        settings=opt.part(options, opt.FitOptions),
         kinds=options.figures,
         phases=options.phases,
         style=options.style,
         cache=user_cache(),
     )
-    fixed, jobs = options.flags_given(FitOptions), options.jobs or cores()
+    fixed, jobs = options.flags_given(opt.FitOptions), options.jobs or cores()
     with output.reading_shown(), output.share_shown("runs") as shown:
 
         def progress(done: int, total: int) -> None:

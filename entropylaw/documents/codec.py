@@ -1,26 +1,33 @@
-"""Frozen dataclasses ⇄ plain JSON values, both from the same type hints.
+"""Frozen dataclasses ⇄ plain JSON values, both from the same type hints, and ⇄ files.
 
 Floats have 12 significant digits. A float that is not finite is an error of this package, except in a field
-that is annotated :class:`~entropylaw.results.arrays.Unbounded`, where ``null`` is infinity.
+that is annotated :class:`~entropylaw.results.arrays.Unbounded`, where ``null`` is infinity. The same result
+gives the same bytes, which are written whole or not at all.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from entropylaw.errors import described
+from entropylaw.errors import OutputError, described
+from entropylaw.inputs import check_targets
 from entropylaw.reproducible import rounded
 from entropylaw.results.arrays import Unbounded
-from entropylaw.results.fields import field_names
+from entropylaw.results.result import field_names
 
 T = TypeVar("T")
+
+TEMPORARY = ".entropylaw-"
+"""How the names of unfinished files begin; they end in ``.part``."""
 
 _KEY = re.compile(rb'"\s*:')
 _PLAIN = (float, str, type(None), bool, int)
@@ -176,3 +183,59 @@ def _flaw(value: Any) -> tuple[str, str] | None:
         if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
             return form.format(key) + found[0], found[1]
     return None
+
+
+def dumps(value: Any) -> str:
+    """JSON text with sorted keys, floats of 12 significant digits, one line per list of plain values."""
+    return _lines(value, "") + "\n"
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write to a temporary file and move it over the target, so that readers see the old or the new file.
+
+    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full; the old file
+    is then unchanged. Raises UsageError ``output-is-input``.
+    """
+    import tempfile  # not at the top: a gate that writes no file would wait for it
+
+    check_targets([path])
+    target = Path(path)
+    # A file name that is no UTF-8 has surrogates, which are written as \\udcff.
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    temporary: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; a report gets the permissions of the user's other files.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(target)
+    except OSError as error:
+        message = f"{target} could not be written ({error.strerror or error}); an existing file is unchanged"
+        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        raise OutputError("cannot-write", message, hint) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _lines(value: Any, indent: str) -> str:
+    inner = indent + " "
+    if isinstance(value, dict) and value:
+        items = (f"{inner}{json.dumps(key)}: {_lines(value[key], inner)}" for key in sorted(value))
+        return "{\n" + ",\n".join(items) + "\n" + indent + "}"
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        return "[\n" + ",\n".join(inner + _lines(item, inner) for item in value) + "\n" + indent + "]"
+    if isinstance(value, list):
+        value = [_number(item) for item in value]
+    return json.dumps(_number(value), allow_nan=False)
+
+
+def _number(value: Any) -> Any:
+    """A finite float rounded; any other value as it is."""
+    return rounded(value) if isinstance(value, float) and math.isfinite(value) else value

@@ -1,6 +1,6 @@
 """The documents: results of one or many runs with the files that were read, as other programs read them.
 
-Every kind is in :data:`entropylaw.documents.kinds.KINDS`. Numbers have 12 significant digits, and fresh
+Every kind is in :data:`entropylaw.documents.loading.KINDS`. Numbers have 12 significant digits, and fresh
 results are rounded to them, so that all that is made of a stored document has the same bytes as what is made
 of a fresh one.
 """
@@ -15,17 +15,16 @@ from msgspec import Struct, field
 
 from entropylaw import __version__
 from entropylaw.documents.codec import as_stored, encode
-from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import KINDS
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Saturation, Validity
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
-from entropylaw.results.fields import replace
 from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
 from entropylaw.results.groups import LevelShift, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
-from entropylaw.results.result import Finding, Result, sentences
+from entropylaw.results.result import Finding, Result, replace, sentences
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
@@ -47,7 +46,7 @@ class InputFile(Struct, frozen=True, kw_only=True):
 class AnyDocument(Result, frozen=True, kw_only=True):
     """What every document has: the version of entropylaw that made it, and the schema of its kind.
 
-    See :data:`entropylaw.documents.kinds.KINDS`.
+    See :data:`entropylaw.documents.loading.KINDS`.
     """
 
     version: str = __version__

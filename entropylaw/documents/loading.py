@@ -1,21 +1,62 @@
-"""Stored documents: found by their content, and read back as results, those of older versions too."""
+"""The kinds of documents: found by their content, and read back as results, those of older versions too."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
-from entropylaw.documents.kinds import KINDS, Kind
 from entropylaw.errors import InputError, known_form
 from entropylaw.inputs import SCHEMA
 from entropylaw.paths import is_file, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of document.
+
+    ``command`` writes it; its type is imported from ``module`` when it is first needed. Version 2 holds
+    findings where version 1 held sentences; both are read.
+    """
+
+    name: str
+    command: str
+    version: int = 1
+    module: str = "entropylaw.documents.document"
+
+    @property
+    def schema(self) -> str:
+        """The ``schema`` of a document of this kind."""
+        return f"entropylaw/{self.name}/{self.version}"
+
+    @property
+    def type(self) -> type[Any]:
+        """The frozen type of the document."""
+        module = import_module(self.module)
+        return getattr(module, f"{self.name.capitalize()}Document")  # type: ignore[no-any-return]
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("fit", "entropylaw fit", 2),
+        Kind("prediction", "entropylaw predict", 2),
+        Kind("phases", "entropylaw phases", 2),
+        Kind("report", "entropylaw report", 2),
+        Kind("index", "entropylaw report", 2, "entropylaw.pipeline.site"),
+        Kind("check", "entropylaw check"),
+        Kind("backtest", "entropylaw backtest"),
+        Kind("columns", "entropylaw columns"),
+    )
+}
+"""Name → kind; each has a JSON Schema, in ``schemas/``."""
 
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
@@ -52,7 +93,7 @@ def load_report(path: str | os.PathLike[str]) -> ReportDocument:
 
 
 def load_document(name: str, path: str | os.PathLike[str]) -> Any:
-    """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
+    """Read a document of the kind of that name in :data:`~entropylaw.documents.loading.KINDS`.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document`` for no JSON or that of
     another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its
@@ -78,7 +119,7 @@ def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> An
     Raises InputError (``other-document-version``, ``damaged-document``).
     """
     if kind.version == 2 and data["schema"] == f"entropylaw/{kind.name}/1":
-        data = upgraded(data)
+        data = {**upgraded(data), "schema": kind.schema}
     if data["schema"] != kind.schema:
         raise InputError(
             "other-document-version",
@@ -177,21 +218,17 @@ def documents_in(folder: str) -> tuple[list[Stored], bool]:
     return found, others
 
 
-def upgraded(data: dict[str, Any]) -> dict[str, Any]:
+def upgraded(value: Any) -> Any:
     """The values of a document of version 1 in the form of version 2; its sentences stay as they were.
 
     Values that version 1 did not allow are left as they are: decoding reports them.
     """
-    return {**_upgraded(data), "schema": data["schema"].removesuffix("/1") + "/2"}
-
-
-def _upgraded(value: Any) -> Any:
     # Lists of numbers are long and hold no sentences.
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return [_upgraded(item) for item in value]
+        return [upgraded(item) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {name: _upgraded(inner) for name, inner in value.items()}
+    found = {name: upgraded(inner) for name, inner in value.items()}
     held = next((fields for mark, fields in _SENTENCES.items() if mark in found), None)
     if held is not None:
         findings = [_stated(severity, found.pop(name, [])) for name, severity in held.items()]

@@ -19,8 +19,8 @@ from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.posterior import LEAST, over_grid, symmetric_inverse
 from entropylaw.engine.prior import Grid
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fields import replace
 from entropylaw.results.posterior import SHARPEST, Posterior
+from entropylaw.results.result import replace
 
 UNCERTAIN = 1
 """Number of the design's uncertain column."""

@@ -18,9 +18,9 @@ from scipy.special import gammaln
 from entropylaw.engine.kalman import Products, cross_products
 from entropylaw.engine.prior import Grid
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fields import replace
 from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import SHARPEST, Posterior
+from entropylaw.results.result import replace
 
 LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""

@@ -18,8 +18,7 @@ from enum import StrEnum
 from itertools import product
 
 from entropylaw.documents.document import GateCase
-from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import load_json
+from entropylaw.documents.loading import KINDS, load_json
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import (

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
-from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import Stored, as_document, damaged
+from entropylaw.documents.loading import KINDS, Stored, as_document, damaged
 from entropylaw.errors import InputError, known_form
 from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, shown_path

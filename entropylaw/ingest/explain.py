@@ -11,8 +11,7 @@ from entropylaw.ingest.catalog import config
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
-from entropylaw.results.fields import replace
-from entropylaw.results.result import sentences
+from entropylaw.results.result import replace, sentences
 
 
 def explain(

@@ -29,7 +29,7 @@ from entropylaw.ingest.sources.registry import find_reader, split_format
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
 from entropylaw.results.columns import Source
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 
 
 class UnreadFileWarning(UserWarning):

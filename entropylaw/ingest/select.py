@@ -32,8 +32,7 @@ from entropylaw.ingest.runs.pairing import (
 from entropylaw.ingest.runs.step_column import by_folded_name, folded, require_column
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Meaning, PhaseColumn
-from entropylaw.results.fields import replace
-from entropylaw.results.result import Finding, caution
+from entropylaw.results.result import Finding, caution, replace
 
 # With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5

@@ -29,10 +29,9 @@ from entropylaw.ingest import select
 from entropylaw.ingest.runs import PhaseSeries, Run, Series
 from entropylaw.ingest.select import NO_SHARE
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.results.fields import replace
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import caution, note
+from entropylaw.results.result import caution, note, replace
 
 SPAN_AHEAD = 0.5
 """How far a report forecasts, in spans of the run."""

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
+from entropylaw.documents.codec import (
+    DocumentMismatchError,
+    as_stored,
+    decode,
+    dumps,
+    encode,
+    write_atomically,
+)
 from entropylaw.documents.document import (
     FitDocument,
     InputFile,
@@ -22,7 +29,6 @@ from entropylaw.documents.document import (
     unphased_run,
 )
 from entropylaw.documents.loading import load_report
-from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.select import phase_series
@@ -34,8 +40,8 @@ from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
-from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.report.figures.plotting import Kind

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from entropylaw.documents.codec import TEMPORARY, dumps, write_atomically
 from entropylaw.documents.document import (
     AnyDocument,
     FitDocument,
@@ -24,9 +25,7 @@ from entropylaw.documents.document import (
     refused_run,
     skipped_files,
 )
-from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import Stored, load_fit, load_report
-from entropylaw.documents.store import TEMPORARY, dumps, write_atomically
+from entropylaw.documents.loading import KINDS, Stored, load_fit, load_report
 from entropylaw.errors import InputError, OutputError, UsageError, known_form
 from entropylaw.escaping import safe_name
 from entropylaw.ingest import catalog
@@ -45,8 +44,8 @@ from entropylaw.report.figures import FIGURES
 from entropylaw.report.numbers import count
 from entropylaw.report.pages import Neighbour
 from entropylaw.report.render import csv_text
-from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
+from entropylaw.results.result import replace
 
 FEW = 50
 """Runs up to which every figure is written in every format, by default."""

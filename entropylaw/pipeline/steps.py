@@ -37,8 +37,8 @@ from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import read, same_settings
-from entropylaw.results.fields import late, replace
 from entropylaw.results.forecast import RunBacktest
+from entropylaw.results.result import late, replace
 
 R = TypeVar("R")
 

@@ -18,9 +18,8 @@ from entropylaw.results import (
     Validity,
 )
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fields import late
 from entropylaw.results.posterior import Posterior
-from entropylaw.results.result import Result
+from entropylaw.results.result import Result, late
 
 LAW_VERDICTS = ("valid", "with cautions", "law fails", "undecided")
 """The verdicts on the law of a run."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct
 
 from entropylaw.results.arrays import FloatArray, OneOrMany, Unbounded
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.results.arrays import IntArray

@@ -1,23 +1,47 @@
-"""The base class of results, and findings.
+"""The base class of results, their fields, and findings.
 
+Results are msgspec's structs, whose classes are made much faster than dataclasses.
 A result can be shown in a notebook, plotted, and made a frame by functions of reports, which are imported
 when they are called. A finding is a code with values; the sentence of every code is in
 :mod:`entropylaw.report.findings`, and nowhere else.
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from msgspec import Struct
-
-from entropylaw.results.fields import late
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+T = TypeVar("T")
+
 Plain = float | int | str | bool | None
 Severity = Literal["reason", "caution", "note"]
+
+
+def late(function: str, *arguments: Any) -> Any:
+    """Call a function of analysis or report by its dotted path; results do not import these packages."""
+    module, _, name = function.rpartition(".")
+    return getattr(import_module(f"entropylaw.{module}"), name)(*arguments)
+
+
+def replace(value: T, /, **changes: Any) -> T:
+    """A copy of a result, or of a dataclass, with other values in some fields."""
+    if isinstance(value, Struct):
+        return structs.replace(value, **changes)
+    return dataclasses.replace(value, **changes)  # type: ignore[type-var]
+
+
+def field_names(value: Any) -> tuple[str, ...]:
+    """The fields of a result or of a dataclass, or of their type; none of anything else."""
+    if dataclasses.is_dataclass(value):
+        return tuple(field.name for field in dataclasses.fields(value))
+    names: tuple[str, ...] = getattr(value, "__struct_fields__", ())
+    return names
 
 
 class Result(Struct, frozen=True, kw_only=True):

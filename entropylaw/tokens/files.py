@@ -61,6 +61,8 @@ class TokenFile:
         Columns that the names of its folders give.
     rows
         None where the format does not store the number.
+    ours
+        Whether ``entropylaw tokens`` wrote it, so that it holds no tokens.
     """
 
     path: Path
@@ -70,6 +72,7 @@ class TokenFile:
     types: dict[str, pa.DataType]
     hive: tuple[str, ...] = ()
     rows: int | None = None
+    ours: bool = False
 
 
 def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[TokenFile], list[str]]:
@@ -89,18 +92,17 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
         hint = "summarise each format and join them: entropylaw tokens *.hist.parquet"
         raise InputError("mixed-formats", message, hint)
     opened = [_opened(path, name, names) for name, path in ordered]
-    files = [file for file, ours in opened if not ours]
-    skipped = {file.path.resolve(): file.name for file, ours in opened if ours}
-    named = set(map(Path.resolve, map(Path, tables)))
+    files = [file for file in opened if not file.ours]
+    skipped = {file.path.resolve(): file.name for file in opened if file.ours}
+    ours, named = listing([*skipped.values()]), set(map(Path.resolve, map(Path, tables)))
     if given := next(filter(named.__contains__, skipped), None):
         message = f"{shown(skipped[given])} was written by entropylaw tokens, and holds no tokens"
         hint = "leave it out; sums of shards are joined from their .hist.parquet"
         raise InputError("already-summarised", message, hint)
     if not files:
-        message = f"the table has only files that entropylaw tokens wrote: {listing([*skipped.values()])}"
+        message = f"the table has only files that entropylaw tokens wrote: {ours}"
         raise InputError("no-token-files", message, "name the folder with the tokens themselves")
-    note = f"skipped {listing([*skipped.values()])}: written by entropylaw tokens, no tokens"
-    return files, [note] if skipped else []
+    return files, [f"skipped {ours}: written by entropylaw tokens, no tokens"] if skipped else []
 
 
 def _natural(file: tuple[str, Path]) -> tuple[list[Any], str]:
@@ -151,8 +153,8 @@ def _files_in(folder: str) -> Iterator[Path]:
             yield from (path for path in paths if path.is_file() and not path.name.endswith(SUMMARY_SUFFIX))
 
 
-def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> tuple[TokenFile, bool]:
-    """A file with the types of its columns, and whether ``entropylaw tokens`` wrote it."""
+def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
+    """A file with the types of its columns."""
     if not is_utf8(str(path)):
         message = f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open"
         raise InputError("name-not-utf8", message, "rename the file")
@@ -161,7 +163,7 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> tuple[Token
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
     if kind_of(path) == "jsonl":
         types = _record_types(path, name, names)
-        return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types), False
+        return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
     try:
         with pq.ParquetFile(path) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
@@ -172,8 +174,10 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> tuple[Token
     types = {field.name: _plain(field.type) for field in schema}
     hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
     types |= {column: pa.string() for column in hive if column not in types}
-    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive)
-    return file, str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
+    ours = str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
+    return TokenFile(
+        path=path, name=name, kind="parquet", size=size, types=types, rows=rows, hive=hive, ours=ours
+    )
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

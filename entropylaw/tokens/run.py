@@ -300,7 +300,7 @@ def _split_responses(parts: Sequence[Part], sums: Sums) -> list[str]:
     return [note] if split else []
 
 
-def format_of(path: str | None) -> str | None:
+def table_format(path: str | None) -> str | None:
     """``parquet``, ``csv``, ``json`` by the suffix, None for no file; or UsageError ``unknown-suffix``."""
     if path is None or path == "-":
         return None
@@ -328,7 +328,7 @@ def write_together(files: Mapping[str, bytes]) -> None:
 
     If one cannot be replaced (OutputError ``cannot-write``), the files that were there are put back.
     """
-    from entropylaw.documents.store import TEMPORARY, write_atomically
+    from entropylaw.documents.codec import TEMPORARY, write_atomically
 
     check_targets(files)
     target = Path(next(iter(files)))

@@ -272,13 +272,20 @@ class Sums:
                 codes = pa.array(values)
                 index = pc.index_in(table.column(column).cast(codes.type), codes).fill_null(-1)
                 cells[name] = np.asarray(index, dtype=np.int64)
+            each = None
+            if {*_LISTS} <= {*table.column_names}:
+                lengths = pc.list_value_length(table.column("response_key")).fill_null(0).to_numpy()
+                each = {"step": np.repeat(cells["step"], lengths)}
+                for name, (field, kind) in _LISTS.items():
+                    each[field] = pc.list_flatten(table.column(name)).to_numpy().astype(kind)
+                each = join_responses([each])
             return cls(
                 cells=add_rows([cells], KEYS, SUMS),
                 has_logprob=metadata.pop("has_logprob"),
                 responses=_from_json(metadata.pop("responses")),
                 # An earlier version had no prompts and kept no responses one by one.
                 prompts=_from_json(metadata.pop("prompts", None)),
-                each_response=_from_lists(table),
+                each_response=each,
             ), metadata
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} is a damaged file of token sums: {type(problem).__name__}"
@@ -402,15 +409,3 @@ def _from_json(stored: Mapping[str, Sequence[str] | None] | None) -> ByStep | No
     if stored is None:
         return None
     return {int(step): None if sums is None else Responses(*map(int, sums)) for step, sums in stored.items()}
-
-
-def _from_lists(table: pa.Table) -> Columns | None:
-    """Responses one by one from the list columns of a file of sums; None where it has none."""
-    if not {*_LISTS} <= {*table.column_names}:
-        return None
-    lists = [table.column(name).combine_chunks() for name in _LISTS]
-    lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    each = {"step": np.repeat(table.column("step").to_numpy().astype(np.int64), lengths)}
-    for values, (field, kind) in zip(lists, _LISTS.values(), strict=True):
-        each[field] = values.flatten().to_numpy(zero_copy_only=False).astype(kind)
-    return join_responses([each])

@@ -15,7 +15,7 @@ import numpy as np
 
 from entropylaw import fit_run, read_runs
 from entropylaw.ingest.runs import Run
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 
 ENTROPY, REWARD, VALIDATION, OTHER = (
     "train/entropy",

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from entropylaw import EntropyLawError, fit_law
-from entropylaw.documents.codec import encode
-from entropylaw.documents.store import dumps
+from entropylaw.documents.codec import dumps, encode
 
 SIZES = st.shared(st.integers(5, 25), key="n")
 ENTROPIES = arrays(float, SIZES, elements=st.floats(0, 11.5, width=32))

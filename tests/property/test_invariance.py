@@ -29,7 +29,7 @@ from entropylaw import (
     saturation_forecast,
 )
 from entropylaw.documents.codec import encode
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 
 SEEDS = st.integers(0, 1000)
 SHIFTS = st.floats(-10, 10)

@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.backtest import backtest_run, skills
-from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode
+from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, dumps
 from entropylaw.documents.document import BacktestDocument, InputFile, PredictionDocument, refused_backtest
-from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.report.render import rendered
-from entropylaw.results.fields import field_names, replace
 from entropylaw.results.forecast import Backtest, RunBacktest
+from entropylaw.results.result import field_names, replace
 from tests.conftest import LAB, ROOT
 from tests.unit.test_report_samples import HOSTILE
 

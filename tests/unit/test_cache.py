@@ -11,7 +11,7 @@ from entropylaw.ingest.load import read_runs
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline import answers, cache, steps
 from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.typed import RUN, write_csv
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from entropylaw.documents.store import dumps
+from entropylaw.documents.codec import dumps
 from entropylaw.pipeline.steps import fit_logs
 from tests.conftest import LAB
 from tests.typed import RUN, assert_error, imported

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.documents.codec import DocumentMismatchError, decode, encode
+from entropylaw.documents.codec import DocumentMismatchError, decode, dumps, encode
 from entropylaw.documents.document import FitDocument
 from entropylaw.documents.loading import find_document, load_fit, load_json
-from entropylaw.documents.store import dumps
 from entropylaw.errors import EntropyLawError
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.quantities import Unknown, stored_subjects

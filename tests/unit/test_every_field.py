@@ -41,7 +41,7 @@ from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
 from entropylaw.results.columns import TokenSummary
-from entropylaw.results.fields import field_names, replace
+from entropylaw.results.result import field_names, replace
 from tests.conftest import ended
 from tests.findings import stated
 from tests.golden import inputs

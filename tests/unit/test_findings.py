@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import entropylaw
+from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_fit, load_phases, load_report
-from entropylaw.documents.store import dumps
 from entropylaw.report.findings import SENTENCES, sentence
 from entropylaw.results.result import Finding, note
 from tests.conftest import ROOT

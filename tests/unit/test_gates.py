@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, FitDocument
-from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import KINDS
 from entropylaw.errors import InputError
 from entropylaw.gates.decide import (
     Outcome,
@@ -40,7 +40,7 @@ from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.conftest import ROOT
 from tests.findings import stated
 from tests.unit import test_phase_report as phase_samples

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 
 torch = pytest.importorskip("torch", reason="the lab's training needs PyTorch")
 

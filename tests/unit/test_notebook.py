@@ -14,8 +14,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import entropylaw
-from entropylaw.results.fields import replace
 from entropylaw.results.forecast import SaturationForecast
+from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.findings import stated
 from tests.pages import Page

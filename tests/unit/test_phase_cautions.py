@@ -7,9 +7,8 @@ import pytest
 
 from entropylaw.analysis.phases import far_off, phase_cautions
 from entropylaw.results import Estimate
-from entropylaw.results.fields import replace
 from entropylaw.results.phases import ChangePoint, CurvePhases
-from entropylaw.results.result import Finding
+from entropylaw.results.result import Finding, replace
 
 STEP = np.arange(200.0)
 

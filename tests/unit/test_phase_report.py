@@ -13,10 +13,9 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
-from entropylaw.documents.codec import decode
+from entropylaw.documents.codec import decode, dumps
 from entropylaw.documents.document import InputFile, PhaseOptions, PhasesDocument, RunPhases
 from entropylaw.documents.loading import load_phases
-from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.escaping import wrapped
 from entropylaw.report.describe import phases as words
@@ -28,9 +27,8 @@ from entropylaw.report.render import MEDIA, rendered
 from entropylaw.report.render.text import LINES
 from entropylaw.results import Estimate
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal, TokenHistogram
-from entropylaw.results.fields import replace
 from entropylaw.results.phases import DRAWS, ChangePoint, CurvePhases, PhaseFit, PhasesAcross
-from entropylaw.results.result import note
+from entropylaw.results.result import note, replace
 from entropylaw.tokens.query import EDGES
 from tests.findings import stated
 from tests.unit.test_report_samples import HOSTILE

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from entropylaw.cli.plot import PlotCommand, plot
-from entropylaw.documents.codec import as_stored
+from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import PhasesDocument, from_fits
-from entropylaw.documents.store import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure

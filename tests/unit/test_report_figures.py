@@ -23,7 +23,7 @@ from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import law_figure, residual_figure, series_figure
 from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.made import run_report
 from tests.unit.test_report_samples import by_hand, falling, refused, run_by_hand, synthetic

@@ -19,7 +19,7 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, NO_CURVES, IndexRow, block_means, by_name, index_row
 from entropylaw.results import Estimate
 from entropylaw.results.columns import TOKEN, PhaseColumn
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_samples import (

@@ -14,7 +14,7 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row, index_table
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import csv_text, rendered
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,

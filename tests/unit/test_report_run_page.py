@@ -16,7 +16,7 @@ from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.pages import Neighbour
 from entropylaw.results import Validity
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.made import run_report
 from tests.pages import Page

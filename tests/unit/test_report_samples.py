@@ -23,8 +23,8 @@ from entropylaw.ingest.runs import Run, Series
 from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning, Source
-from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import replace
 from tests.findings import stated
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"

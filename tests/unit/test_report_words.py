@@ -11,8 +11,8 @@ from entropylaw.report import words
 from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate, Validity
-from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.made import run_report
 from tests.unit.test_report_samples import (

@@ -12,12 +12,11 @@ import pytest
 
 from entropylaw.cli.info import schema_text
 from entropylaw.documents import document
-from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import load_document
-from entropylaw.documents.store import dumps
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.loading import KINDS, load_document
 from entropylaw.errors import InputError
 from entropylaw.pipeline import answers
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from tests.conftest import LAB
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.errors import InputError
-from entropylaw.results.fields import replace
+from entropylaw.results.result import replace
 from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, default_grams, parse_grams
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import common_size, rarefied_entropy, semantic_entropy

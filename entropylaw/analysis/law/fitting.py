@@ -22,8 +22,8 @@ from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.validity import judge, lag1, strongest_influence
 from entropylaw.analysis.rivals import PLAUSIBLE, fit_forms, posterior_mean, range_over, rivals_of
 from entropylaw.results import Curve, Residuals, Validity
-from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import replace
 
 
 def fit_law(

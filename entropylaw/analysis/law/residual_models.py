@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from entropylaw.errors import UsageError
-from entropylaw.results.fields import late
+from entropylaw.results.result import late
 
 if TYPE_CHECKING:
     from entropylaw.engine.prior import Grid

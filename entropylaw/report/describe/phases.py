@@ -23,7 +23,6 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import Estimate
 from entropylaw.results.columns import SEMANTIC, PhaseColumn
-from entropylaw.results.fields import replace
 from entropylaw.results.phases import (
     CURVES,
     DRAWS,
@@ -35,6 +34,7 @@ from entropylaw.results.phases import (
     PhaseFit,
     PhasesAcross,
 )
+from entropylaw.results.result import replace
 
 Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
 

@@ -1,4 +1,7 @@
-"""Renderers, one per medium: each takes every block, and so every result. CSV takes tables."""
+"""Renderers, one per medium: each takes every block, and so every result. CSV takes tables.
+
+Those of programs are here: CSV, and JUnit XML for GitLab, Jenkins and GitHub's reporters.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import csv
 import io
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
-from entropylaw.escaping import spreadsheet_cell
-from entropylaw.report.blocks import Cell, Table
+from entropylaw.escaping import one_line, spreadsheet_cell
+from entropylaw.report.blocks import Block, Cell, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 
 MEDIA = ("text", "markdown", "csv", "latex", "junit")
@@ -20,6 +24,8 @@ def rendered(result: Any, medium: str) -> str:
     """A result or document in one of :data:`MEDIA`."""
     if medium == "csv":
         return csv_text(table(result))
+    if medium == "junit":
+        return junit_text(describe(result))
     text: str = import_module(f"entropylaw.report.render.{medium}").render(describe(result))
     return text
 
@@ -56,3 +62,42 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
         names += [f"{column.key}_low", f"{column.key}_high"]
         cells += [[getattr(value, end, None) for value in values] for end in ("value", "low", "high")]
     return names, [list(row) for row in zip(*cells, strict=True)]
+
+
+def junit_text(blocks: Sequence[Block]) -> str:
+    """A suite per run and a case per verdict; without gates it is the run's verdict.
+
+    A verdict that fails is a failure, an undecided one an error.
+
+    No times and no host: the same result has the same bytes. Control characters, which XML 1.0 excludes, are
+    written out as in a terminal.
+    """
+    from xml.etree import ElementTree as ET
+
+    tags = {True: "system-out", False: "failure", None: "error"}
+    head, *runs = by_run(blocks)
+    titles = (block.text for block in head if isinstance(block, Heading) and block.level == 1)
+    suites: dict[str, list[Verdict]] = {}
+    for heading, *part in runs:
+        assert isinstance(heading, Heading)
+        if verdicts := [block for block in part if isinstance(block, Verdict)]:
+            suites.setdefault(one_line(heading.text), []).extend(verdicts)
+    every = list(chain.from_iterable(suites.values()))
+    root = ET.Element("testsuites", {"name": one_line(next(titles, "entropylaw")), **_counts(every)})
+    for run, verdicts in suites.items():
+        suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
+        for verdict in verdicts:
+            name, sentence = one_line(verdict.name or "verdict"), one_line(verdict.text)
+            case = ET.SubElement(suite, "testcase", {"classname": run, "name": name})
+            outcome = ET.SubElement(case, tags[verdict.ok])
+            outcome.text = f"{verdict.badge}: {sentence}"
+            if not verdict.ok:
+                outcome.attrib.update(message=sentence, type=verdict.badge.lower())
+                outcome.text = f"{run}: {name}: {sentence}"
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    found = [verdict.ok for verdict in verdicts]
+    return {"tests": str(len(found)), "failures": str(found.count(False)), "errors": str(found.count(None))}
