@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -149,23 +150,20 @@ def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
         shared.setdefault(name, set()).add(path)
     seen, unique = Counter[str](), list[str]()
     for name, path in pairs:
-        own = f"{name} ({_difference(path, shared[name])})" if len(shared[name]) > 1 else name
+        own = name
+        if len(shared[name]) > 1:
+            # A run that was joined from several files is represented by the first one.
+            rows = [PurePath(other.split(" + ")[0]).parts for other in shared[name]]
+            parts = PurePath(path.split(" + ")[0]).parts
+            # How many parts all of them have in common at the start, and at the end.
+            start, end = (
+                len([*takewhile(lambda places: len(set(places)) == 1, zip(*listed, strict=False))])
+                for listed in (rows, [row[::-1] for row in rows])
+            )
+            own = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
         seen[own] += 1
         unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
     return unique
-
-
-def _difference(path: str, others: set[str]) -> str:
-    """Return the parts of a path from the first to the last in which the others differ."""
-    # A run that was joined from several files is represented by the first one.
-    split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
-    parts, rows = split[path], split.values()
-    # How many parts all of them have in common at the start, and at the end.
-    start, end = (
-        [*(len(set(places)) == 1 for places in zip(*listed, strict=False)), False].index(False)
-        for listed in (rows, [row[::-1] for row in rows])
-    )
-    return "/".join(parts[start : len(parts) - end]) or parts[-1]
 
 
 def is_bookkeeping(name: str) -> bool:
@@ -195,18 +193,8 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     falls, rows = int((np.diff(step) < 0).sum()), np.arange(len(step))
     if not falls:
         return [Life(rows)]
-    if _out_of_order(step, values, often=falls * 4 > len(step)):
-        return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
-    present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
-    return _split_at_falls(step, present)
-
-
-def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool) -> bool:
-    """Whether the records are of one start, in another order or written again.
-
-    No two of them contradict each other, and either their steps fall ``often``, as with no resume, or those
-    that fall back only repeat earlier values.
-    """
+    # Records of one start, in another order or written again: no two of them contradict each other, and
+    # either their steps fall often, as with no resume, or those that fall back only repeat earlier values.
     unique, slot = np.unique(step, return_inverse=True)
     repeated = np.ones(len(step), dtype=bool)
     for column in values:
@@ -214,11 +202,16 @@ def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool
         at, first = slot[there], np.zeros(len(unique), dtype=np.intp)
         first[at[::-1]] = there[::-1]  # of repeated indices, the last assignment wins
         if (column[first[at]] != column[there]).any():
-            return False
+            break
         repeated[there[first[at] == there]] = False
-    behind = step < np.maximum.accumulate(step)
-    # A log that begins again at its first step is a restart, whatever its values.
-    return often or (bool(repeated[behind].all()) and float(step[behind].min()) > step[0])
+    else:
+        behind = step < np.maximum.accumulate(step)
+        # A log that begins again at its first step is a restart, whatever its values.
+        only_repeated = bool(repeated[behind].all()) and float(step[behind].min()) > step[0]
+        if falls * 4 > len(step) or only_repeated:
+            return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
+    present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
+    return _split_at_falls(step, present)
 
 
 def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:

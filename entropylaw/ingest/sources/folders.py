@@ -217,12 +217,6 @@ def looks_measured(content: Content) -> bool:
     return False
 
 
-def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:
-    """Whether a file was skipped because nothing in it could be read."""
-    unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
-    return unreadable or error.slug in ("file-empty", "no-records")
-
-
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
     """Give the reason for skipping a file with an error; empty where it may be a log that is damaged."""
     slug, name, named = error.slug, plain_name(path), names_a_log(path)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from entropylaw.escaping import counted
-from entropylaw.ingest.readers.console.base import (
+from entropylaw.ingest.readers.console import (
     BAD_PAIR,
     CUT_ENTRY,
     NESTING_PAIR,
