@@ -39,10 +39,13 @@ _CONSTANTS: dict[str, bool | None] = {
 _NULLS = ("", "~", "null", "Null", "NULL")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
-# verl's names of aggregations; with these, what is logged as entropy is a sum over the tokens of a response
-# or a batch.
-_SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
-_MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
+#: verl's names of aggregations with which what is logged as entropy is a sum over the tokens of a response or
+#: a batch, and the others with the mean that is logged, in the catalog's terms.
+SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
+MEANS: Mapping[float | str, str] = {
+    "token-mean": "token mean",
+    "seq-mean-token-mean": "mean of per-response means",
+}
 # Between the coefficient of a KL term and the switch without which it has no effect.
 _SWITCH = " if "
 _CONTROL_COLUMNS = {"entropy_target": "target", "learned_coefficient": "learned-coefficient"}
@@ -210,16 +213,6 @@ class EntropySettings(NamedTuple):
     aggregation: Setting | None
     entropy_weight: Setting | None
     kl_weight: Setting | None
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether what is logged as entropy is a sum over tokens."""
-        return self.aggregation is not None and self.aggregation.value in _SUMS
-
-    @property
-    def mean(self) -> str | None:
-        """The mean that is logged, in the catalog's terms."""
-        return _MEANS.get(str(self.aggregation.value)) if self.aggregation else None
 
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from entropylaw.ingest.runs import Table, unique_names
 from entropylaw.ingest.runs.number_parsing import Column, MixedColumn, classify, parse_column
 from entropylaw.ingest.sources.assemble import refuse_samples
 from entropylaw.ingest.sources.content import Content
+from entropylaw.paths import is_utf8
 from entropylaw.results.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     try:
         files = list[pq.ParquetFile]()
         for part in parts:
-            source = part.random_access()
+            file = part.local_file()
+            source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
             # Each different text of a column is held once, for a page repeats one at no cost.
             texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
             if not isinstance(source, str):

@@ -67,35 +67,17 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     ``column`` is the user's label column; raises ``column-not-found``.
     """
     rows = np.flatnonzero(np.isfinite(step))
-    if column is None:
-        labels, notes = _choose_labels(table, step, rows)
-    else:
-        name = require_column(column, tuple(table.columns), path, "--run")
-        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
-    cells = list(labels.values())
-    groups = _grouped(rows, cells)
-    if len(groups) > 1:
-        notes.append(f"{counted(len(groups), 'run')} in one table")
-    # Of the records without a step: those without a label, and those whose label no other record has.
-    stepless = _grouped(np.flatnonzero(~np.isfinite(step)), cells)
-    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
-    for key in list(stepless):
-        pairs = (zip(key, known, strict=True) for known in groups)
-        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
-            del stepless[key]
-    without_label = np.array(unowned, dtype=np.intp)
-    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
-
-
-def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
-    """Choose the columns that label runs, by their names and by how often steps repeat without them."""
     labels, notes = dict[str, list[str]](), list[str]()
-    by_fold = by_folded_name(table.columns)
+    by_fold = by_folded_name(table.columns) if column is None else {}
 
     def repeats(columns: list[list[str]]) -> int:
         """Count how often a step repeats or falls within a label."""
         return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, columns).values())
 
+    if column is not None:
+        name = require_column(column, tuple(table.columns), path, "--run")
+        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
+    # Or else they are chosen by their names and by how often steps repeat without them.
     for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _CERTAIN_NAMES and not labels
@@ -116,7 +98,19 @@ def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict
             set(cells) - distinct - {""} or (certain and not distinct.pop().startswith(f"{name}="))
         ):
             labels[name] = cells
-    return labels, notes
+    columns = list(labels.values())
+    groups = _grouped(rows, columns)
+    if len(groups) > 1:
+        notes.append(f"{counted(len(groups), 'run')} in one table")
+    # Of the records without a step: those without a label, and those whose label no other record has.
+    stepless = _grouped(np.flatnonzero(~np.isfinite(step)), columns)
+    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
+    for key in list(stepless):
+        pairs = (zip(key, known, strict=True) for known in groups)
+        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
+            del stepless[key]
+    without_label = np.array(unowned, dtype=np.intp)
+    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
 
 
 def _grouped(rows: IntArray, labels: list[list[str]]) -> dict[tuple[str, ...], list[int]]:

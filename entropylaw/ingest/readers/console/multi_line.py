@@ -87,7 +87,7 @@ areal = Console(
 
 # --- EasyR1 -----------------------------------------------------------------------------------------------
 
-_RAY = re.compile(r"\([^()]{1,200}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
+_RAY = re.compile(r"\A\([^()]{1,200}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
 # A progress bar may have been left open before it.
 _EASYR1_STEP = re.compile(r"(?:^|[\]\r])Step (\d{1,9})$", re.ASCII)
 _EASYR1_STEP_LINE = re.compile(r"(?<![\w/])Step \d{1,9}[\r ]{0,2}(?:\x1b\[0m)?\r?\n", re.ASCII)
@@ -169,20 +169,22 @@ class _Block:
 def _easyr1_blocks(lines: Iterable[str]) -> Iterator[_Block]:
     """Yield the blocks, each when it ends: at an empty line, at other text, at the next step."""
     block: _Block | None = None
+    needle = "Step "  # in every line that matters: outside of a block, the headings
     for raw in lines:
-        if block is None and "Step " not in raw:
+        if needle not in raw:
             continue
         line = plain(raw).rstrip("\r")
-        ray = _RAY.match(line)
-        prefix, text = (ray[0].rstrip(), line[ray.end() :]) if ray else ("", line)
-        fits = len(text) <= _LONGEST_LINE
-        if fits and (found := _EASYR1_STEP.search(text)):
+        text = _RAY.sub("", line)
+        prefix = line[: len(line) - len(text)].rstrip()
+        # A block has no such long line: it ends there, as at an empty one.
+        text = text if len(text) <= _LONGEST_LINE else ""
+        if found := _EASYR1_STEP.search(text):
             if block:
                 yield block
-            block = _Block(float(found[1]), prefix)
-        elif block and prefix == block.prefix and not (fits and block.take(text)):
+            block, needle = _Block(float(found[1]), prefix), ""
+        elif block and prefix == block.prefix and not block.take(text):
             yield block
-            block = None
+            block, needle = None, "Step "
     if block:
         yield block
 
