@@ -153,7 +153,7 @@ def _merged(parts: Sequence[Run]) -> Run:
     average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
     unlike = average & (there & ~average).any(axis=0)
     for metric, bad in zip(metrics, unlike, strict=True):
-        for name in (metric, metric + LEAST, metric + GREATEST):
+        for name in (metric, metric + LEAST, metric + GREATEST) if bad.any() else ():
             columns[name] = np.where(bad, np.nan, columns[name])
     return replace(run, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
