@@ -17,7 +17,7 @@ from entropylaw.escaping import counted, quoted_path
 from entropylaw.ingest import catalog
 from entropylaw.ingest.catalog.config import relevant, settings_beside
 from entropylaw.ingest.readers.parquet import FRAME, fingerprint, from_frame, is_frame
-from entropylaw.ingest.readers.trackers.wandb_export import history_notes
+from entropylaw.ingest.readers.trackers.wandb import history_notes
 from entropylaw.ingest.runs import Run, Table
 from entropylaw.ingest.runs.joining import joined, whole_source, without_copies
 from entropylaw.ingest.runs.splitting import distinct_names
@@ -197,18 +197,8 @@ class _Collector:
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
             found |= self._take_log(log)
-        self._take_doubtful([PurePath(run.source.path) for run in self.runs[runs:]])
-        if not found:
-            looked = "no file with a log's suffix"
-            if skipped := self.ignored[ignored:]:
-                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
-                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-            what = f"{quoted_path(folder)} holds no training log: {looked}"
-            hint = "name the log itself, or force its format with FILE:csv"
-            raise InputError("no-logs-in-folder", what, hint)
-
-    def _take_doubtful(self, logs: Sequence[PurePath]) -> None:
-        """Use the skipped files that resemble the logs in the same folder; ignore the others."""
+        # Skipped files that resemble the logs in the same folder are used.
+        logs = [PurePath(run.source.path) for run in self.runs[runs:]]
         for path, why, outcome in self._doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
             if not folders.resembles(path, table, logs):
@@ -220,13 +210,21 @@ class _Collector:
                 self._add(outcome)
             except EntropyLawError as error:
                 self.failures.append(Failure(path=path, error=error))
+        if not found:
+            looked = "no file with a log's suffix"
+            if skipped := self.ignored[ignored:]:
+                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+            what = f"{quoted_path(folder)} holds no training log: {looked}"
+            hint = "name the log itself, or force its format with FILE:csv"
+            raise InputError("no-logs-in-folder", what, hint)
 
     def _take_log(self, log: folders.Log) -> bool:
         """Read one log of a folder; returns whether it was one.
 
         Tables without a metric, and files without any record, are decided when all others are read.
         """
-        content, read = None, None
+        content, read, named = None, None, log.named or folders.names_a_log(log.path)
         try:
             if log.problem is not None:
                 raise log.problem
@@ -238,10 +236,12 @@ class _Collector:
                 read = self._table_of(contents, log=log)
             else:
                 content = load(log.path)
-                if _is_document(content):
+                whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
+                own = content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
+                if own:
                     self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
                     return False
-                if not (_is_named(log) or folders.looks_measured(content)):
+                if not (named or folders.looks_measured(content)):
                     return False
                 read = self._table_of([content])
             alone = read.source.format == "jsonl"
@@ -250,31 +250,26 @@ class _Collector:
                 self._add(read)
                 return True
         except EntropyLawError as error:
-            return self._not_read(log, error, content, read)
+            if not named and error.slug in ("not-a-log", "file-empty"):
+                return False
+            table = None if read is None else read.table
+            # Files that are one log together were recognised as such.
+            why = "" if log.reader else folders.why_skipped(log.path, error, content, table)
+            if not why:
+                self.failures.append(Failure(path=log.path, error=error))
+                return True
+            unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
+            if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
+                self._doubtful.append((log.path, why, error))
+                return False
+            if error.slug == "not-a-log":
+                release_input(log.path)
+            self.ignored.append(Ignored(path=log.path, why=why))
+            return False
         if why != folders.UNMEASURED:
             self.ignored.append(Ignored(path=log.path, why=why))
         elif log.named:
             self._doubtful.append((log.path, why, read))
-        return False
-
-    def _not_read(
-        self, log: folders.Log, error: EntropyLawError, content: Content | None, read: _Read | None
-    ) -> bool:
-        """Distinguish a log that cannot be used from a file that is none; returns whether it was a log."""
-        if not _is_named(log) and error.slug in ("not-a-log", "file-empty"):
-            return False
-        table = None if read is None else read.table
-        # Files that are one log together were recognised as such.
-        why = "" if log.reader else folders.why_skipped(log.path, error, content, table)
-        if not why:
-            self.failures.append(Failure(path=log.path, error=error))
-            return True
-        if table is None and folders.holds_nothing(error, content):
-            self._doubtful.append((log.path, why, error))
-            return False
-        if error.slug == "not-a-log":
-            release_input(log.path)
-        self.ignored.append(Ignored(path=log.path, why=why))
         return False
 
     def _seen_before(self, path: str) -> bool:
@@ -332,13 +327,3 @@ class _Collector:
         if first.damaged and not source.parts:
             damage = f"the compressed file {quoted_path(source.path)} breaks off or is damaged"
         return _Read(replace(table, notes=notes, settings=kept), source, name, damage)
-
-
-def _is_document(content: Content) -> bool:
-    """Whether a file is a document or a table that entropylaw wrote."""
-    whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
-    return content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
-
-
-def _is_named(log: folders.Log) -> bool:
-    return log.named or folders.names_a_log(log.path)

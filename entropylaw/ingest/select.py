@@ -175,8 +175,9 @@ def _as_entropy(
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
     settings = config.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
-    if settings.is_sum and settings.aggregation is not None:
-        name, value = settings.aggregation
+    aggregation = settings.aggregation
+    if aggregation is not None and aggregation.value in config.SUMS:
+        name, value = aggregation
         what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
         hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
         raise InputError("entropy-not-a-mean", what, hint)
@@ -184,8 +185,9 @@ def _as_entropy(
         sums = f"{meaning.trainer}'s sum over the tokens of a response"
         hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
         raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
-    if settings.mean and meaning.aggregation:
-        meaning = replace(meaning, aggregation=settings.mean)
+    mean = config.MEANS.get(aggregation.value) if aggregation else None
+    if mean and meaning.aggregation:
+        meaning = replace(meaning, aggregation=mean)
     sign, notes = _sign(run, column, option, meaning.sign)
     values, usable = run.columns[column] * sign, run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
@@ -244,11 +246,6 @@ def choose_reward(
         unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         match = next((match for match in known if match.column == column), unknown)
         best = _paired(run, entropy, match, pair)
-    return _with_offer(run, best, why, trainings)
-
-
-def _with_offer(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -> ChosenReward:
-    """Return the chosen column; where it has few pairs, offer a training reward that has many."""
     match, pairs, column = best.match, best.pairs, best.match.column
     notes = [f"the reward is a training reward ({shown(column)})"] * best.training
     if pairs.initial:
@@ -259,6 +256,7 @@ def _with_offer(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -
         what = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{what}buckets of steps", hint)
+    # Where the chosen column has few pairs, a training reward that has many is offered.
     few, offer = len(pairs) < ANSWERING_PAIRS and not best.training, None
     longer = next((one for one in trainings if few and len(one.pairs) >= ANSWERING_PAIRS), None)
     if longer is not None:

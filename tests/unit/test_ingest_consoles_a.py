@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from entropylaw.ingest import catalog, select
+from entropylaw.ingest.readers.console import BAD_PAIR
 from entropylaw.ingest.readers.console import multi_line as areal_console
 from entropylaw.ingest.readers.console import one_line as roll_console
 from entropylaw.ingest.readers.console import one_line as slime_console
-from entropylaw.ingest.readers.console.base import BAD_PAIR
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.hostile import assembled, rows_or_refusal

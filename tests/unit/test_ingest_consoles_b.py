@@ -8,7 +8,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog, read_runs, select
-from entropylaw.ingest.readers.console.base import CUT_ENTRY, dict_pairs
+from entropylaw.ingest.readers.console import CUT_ENTRY, dict_pairs
 from entropylaw.ingest.readers.console.multi_line import CUT_NAME
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of

@@ -88,6 +88,16 @@ def test_charts_over_axes_that_nothing_connects_stay_apart(tmp_path):
     assert all("their x axes differ" in run.notes[-1] for run in runs)
 
 
+def test_a_chart_without_its_greatest_values_is_joined_too(tmp_path):
+    bounds = {("a", s): (entropy(s) - 0.01, entropy(s) + 0.01) for s in range(10)}
+    write(tmp_path, "e.csv", chart("actor/entropy", {"a": ENTROPIES}, bounds=bounds))
+    write(tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": REWARDS}))
+    renamed = chart("critic/score/mean", {"a": REWARDS}, bounds=bounds).replace("__MAX", "__most")
+    write(tmp_path, "r.csv", renamed)
+    (run,) = read_runs(tmp_path)
+    assert run.dropped == {joining.UNLIKE_POINTS: 10}
+
+
 def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
     bounds = {("a", s): (entropy(s) - 0.01, entropy(s) + 0.01) for s in range(10)}
     write(tmp_path, "e.csv", chart("actor/entropy", {"a": ENTROPIES}, bounds=bounds))

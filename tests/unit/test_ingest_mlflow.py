@@ -14,10 +14,10 @@ import pytest
 from entropylaw.ingest import select
 from entropylaw.ingest.readers.delimited import CUT_OFF
 from entropylaw.ingest.readers.jsonl import UNPARSEABLE
-from entropylaw.ingest.readers.trackers import mlflow_folder as mlflow_store
-from entropylaw.ingest.readers.trackers.mlflow_folder import MlflowFolder
 from entropylaw.ingest.runs.splitting import OVERWRITTEN, SUPERSEDED
 from entropylaw.ingest.runs.step_column import NO_STEP
+from entropylaw.ingest.sources import bundles as mlflow_store
+from entropylaw.ingest.sources.bundles import MlflowFolder
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import reader_of

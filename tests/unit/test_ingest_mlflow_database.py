@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw.ingest.readers.trackers.mlflow_folder import MlflowFolder
-from entropylaw.ingest.readers.trackers.records import UNREADABLE
+from entropylaw.ingest.readers.trackers import UNREADABLE
+from entropylaw.ingest.sources.bundles import MlflowFolder
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import reader_of
 from tests.hostile import flipped, refused, rows_or_refusal

@@ -239,7 +239,7 @@ def test_explain_names_what_is_used_what_is_not_and_why():
     assert reasons == {
         "timing_s/old_log_prob_entropy": "a duration",
         "actor/entropy_coeff": "a coefficient, no entropy",
-        "odd_entropy_thing": "a name that the catalog does not know",
+        "odd_entropy_thing": "a name that is not in the catalog",
     }
     assert report.coefficients == {"actor/entropy_coeff": (0.0, 0.0)}
     assert (report.pair, report.pairs, report.unpaired_entropy, report.problem) == ("same", 6, 0, None)

@@ -11,7 +11,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers.records import DAMAGED, UNREADABLE
+from entropylaw.ingest.readers.trackers import DAMAGED, UNREADABLE
 from entropylaw.ingest.readers.trackers.tfevents import BAD_CHECKSUM, _crc32c
 from entropylaw.ingest.runs.splitting import OVERWRITTEN, SUPERSEDED
 from entropylaw.ingest.sources.content import Content

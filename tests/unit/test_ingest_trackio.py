@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.readers.trackers.records import UNREADABLE
+from entropylaw.ingest.readers.trackers import UNREADABLE
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import reader_of

@@ -12,8 +12,8 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers.records import DAMAGED, UNREADABLE
-from entropylaw.ingest.readers.trackers.wandb_log import UNREADABLE_VALUE
+from entropylaw.ingest.readers.trackers import DAMAGED, UNREADABLE
+from entropylaw.ingest.readers.trackers.wandb import UNREADABLE_VALUE
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.conftest import PUBLIC_LOGS

@@ -8,7 +8,7 @@ import pytest
 
 from entropylaw.ingest.readers.delimited import CUT_OFF
 from entropylaw.ingest.readers.trackers.charts import OTHER_LENGTH
-from entropylaw.ingest.readers.trackers.wandb_export import (
+from entropylaw.ingest.readers.trackers.wandb import (
     COMPLETE_HISTORY,
 )
 from entropylaw.ingest.sources.content import Content

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from entropylaw.ingest.readers.trackers import wandb_log
+from entropylaw.ingest.readers.trackers import wandb as wandb_log
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.fuzz.binary import wandb_frames

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.ingest.readers.trackers.wandb_export import (
+from entropylaw.ingest.readers.trackers.wandb import (
     COMPLETE_HISTORY,
     history_notes,
 )

@@ -39,10 +39,13 @@ _CONSTANTS: dict[str, bool | None] = {
 _NULLS = ("", "~", "null", "Null", "NULL")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
-# verl's names of aggregations; with these, what is logged as entropy is a sum over the tokens of a response
-# or a batch.
-_SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
-_MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
+#: verl's names of aggregations with which what is logged as entropy is a sum over the tokens of a response or
+#: a batch, and the others with the mean that is logged, in the catalog's terms.
+SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
+MEANS: Mapping[float | str, str] = {
+    "token-mean": "token mean",
+    "seq-mean-token-mean": "mean of per-response means",
+}
 # Between the coefficient of a KL term and the switch without which it has no effect.
 _SWITCH = " if "
 _CONTROL_COLUMNS = {"entropy_target": "target", "learned_coefficient": "learned-coefficient"}
@@ -211,16 +214,6 @@ class EntropySettings(NamedTuple):
     entropy_weight: Setting | None
     kl_weight: Setting | None
 
-    @property
-    def is_sum(self) -> bool:
-        """Whether what is logged as entropy is a sum over tokens."""
-        return self.aggregation is not None and self.aggregation.value in _SUMS
-
-    @property
-    def mean(self) -> str | None:
-        """The mean that is logged, in the catalog's terms."""
-        return _MEANS.get(str(self.aggregation.value)) if self.aggregation else None
-
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that are used here."""
@@ -248,7 +241,28 @@ def entropy_settings(run: Run) -> EntropySettings:
 
 def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Report what the settings mean for the law; ``entropy`` has the values that are used."""
-    control = _control(run, entropy)
+    # By what the entropy is controlled towards a target; empty where nothing shows that it is.
+    control: dict[str, float | str] = {}
+    coefficient = _logged(run, "ent")
+    switches, targets = (
+        {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
+        for kind in ("entropy_control", "entropy_target")
+    )
+    active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
+    if not switches:
+        active = [name for name, value in targets.items() if value not in ("none", "null", "")]
+    columns = ((name, kind) for name in run.columns for kind in _CONTROL_COLUMNS if _ends_with(name, kind))
+    logged = next(((name, kind) for name, kind in columns if np.isfinite(run.columns[name]).any()), None)
+    if coefficient is not None and coefficient.value == 0:
+        pass  # turned on or not, it never had an effect
+    elif active:
+        control = {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])}
+    elif logged is not None:
+        control = {"by": _CONTROL_COLUMNS[logged[1]], "name": logged[0]}
+    elif coefficient is not None and entropy is not None:
+        target = _adaptive_target(run.columns[coefficient.name], entropy)
+        if target is not None:
+            control = {"by": "coefficient", "name": coefficient.name, "value": target}
     found = [caution("entropy-controlled", **control)] if control else []
     if not control and (term := settings.entropy_weight):
         found.append(caution("entropy-term", weight=term.value, name=term.name))
@@ -264,30 +278,6 @@ def notes(settings: EntropySettings) -> tuple[str, ...]:
     name, value = settings.temperature
     note = f"sampled at temperature {value:g} ({shown(name)}): a and b do not compare with those of runs at "
     return (f"{note}another temperature",)
-
-
-def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
-    """Return by what the entropy is controlled towards a target; empty where nothing shows that it is."""
-    coefficient = _logged(run, "ent")
-    if coefficient is not None and coefficient.value == 0:
-        return {}  # turned on or not, it never had an effect
-    switches, targets = (
-        {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
-        for kind in ("entropy_control", "entropy_target")
-    )
-    active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
-    if not switches:
-        active = [name for name, value in targets.items() if value not in ("none", "null", "")]
-    if active:
-        return {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])}
-    logged = ((name, kind) for name in run.columns for kind in _CONTROL_COLUMNS if _ends_with(name, kind))
-    for name, kind in logged:
-        if np.isfinite(run.columns[name]).any():
-            return {"by": _CONTROL_COLUMNS[kind], "name": name}
-    if coefficient is None or entropy is None:
-        return {}
-    target = _adaptive_target(run.columns[coefficient.name], entropy)
-    return {} if target is None else {"by": "coefficient", "name": coefficient.name, "value": target}
 
 
 def _adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:

@@ -146,36 +146,33 @@ def _html_tables(text: str) -> Iterator[Table]:
                 rows[-1].append(html.unescape(cell).strip())
         header, *below = rows or [[]]
         steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
-        if len(header) > 1 and not np.isnan(steps).all():
-            yield _html_table(header, below)
-
-
-def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    # A column that the table renames gets the name under which a Trainer logs it.
-    names, notes = unique_names(
-        _NAMES.get(name)
-        or ("eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/"))
-        for name in header
-    )
-    fitting = [list(row) for row in rows if len(row) <= len(names)]
-    # Fillers in the first row: a float has decimals, a bare 0 is no measurement.
-    fillers = 0
-    for column in range(1, len(fitting[0]) if fitting else 0):
-        below = [row[column].casefold() for row in fitting[1:] if column < len(row)]
-        if fitting[0][column] == "0" and all("." in cell or cell in _NOTHING for cell in below):
-            fitting[0][column] = ""
-            fillers += 1
-    records = Records()
-    for row in fitting:
-        cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
-        records.add(dict(zip(names, cells, strict=False)))
-    columns, more = records.columns(sum(map(len, rows)) * 8)
-    said = ["the Trainer's table shows six decimals, to which its values are rounded"]
-    if fillers:
-        said.append(f"{counted(fillers, 'cell')} of its first row with a bare 0, which means no value")
-    too_long = len(rows) - len(fitting)
-    dropped = {TOO_LONG: too_long} if too_long else {}
-    return Table(columns=columns, rows=len(rows), dropped=dropped, notes=(*said, *notes, *more))
+        if len(header) < 2 or np.isnan(steps).all():
+            continue
+        # A column that the table renames gets the name under which a Trainer logs it.
+        names, notes = unique_names(
+            _NAMES.get(name)
+            or ("eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/"))
+            for name in header
+        )
+        fitting = [row for row in below if len(row) <= len(names)]
+        # Fillers in the first row: a float has decimals, a bare 0 is no measurement.
+        fillers = 0
+        for column in range(1, len(fitting[0]) if fitting else 0):
+            others = [row[column].casefold() for row in fitting[1:] if column < len(row)]
+            if fitting[0][column] == "0" and all("." in cell or cell in _NOTHING for cell in others):
+                fitting[0][column] = ""
+                fillers += 1
+        records = Records()
+        for row in fitting:
+            cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
+            records.add(dict(zip(names, cells, strict=False)))
+        columns, more = records.columns(sum(map(len, below)) * 8)
+        said = ["the Trainer's table shows six decimals, to which its values are rounded"]
+        if fillers:
+            said.append(f"{counted(fillers, 'cell')} of its first row with a bare 0, which means no value")
+        too_long = len(below) - len(fitting)
+        dropped = {TOO_LONG: too_long} if too_long else {}
+        yield Table(columns=columns, rows=len(below), dropped=dropped, notes=(*said, *notes, *more))
 
 
 def _merged(logs: Sequence[_Log], content: Content) -> Table:

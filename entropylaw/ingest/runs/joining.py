@@ -136,34 +136,26 @@ def _merged(parts: Sequence[Run]) -> Run:
     sources = {one.path: one for part in parts for one in part.source.parts or (part.source,)}
     files = ", ".join(shown(PurePath(part.source.path).name) for part in parts)
     note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
-    return _without_unlike_points(
-        replace(
-            first,
-            source=whole_source(" + ".join(sources), first.source.format, tuple(sources.values())),
-            step=step,
-            columns=columns,
-            texts={name: part.texts[name] for part in parts for name in part.texts if name not in columns},
-            dropped=added(*(part.dropped for part in parts)),
-            notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
-            unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
-            settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
-        )
+    run = replace(
+        first,
+        source=whole_source(" + ".join(sources), first.source.format, tuple(sources.values())),
+        step=step,
+        columns=columns,
+        texts={name: part.texts[name] for part in parts for name in part.texts if name not in columns},
+        dropped=added(*(part.dropped for part in parts)),
+        notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
+        unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
+        settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
     )
-
-
-def _without_unlike_points(run: Run) -> Run:
-    """Remove averages at steps where other charts have single values: they belong to other steps."""
-    metrics = [name for name in run.columns if name + LEAST in run.columns]
-    there = np.array([~np.isnan(run.columns[name]) for name in metrics], dtype=bool)
+    # Averages at steps where other charts have single values belong to other steps.
+    metrics = [name for name in columns if name + LEAST in columns]
+    there = np.array([~np.isnan(columns[name]) for name in metrics], dtype=bool)
     average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
     unlike = average & (there & ~average).any(axis=0)
-    if not unlike.any():
-        return run
-    columns = dict(run.columns)
     for metric, bad in zip(metrics, unlike, strict=True):
-        for name in (metric, metric + LEAST, metric + GREATEST):
+        for name in (metric, metric + LEAST, metric + GREATEST) if bad.any() else ():
             columns[name] = np.where(bad, np.nan, columns[name])
-    return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
+    return replace(run, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
 def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:

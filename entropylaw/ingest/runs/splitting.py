@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -66,35 +67,17 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     ``column`` is the user's label column; raises ``column-not-found``.
     """
     rows = np.flatnonzero(np.isfinite(step))
-    if column is None:
-        labels, notes = _choose_labels(table, step, rows)
-    else:
-        name = require_column(column, tuple(table.columns), path, "--run")
-        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
-    cells = list(labels.values())
-    groups = _grouped(rows, cells)
-    if len(groups) > 1:
-        notes.append(f"{counted(len(groups), 'run')} in one table")
-    # Of the records without a step: those without a label, and those whose label no other record has.
-    stepless = _grouped(np.flatnonzero(~np.isfinite(step)), cells)
-    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
-    for key in list(stepless):
-        pairs = (zip(key, known, strict=True) for known in groups)
-        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
-            del stepless[key]
-    without_label = np.array(unowned, dtype=np.intp)
-    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
-
-
-def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
-    """Choose the columns that label runs, by their names and by how often steps repeat without them."""
     labels, notes = dict[str, list[str]](), list[str]()
-    by_fold = by_folded_name(table.columns)
+    by_fold = by_folded_name(table.columns) if column is None else {}
 
     def repeats(columns: list[list[str]]) -> int:
         """Count how often a step repeats or falls within a label."""
         return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, columns).values())
 
+    if column is not None:
+        name = require_column(column, tuple(table.columns), path, "--run")
+        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
+    # Or else they are chosen by their names and by how often steps repeat without them.
     for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _CERTAIN_NAMES and not labels
@@ -115,7 +98,19 @@ def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict
             set(cells) - distinct - {""} or (certain and not distinct.pop().startswith(f"{name}="))
         ):
             labels[name] = cells
-    return labels, notes
+    columns = list(labels.values())
+    groups = _grouped(rows, columns)
+    if len(groups) > 1:
+        notes.append(f"{counted(len(groups), 'run')} in one table")
+    # Of the records without a step: those without a label, and those whose label no other record has.
+    stepless = _grouped(np.flatnonzero(~np.isfinite(step)), columns)
+    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
+    for key in list(stepless):
+        pairs = (zip(key, known, strict=True) for known in groups)
+        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
+            del stepless[key]
+    without_label = np.array(unowned, dtype=np.intp)
+    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
 
 
 def _grouped(rows: IntArray, labels: list[list[str]]) -> dict[tuple[str, ...], list[int]]:
@@ -149,23 +144,20 @@ def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
         shared.setdefault(name, set()).add(path)
     seen, unique = Counter[str](), list[str]()
     for name, path in pairs:
-        own = f"{name} ({_difference(path, shared[name])})" if len(shared[name]) > 1 else name
+        own = name
+        if len(shared[name]) > 1:
+            # A run that was joined from several files is represented by the first one.
+            rows = [PurePath(other.split(" + ")[0]).parts for other in shared[name]]
+            parts = PurePath(path.split(" + ")[0]).parts
+            # How many parts all of them have in common at the start, and at the end.
+            start, end = (
+                len([*takewhile(lambda places: len(set(places)) == 1, zip(*listed, strict=False))])
+                for listed in (rows, [row[::-1] for row in rows])
+            )
+            own = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
         seen[own] += 1
         unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
     return unique
-
-
-def _difference(path: str, others: set[str]) -> str:
-    """Return the parts of a path from the first to the last in which the others differ."""
-    # A run that was joined from several files is represented by the first one.
-    split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
-    parts, rows = split[path], split.values()
-    # How many parts all of them have in common at the start, and at the end.
-    start, end = (
-        [*(len(set(places)) == 1 for places in zip(*listed, strict=False)), False].index(False)
-        for listed in (rows, [row[::-1] for row in rows])
-    )
-    return "/".join(parts[start : len(parts) - end]) or parts[-1]
 
 
 def is_bookkeeping(name: str) -> bool:
@@ -195,18 +187,8 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     falls, rows = int((np.diff(step) < 0).sum()), np.arange(len(step))
     if not falls:
         return [Life(rows)]
-    if _out_of_order(step, values, often=falls * 4 > len(step)):
-        return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
-    present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
-    return _split_at_falls(step, present)
-
-
-def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool) -> bool:
-    """Whether the records are of one start, in another order or written again.
-
-    No two of them contradict each other, and either their steps fall ``often``, as with no resume, or those
-    that fall back only repeat earlier values.
-    """
+    # Records of one start, in another order or written again: no two of them contradict each other, and
+    # either their steps fall often, as with no resume, or those that fall back only repeat earlier values.
     unique, slot = np.unique(step, return_inverse=True)
     repeated = np.ones(len(step), dtype=bool)
     for column in values:
@@ -214,11 +196,16 @@ def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool
         at, first = slot[there], np.zeros(len(unique), dtype=np.intp)
         first[at[::-1]] = there[::-1]  # of repeated indices, the last assignment wins
         if (column[first[at]] != column[there]).any():
-            return False
+            break
         repeated[there[first[at] == there]] = False
-    behind = step < np.maximum.accumulate(step)
-    # A log that begins again at its first step is a restart, whatever its values.
-    return often or (bool(repeated[behind].all()) and float(step[behind].min()) > step[0])
+    else:
+        behind = step < np.maximum.accumulate(step)
+        # A log that begins again at its first step is a restart, whatever its values.
+        only_repeated = bool(repeated[behind].all()) and float(step[behind].min()) > step[0]
+        if falls * 4 > len(step) or only_repeated:
+            return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
+    present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
+    return _split_at_falls(step, present)
 
 
 def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:

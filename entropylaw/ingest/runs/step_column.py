@@ -9,7 +9,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -135,8 +135,17 @@ def on_one_axis(table: Table, path: str) -> Table:
     """
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
-    if not names:
-        _refuse_mixed_axes(table.columns, by_fold, path)
+    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
+    if not names and entropy is not None and reward is not None:
+        # Entropies are logged per update and rewards per rollout, as one step.
+        updates, rollouts = (
+            int(np.isfinite(parse_column(table.columns[name]).values).sum()) for name in (entropy, reward)
+        )
+        if rollouts >= 4 and updates >= 1.5 * rollouts:
+            what = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+            what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+            hint = "read slime's W&B log or its console, which hold both counters, or log with "
+            raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")
     if len(names) < 2 or _ROLLOUT not in names:
         return table
     read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
@@ -168,18 +177,3 @@ def on_one_axis(table: Table, path: str) -> Table:
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
     )
-
-
-def _refuse_mixed_axes(columns: Mapping[str, Column], by_fold: Mapping[str, str], path: str) -> None:
-    """Raise ``two-step-axes`` where entropies are logged per update and rewards per rollout, as one step."""
-    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
-    if entropy is None or reward is None:
-        return
-    updates, rollouts = (
-        int(np.isfinite(parse_column(columns[name]).values).sum()) for name in (entropy, reward)
-    )
-    if rollouts >= 4 and updates >= 1.5 * rollouts:
-        what = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-        what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
-        hint = "read slime's W&B log or its console, which hold both counters, or log with "
-        raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")

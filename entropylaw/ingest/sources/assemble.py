@@ -134,20 +134,9 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         what = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
         yield name, InputError("run-without-steps", what, again)
-    suspicions = {
-        f"of {records} in {where} cannot be read or have no step": _without_step(split, whole, table),
-        f"of {records} in {where} have no value at an earlier step": _without_value(whole),
-    }
-    found = [f"{number} {what}" for what, number in suspicions.items() if number]
-    twice = (f"column {shown(name)} occurs twice in {where}, with other values" for name in _repeated(whole))
-    for what in (*found, *twice):
-        yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
-
-
-def _without_step(split: Split, whole: Run, table: Table) -> int:
-    """Count records without a step or label that hold a value or cannot be read; 0 where they are slips."""
-    records = len(whole.step)
-    missed = np.zeros(records, dtype=bool)
+    found = list[str]()
+    # Records without a step or label that hold a value or cannot be read.
+    missed = np.zeros(len(whole.step), dtype=bool)
     if table.unreadable is not None:
         # A run that is still writing, or was killed, leaves its last record cut off.
         missed[:-1] = table.unreadable[:-1]
@@ -157,23 +146,18 @@ def _without_step(split: Split, whole: Run, table: Table) -> int:
     for column in (whole.step_column, *filter(is_metric, table.columns)):
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    lost = missed & np.isin(np.arange(records), split.unowned)
-    number, block = int(lost.sum()), np.diff(np.flatnonzero(np.diff(lost, prepend=False, append=False)))[::2]
-    many = split.columns or number * _FEW > records or block.max(initial=0) >= _RUN
-    return number if number > 1 and many else 0
-
-
-def _without_value(whole: Run) -> int:
-    """Count records without any value after the steps began again, as those of a lost run; 0 for slips."""
-    steps = whole.step
+    missed &= np.isin(np.arange(len(missed)), split.unowned)
+    block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
+    number = int(missed.sum())
+    many = split.columns or number * _FEW > len(missed) or block.max(initial=0) >= _RUN
+    if number > 1 and many:
+        found.append(f"{number} of {records} in {where} cannot be read or have no step")
+    # Records without any value after the steps began again, as those of a lost run.
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
-    again = steps < np.fmax.accumulate(np.concatenate(([-np.inf], steps[:-1])))
-    empty = int((again & np.all([np.isnan(values) for values in curves], axis=0)).sum())
-    return empty if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(steps) else 0
-
-
-def _repeated(whole: Run) -> Iterator[str]:
-    """Yield metrics that have two columns with different values."""
+    fallen = whole.step < np.fmax.accumulate(np.concatenate(([-np.inf], whole.step[:-1])))
+    empty = int((fallen & np.all([np.isnan(values) for values in curves], axis=0)).sum())
+    if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(fallen):
+        found.append(f"{empty} of {records} in {where} have no value at an earlier step")
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
@@ -181,7 +165,9 @@ def _repeated(whole: Run) -> Iterator[str]:
         if first is not None and first is not values and is_metric(name):
             both = np.isfinite(first) & np.isfinite(values)
             if both.sum() >= _RUN and (first != values)[both].any():
-                yield name
+                found.append(f"column {shown(name)} occurs twice in {where}, with other values")
+    for what in found:
+        yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
 
 
 def _starts(group: Group, whole: Run) -> Iterator[Run]:

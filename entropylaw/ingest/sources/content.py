@@ -24,7 +24,7 @@ from typing import IO, Any, TypeVar
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path
-from entropylaw.paths import is_file, is_folder, is_utf8
+from entropylaw.paths import is_file, is_folder
 
 _HEAD = 1 << 16
 # A job may print for long before its first step: so much of a file is searched for its format.
@@ -208,11 +208,6 @@ class Content:
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these bytes; None where there is none."""
         return self.path if self._raw is None and not self.packed and is_file(self.path) else None
-
-    def random_access(self) -> str | io.BytesIO:
-        """Return what a library can seek in: the file's path where that holds these bytes, else the bytes."""
-        path = self.local_file()
-        return io.BytesIO(self.data) if path is None or not is_utf8(path) else path
 
     def error(self, slug: str, what: str, hint: str) -> InputError:
         """Make an error about this file; ``what`` follows its path."""

@@ -217,12 +217,6 @@ def looks_measured(content: Content) -> bool:
     return False
 
 
-def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:
-    """Whether a file was skipped because nothing in it could be read."""
-    unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
-    return unreadable or error.slug in ("file-empty", "no-records")
-
-
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
     """Give the reason for skipping a file with an error; empty where it may be a log that is damaged."""
     slug, name, named = error.slug, plain_name(path), names_a_log(path)
@@ -231,40 +225,31 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         return _RECOGNISED.get(slug, "")
     fits = named or suffix in _TABLES | _OTHERS
     if table is not None:
-        may_be = _table_may_be_log(table, slug, suffix, named=named)
+        metrics = list(filter(catalog.is_metric, table.columns))
+        if _is_headless(table) or (named and _counts_rows(table)):
+            may_be = True
+        elif slug == "several-rows-a-step" or not metrics:
+            may_be = len(metrics) > 1
+        else:
+            numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+            may_be = named or suffix in _TABLES or any(numbers)
     elif slug == "file-empty":
         may_be = fits and not _ERROR_STREAM.fullmatch(name.name)
     elif content is None:
         may_be = fits
-    elif content.is_text:
-        may_be = _text_may_be_log(content.opening, slug, suffix, named=named)
-    else:
+    elif not content.is_text:
         may_be = fits and not content.head.startswith(b"SQLite format 3\0")
-    return "" if may_be else _UNUSABLE[slug]
-
-
-def _table_may_be_log(table: Table, slug: str, suffix: str, *, named: bool) -> bool:
-    """Whether a table that could be read and not be used may be a run's."""
-    if _is_headless(table) or (named and _counts_rows(table)):
-        return True
-    metrics = list(filter(catalog.is_metric, table.columns))
-    if slug == "several-rows-a-step" or not metrics:
-        return len(metrics) > 1
-    numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-    return named or suffix in _TABLES or any(numbers)
-
-
-def _text_may_be_log(opening: str, slug: str, suffix: str, *, named: bool) -> bool:
-    """Whether a text in which nothing could be read may be a run's log."""
-    if suffix in (".csv", ".tsv") and slug == "no-records":
-        first, *rest = filter(str.strip, opening.splitlines())
+    elif suffix in (".csv", ".tsv") and slug == "no-records":
+        first, *rest = filter(str.strip, content.opening.splitlines())
         header = [*map(str.strip, re.split(r"[,;\t]", first))]
         # A table would have rows that fit their header.
         known = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
-        return named or bool(rest) or known
-    if _MEASURED.search(opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
-        return True
-    return any(map(catalog.is_metric, set(_PAIR.findall(opening[: 1 << 16]))))
+        may_be = named or bool(rest) or known
+    elif _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
+        may_be = True
+    else:
+        may_be = any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
+    return "" if may_be else _UNUSABLE[slug]
 
 
 def _is_headless(table: Table) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import counted, nearest, quoted_path, shown
-from entropylaw.ingest.readers.trackers.wandb_export import COMPLETE_HISTORY
+from entropylaw.ingest.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.sources.content import Content
 
@@ -144,7 +144,7 @@ READERS: tuple[Format, ...] = (
         "temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where it "
         "is",
         suffixes=(".wandb",),
-        module="trackers.wandb_log",
+        module="trackers.wandb",
         signature=b":W&B",
     ),
     Format(
@@ -209,7 +209,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-summary",
         suffixes=(".json",),
-        module="trackers.wandb_export:is_summary",
+        module="trackers.wandb:is_summary",
         title="a run's summary from W&B (`wandb-summary.json`)",
         why=_LAST_VALUES,
         hint=f"read the run's .wandb file, one folder up, or export its history: {COMPLETE_HISTORY}",
@@ -274,7 +274,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-run-table",
         suffixes=(".csv",),
-        module="trackers.wandb_export:is_run_table",
+        module="trackers.wandb:is_run_table",
         title="W&B's table of runs, a row per run",
         why=_LAST_VALUES,
         hint="export the charts of entropy and reward as CSV from the W&B page, or a run's history: "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
-from entropylaw.ingest.readers.console.base import (
+from entropylaw.ingest.readers.console import (
     BAD_PAIR,
     CUT_ENTRY,
     MOST_PAIRS,
@@ -20,7 +20,7 @@ from entropylaw.ingest.readers.console.base import (
     openings,
     plain,
 )
-from entropylaw.ingest.runs.number_parsing import classify, is_missing, parse_number
+from entropylaw.ingest.runs.number_parsing import classify
 from entropylaw.ingest.sources.content import Content
 
 # --- AReaL ------------------------------------------------------------------------------------------------
@@ -55,27 +55,22 @@ def _areal_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             expected = True
             printout.dropped[LATER_TABLE] += bool(values)
         elif expected and _BAR in line:
-            values = {**_areal_pairs(line, printout), **values}
+            # A row has four pairs, of which the last may be empty; a line with far more cells is no row.
+            _, *cells = (cell.strip() for cell in line.split(_BAR, 256))
+            # Behind the last bar is nothing, unless the row was cut off, maybe within its last number.
+            printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
+            pairs: dict[str, float] = {}
+            for name, cell in zip(cells[:-1:2], cells[1:-1:2], strict=False):
+                number, is_text = classify(cell)
+                if name and not is_text:
+                    pairs[name] = number
+                else:
+                    printout.dropped[BAD_PAIR] += bool(name or cell)
+            values = {**pairs, **values}
     if values:
         yield {"step": step, **values}
     if printout.dropped[LATER_TABLE]:
         printout.notes.append("a step has a table for every minibatch: the first one's values are kept")
-
-
-def _areal_pairs(line: str, printout: Printout) -> dict[str, float]:
-    """Return the numbers of a table's row, of which the last columns may be empty."""
-    # A row has four pairs; a line with far more cells is no row.
-    _, *cells = (cell.strip() for cell in line.split(_BAR, 256))
-    pairs: dict[str, float] = {}
-    # Behind the last bar is nothing, unless the row was cut off: then its last value may be half a number.
-    printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
-    for name, value in zip(cells[:-1:2], cells[1:-1:2], strict=False):
-        number, is_text = classify(value)
-        if name and not is_text:
-            pairs[name] = number
-        else:
-            printout.dropped[BAD_PAIR] += bool(name or value)
-    return pairs
 
 
 areal = Console(
@@ -92,14 +87,14 @@ areal = Console(
 
 # --- EasyR1 -----------------------------------------------------------------------------------------------
 
-_RAY = re.compile(r"\([^()]{1,200}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
+_RAY = re.compile(r"\A\([^()]{1,200}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
 # A progress bar may have been left open before it.
 _EASYR1_STEP = re.compile(r"(?:^|[\]\r])Step (\d{1,9})$", re.ASCII)
 _EASYR1_STEP_LINE = re.compile(r"(?<![\w/])Step \d{1,9}[\r ]{0,2}(?:\x1b\[0m)?\r?\n", re.ASCII)
 # Metrics of the trainer itself: a list of steps of another program has none.
 _EASYR1_FAMILIES = ("actor/", "critic/", "reward/", "val/", "response_length/", "global_seqlen/")
 _TAGGED_NUMBER = re.compile(r"!!(?:float|int) '([^']{0,400})'")
-_YAML_WORDS = {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf, "true": None, "false": None}
+_YAML_WORDS = {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
 _LONGEST_LINE = 1000
 
 
@@ -159,9 +154,11 @@ class _Block:
         # Indented without a parent: the start of this part is lost.
         if value is None or (indent and not self.parents):
             return False
+        tagged = _TAGGED_NUMBER.fullmatch(value)
+        number, is_text = classify(_YAML_WORDS.get(value, tagged[1] if tagged else value))
         if not value and len(self.parents) < 8:
             self.parents.append((indent, key))
-        elif (number := _yaml_number(value)) is None:
+        elif is_text:
             self.foreign = indent
             self.bad += value.startswith("!!") or not value
         else:
@@ -172,20 +169,22 @@ class _Block:
 def _easyr1_blocks(lines: Iterable[str]) -> Iterator[_Block]:
     """Yield the blocks, each when it ends: at an empty line, at other text, at the next step."""
     block: _Block | None = None
+    needle = "Step "  # in every line that matters: outside of a block, the headings
     for raw in lines:
-        if block is None and "Step " not in raw:
+        if needle not in raw:
             continue
         line = plain(raw).rstrip("\r")
-        ray = _RAY.match(line)
-        prefix, text = (ray[0].rstrip(), line[ray.end() :]) if ray else ("", line)
-        fits = len(text) <= _LONGEST_LINE
-        if fits and (found := _EASYR1_STEP.search(text)):
+        text = _RAY.sub("", line)
+        prefix = line[: len(line) - len(text)].rstrip()
+        # A block has no such long line: it ends there, as at an empty one.
+        text = text if len(text) <= _LONGEST_LINE else ""
+        if found := _EASYR1_STEP.search(text):
             if block:
                 yield block
-            block = _Block(float(found[1]), prefix)
-        elif block and prefix == block.prefix and not (fits and block.take(text)):
+            block, needle = _Block(float(found[1]), prefix), ""
+        elif block and prefix == block.prefix and not block.take(text):
             yield block
-            block = None
+            block, needle = None, "Step "
     if block:
         yield block
 
@@ -200,16 +199,6 @@ def _yaml_pair(body: str) -> tuple[str, str | None]:
         return body[:-1], ""
     key, colon, value = body.partition(": ")
     return key, value.strip() if colon and key else None
-
-
-def _yaml_number(value: str) -> float | None:
-    """Return a number of YAML, nan for a missing one; None for anything else."""
-    if value in _YAML_WORDS:
-        return _YAML_WORDS[value]
-    tagged = _TAGGED_NUMBER.fullmatch(value)
-    text = tagged[1] if tagged else value
-    number = parse_number(text)
-    return number if number == number or is_missing(text) else None
 
 
 # --- SkyRL ------------------------------------------------------------------------------------------------

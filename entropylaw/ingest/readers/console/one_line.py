@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from entropylaw.escaping import counted
-from entropylaw.ingest.readers.console.base import (
+from entropylaw.ingest.readers.console import (
     BAD_PAIR,
     CUT_ENTRY,
     NESTING_PAIR,
@@ -240,10 +240,11 @@ def slime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """
     rollouts = _Rollouts(printout)
     for line in lines:
-        opened = _SLIME_OPENS.search(line)
-        while opened:  # two processes may have written into one line
-            following = _SLIME_OPENS.search(line, opened.end())
-            entry = line[: following.start()] if following else line
+        found = list(_SLIME_OPENS.finditer(line))
+        # Two processes may have written into one line: an entry ends where the next one opens.
+        ends = [*map(re.Match.start, found), len(line)][1:]
+        for opened, stop in zip(found, ends, strict=True):
+            entry = line[:stop]
             values, ended, end = dict_pairs(entry, opened.end(), NESTING_PAIR)
             while not ended:
                 printout.dropped[BAD_PAIR] += 1
@@ -262,7 +263,6 @@ def slime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
                 yield {"step": float(step), **metrics}
             else:
                 printout.lost += 1
-            opened = following
     printout.notes += rollouts.notes()
 
 

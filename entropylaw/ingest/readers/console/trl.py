@@ -16,7 +16,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
-from entropylaw.ingest.readers.console.base import ANSI, LISTED_PAIR, dict_pairs
+from entropylaw.ingest.readers.console import ANSI, LISTED_PAIR, dict_pairs
 from entropylaw.ingest.readers.trainer_state import log_table
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.runs.number_parsing import parse_step
@@ -115,25 +115,22 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
         drawn = _BAR.finditer(line) if "%|" in line else ()
         bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
         width = bars[-1].end() if bars else width
-        marks: list[tuple[int, _Mark]] = list(_entries(line, openings))
+        marks: list[tuple[int, _Mark]] = []
+        position = 0
+        while opened := _OPENS.search(line, position):
+            key = _KEY.match(line, opened.end())
+            values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
+            if fraction := _FRACTION.search(line, opened.end(), position):
+                values.pop("global_step/max_steps", None)
+                values["step"] = parse_step(fraction[1])
+            # Dicts that have an epoch, and those that break off and open like such a one.
+            if ended and key and "epoch" in values:
+                openings.add(key[1])
+                marks.append((opened.start(), _Entry(key[1], values)))
+            elif not ended and key and key[1] in openings:
+                marks.append((opened.start(), _Entry(key[1], {})))
         marks += [(bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars]
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
-
-
-def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
-    """Yield the dicts of a line that have an epoch, and those that break off and open like such a one."""
-    position = 0
-    while opened := _OPENS.search(line, position):
-        key = _KEY.match(line, opened.end())
-        values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
-        if fraction := _FRACTION.search(line, opened.end(), position):
-            values.pop("global_step/max_steps", None)
-            values["step"] = parse_step(fraction[1])
-        if ended and key and "epoch" in values:
-            openings.add(key[1])
-            yield opened.start(), _Entry(key[1], values)
-        elif not ended and key and key[1] in openings:
-            yield opened.start(), _Entry(key[1], {})
 
 
 def _totals(marks: list[_Mark]) -> set[int]:

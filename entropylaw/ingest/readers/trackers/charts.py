@@ -25,8 +25,8 @@ from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.readers import delimited
 from entropylaw.ingest.readers.delimited import CUT_OFF
 from entropylaw.ingest.readers.jsonl import UNPARSEABLE
-from entropylaw.ingest.readers.trackers.records import run_label
-from entropylaw.ingest.readers.trackers.wandb_export import COMPLETE_HISTORY
+from entropylaw.ingest.readers.trackers import run_label
+from entropylaw.ingest.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.ingest.runs import Table, unique_names
 from entropylaw.ingest.runs.number_parsing import (
     Column,
@@ -205,12 +205,15 @@ def _wandb_layout(content: Content) -> _Layout | None:
         return None
     quoted = bool(more) and all(map(_quoted, (first, *more)))
     marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
-    layouts = (_layout_of(_split(first, mark), mark) for mark in marks)
-    return next((one for one in layouts if one is not None and _is_chart(one, quoted=quoted)), None)
+    layouts = (_layout_of(_split(first, mark), mark, quoted=quoted) for mark in marks)
+    return next(filter(None, layouts), None)
 
 
-def _layout_of(names: list[str], delimiter: str) -> _Layout | None:
-    """Parse the columns' names; of two runs of one name, the second has the second occurrence of a column."""
+def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
+    """Parse the columns' names; None where there is not enough evidence for a chart.
+
+    Of two runs of one name, the second has the second occurrence of a column.
+    """
     width = max((place for place, name in enumerate(names, start=1) if name.strip()), default=0)
     names = names[:width]
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
@@ -243,20 +246,17 @@ def _layout_of(names: list[str], delimiter: str) -> _Layout | None:
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
-    return layout
-
-
-def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
-    """Whether there is enough evidence for a chart: names alone are not enough."""
     if not layout.series or len(layout.ignored) > len(layout.series):
-        return False
+        return None
     axis = layout.axis
     step_like = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _STEP_AXES
     if bounded := sum(len(one.bounds) == 2 for one in layout.series):
         named = layout.runs != [_NAMELESS] or (step_like and not layout.ignored)
-        return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
-    return not layout.ignored and few and (quoted or step_like or bool(layout.counters))
+        is_chart = named and bounded * 2 >= len(layout.series)
+    else:
+        few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
+        is_chart = not layout.ignored and few and (quoted or step_like or bool(layout.counters))
+    return layout if is_chart else None
 
 
 def _wandb_notes(points: _Points) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, shown, sqlite_cause
 from entropylaw.ingest.readers.jsonl import leaves
-from entropylaw.ingest.readers.trackers.records import LONGEST_NAME, UNREADABLE, StepRows, run_label
+from entropylaw.ingest.readers.trackers import LONGEST_NAME, UNREADABLE, StepRows, run_label
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.runs.number_parsing import Column
 from entropylaw.ingest.runs.step_column import STEP_NAMES, folded
@@ -269,29 +269,25 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         cells = connection.execute(query, (uuids[0],))
         settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
     gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+    notes, path = list[str](), content.local_file()
+    if path and _has_companion(path, "-wal"):
+        notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
+    elif path and _has_companion(path, "-journal"):
+        journal = shown(Path(path + "-journal").name)
+        notes.append(f"{journal} is next to it: its last rows may be half written")
+    if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
+        notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
+    if len(uuids) > 1:
+        notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
     return rows.table(
         content.extent,
         Counter({UNREADABLE: bad.total()}),
-        tuple(_mlflow_notes(content, [labels[uuid] for uuid in uuids if uuid in gone], len(uuids))),
+        tuple(notes),
         lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
         settings=settings,
         unread=tuple(unread),
         labelled=True,
     )
-
-
-def _mlflow_notes(content: Content, deleted: list[str], runs: int) -> Iterator[str]:
-    """Note files next to the database, runs that are marked as deleted, and parameters that are not read."""
-    path = content.local_file()
-    if path and _has_companion(path, "-wal"):
-        yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
-    elif path and _has_companion(path, "-journal"):
-        journal = shown(Path(path + "-journal").name)
-        yield f"{journal} is next to it: its last rows may be half written"
-    if deleted:
-        yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
-    if runs > 1:
-        yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
 
 def _run_labels(names: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.ingest.readers.trackers.records import (
+from entropylaw.ingest.readers.trackers import (
     LONGEST_NAME,
     MOST_VALUES,
     UNREADABLE,
