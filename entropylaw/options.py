@@ -1,10 +1,8 @@
 """The options of every command, each described in one place, without importing anything heavy.
 
-A family is a frozen dataclass, and the options of a command are one that inherits from some families. The
-metadata of a field are the whole description of an option: its flags, its help, its key in a settings file,
-its values. The flags of commands, ``entropylaw.toml`` with its checks, ``entropylaw config``,
-``docs/config.md`` and the settings in documents are made from them: a field that is added to a family is an
-option of all its commands.
+A family is a frozen dataclass, and the options of a command are one that inherits from some families. A
+field's metadata hold an option's flags, help, values and key in a settings file. Flags, ``entropylaw.toml``,
+``entropylaw config``, ``docs/config.md`` and the settings in documents are made from them.
 """
 
 from __future__ import annotations
@@ -240,11 +238,8 @@ def column(name: str, help: str, unset: str = "by name") -> Any:
     return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
 
 
-FOLDER = "reports"
-"""The folder of fits and reports, by default."""
-
-PICTURES = ("svg", "png", "pdf")
-"""Formats of figures."""
+FOLDER, PICTURES = "reports", ("svg", "png", "pdf")
+"""The folder of fits and reports, by default; the formats of figures."""
 
 SUFFIXES = {
     "text": ".txt",
@@ -359,7 +354,7 @@ class ColumnOptions(LogOptions):
     reward: str | None = column("reward", "Reward column.")
     pair: str | None = setting(
         "--pair",
-        "Pair the reward at step s with the entropy at s, or the next one.",
+        "Entropy paired with the reward at step s: same, the one at s; next, the next one after s.",
         one_of("same", "next"),
         COLUMNS,
         unset="by name",
@@ -423,7 +418,7 @@ class FitOptions(LawOptions, Coverage):
     )
     shared: tuple[str, ...] = setting(
         "--shared",
-        "Coefficients that the runs have in common: a, b or a,b. With three runs, also their spread.",
+        "Coefficients that the runs have in common: a, b, ceiling or a,b; from three runs also their spread.",
         NAMES,
         ADVANCED,
         default=(),

@@ -41,7 +41,8 @@ def root(
         "--config",
         metavar="FILE",
         envvar="ENTROPYLAW_CONFIG",
-        help="Settings, as flags of the commands. [default: entropylaw.toml, or [tool.entropylaw] in "
+        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml, or "
+        "[tool.entropylaw] in "
         "pyproject.toml, here or in a folder above]",
     ),
     no_config: bool = typer.Option(False, "--no-config", help="Read no settings from any file."),

@@ -46,7 +46,8 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
     fail_if: tuple[str, ...] = opt.option(
         "--fail-if",
         "What must not be true: QUANTITY OP NUMBER, as ceiling<0.62 or used>90%; phases=='overlapping'; "
-        "verdict=='law fails'; regression(BASELINE.fit.json)>1%; invalid; refused. Repeatable.",
+        "verdict=='law fails'; regression(BASELINE.fit.json)>1% (fall of the ceiling); invalid (the law "
+        "fails, is undecided or unknown); refused (not fitted). Repeatable.",
         opt.GATE,
         GATES,
         key="gates",
@@ -186,7 +187,7 @@ class _Sources:
 
 
 def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:
-    """Write a check to all its outputs, to standard output last; returns whether a file is missing.
+    """Write a check to all its outputs, to standard output last; returns whether a file could not be written.
 
     The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).
     """

@@ -35,7 +35,7 @@ class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
         "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", opt.one_of(*FIGURES), required=True
     )
     source: str = opt.option("SOURCE", "A log, or a fit, report or phases document.", required=True)
-    run: str | None = opt.option("--run NAME", "Name of the run, if SOURCE has several.")
+    run: str | None = opt.option("--run NAME", "Name of the run to draw, if SOURCE has several.")
     output: str = opt.option(
         "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", opt.PATH, required=True
     )
@@ -71,7 +71,7 @@ def plot(options: PlotCommand) -> None:
 plot.__doc__ = (
     f"{plot.__doc__}\n\n"
     + " ".join(f"{name}: {entry.about}." for name, entry in FIGURES.items())
-    + " Options of the fit are for logs."
+    + " Options of the fit apply only if SOURCE is a log."
 )
 
 

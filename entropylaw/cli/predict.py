@@ -34,11 +34,15 @@ class PredictCommand(opt.LawOptions, opt.Quiet):
     )
     saturation: bool = opt.switch(
         "--saturation",
-        "Entropy at which 95 % of the law's headroom is spent, the reward there, and the step.",
+        "Entropy at which 95 % of the law's headroom is gained, the reward there, and the forecast step.",
         TARGETS,
     )
     at_step: tuple[float, ...] = _target("--at-step N", "A later step: the reward to expect there.")
-    gain: tuple[float, ...] = _target("--gain X", "Probability that an evaluation gains X or more of reward.")
+    gain: tuple[float, ...] = _target(
+        "--gain X",
+        "With --at-step: probability that the reward at the last of these steps is above the reward now by "
+        "more than X.",
+    )
     level: float | None = opt.option(
         "--level", "Coverage of the intervals.", opt.LEVEL, opt.INTERVALS, key="level", unset="the fit's"
     )
@@ -51,8 +55,8 @@ def predict(options: PredictCommand) -> None:
     """Predict reward at target entropies, or the entropies for a target reward, with intervals.
 
     Two intervals at an entropy: for the law's mean, and the wider prediction interval.
-    An entropy outside the fitted range is marked as extrapolated. A later step is forecast by several
-    functional forms, weighted by the accuracy of their forecasts from earlier in the same run. Options of the
+    An entropy outside the fitted range is marked as extrapolated. A later step is forecast by a mixture of
+    curves, weighted by the accuracy of their forecasts from earlier in the same run. Options of the
     fit are for logs, not for what `entropylaw fit` wrote.
     """
     from entropylaw.pipeline.sources import document_at, refuse_flags
@@ -143,9 +147,10 @@ class BacktestCommand(opt.Parallel, opt.ColumnOptions, opt.Coverage, opt.Logs, o
 def backtest(options: BacktestCommand) -> None:
     """Test forecasts on finished runs: fit the first 15 % and the first third, predict the rest.
 
-    Each test is made with observed and with forecast entropies, and also backwards in time. The errors are
-    compared with those of the last value, the law and a line by least squares, and the ScaleRL sigmoid; the
-    coverage of the intervals is counted. Exit code 4 means that no run at all could be tested.
+    Each is made with observed and with forecast entropies; a last test, with observed entropies, fits the
+    later two thirds and predicts the first third. The errors are compared with those of the last value, the
+    law and a line by least squares, and the ScaleRL sigmoid; the coverage of the intervals is counted.
+    Exit code 4 means that no run at all could be tested.
     """
     from entropylaw.pipeline.sources import refuse_documents
 

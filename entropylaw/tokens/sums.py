@@ -77,7 +77,10 @@ class Responses(NamedTuple):
 
     @property
     def error(self) -> float | None:
-        """Standard error of H = Σs/Σn in nats; Σ(s − Hn)² is an exact integer until the square root."""
+        """Cluster-robust standard error of H = Σt/Σn in nats.
+
+        (Σn)²·Σ(t − Hn)² is an exact integer before the root.
+        """
         m, n, s = self.number, self.tokens, self.entropy
         if m < 2 or not n:
             return None
@@ -100,7 +103,7 @@ class Sums:
     each_response
         Columns (r,), sorted by step and key; None where there are more than :data:`MOST`. ``key`` is a hash
         of the columns that identify a response, ``prompt`` a hash of the prompt column (0 without one),
-        ``tokens`` the number of tokens, ``total`` Σq.
+        ``tokens`` the number of tokens, ``total`` Σq, the sum of their entropies q in units of 2^−27 nats.
     responses, prompts
         Sums over the responses, and over the prompts; None where no column identifies them.
     """

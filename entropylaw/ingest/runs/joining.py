@@ -29,7 +29,7 @@ from entropylaw.results.columns import Source
 #: A log that begins after this many spacings of its steps gets the note that its beginning is missing.
 LATE = 5
 
-UNLIKE_POINTS = "average over several steps beside a single value"
+UNLIKE_POINTS = "average over several steps, where another chart has a single value"
 #: How a reader begins the note that the other half of a log is elsewhere.
 HALF = "this is the log of"
 NO_COUNTERPART = "log call without a step in the other file"
@@ -57,7 +57,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     merged: list[Run] = []
     for group in groups:
         by_axis = _aligned(group)
-        note = "not joined with the other files of this run, for their x axes differ "
+        note = "not joined with the other files of this run, because their x axes differ "
         note += f"({listing(list(by_axis), 4)}): export both over one"
         notes = (note,) * (len(by_axis) > 1)
         merged += (replace(run, notes=run.notes + notes) for run in map(_merged, by_axis.values()))
@@ -86,7 +86,10 @@ def _compatible(one: Run, other: Run) -> bool:
 
 
 def averaged(run: Run, column: str) -> BoolArray:
-    """Return which points of a chart's metric are averages of several different values."""
+    """Which points (n,) of a W&B chart are averages: ``NAME__MIN`` below ``NAME__MAX``.
+
+    All False without these columns.
+    """
     missing = np.full(len(run.step), np.nan)
     return np.asarray(run.columns.get(column + LEAST, missing) < run.columns.get(column + GREATEST, missing))
 
@@ -230,10 +233,11 @@ def without_copies(
 ) -> tuple[list[Run], list[tuple[str, str]]]:
     """Keep the file with the most information for each run; return the others' paths with the reason.
 
-    A run is a copy of another one that has all of its metrics: the same values at the same steps, to the
-    float32 that some files keep, for columns of the same name, and for its other metrics under any name.
-    ``supposed`` maps a file to the log of which it is a copy by its folder and name; such a copy may be
-    short, and printed.
+    A run is a copy if another run has all of its metrics: equal values at equal steps, compared in float32
+    because some files store no more. Columns of the same name are compared, and a metric without one with
+    every column.
+    ``supposed`` maps a file to the log whose copy it is by folder and name; such a copy may end earlier, and
+    be a console log with rounded numbers.
     """
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
     kept: dict[int, list[str]] = {}

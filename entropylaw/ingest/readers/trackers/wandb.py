@@ -79,7 +79,8 @@ _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
 _DIGITS = frozenset(b"-0123456789")
 _CLOCKS = ("_timestamp", "_runtime", "_wandb")
-# Nearly all items: mark and size; mark, size and text of a key that is no clock; the same of a number.
+# A fast path for nearly all items, without the general decoder: tag and size of the item; tag, size and text
+# of its key, which is not in _CLOCKS; tag, size and text of a number.
 _USUAL_ITEM = re.compile(
     rb"\n(.)[\n\x12](.)((?!_timestamp|_runtime|_wandb)[ -~]{1,120})\x82\x01(.)"
     rb"(-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)",
@@ -90,7 +91,7 @@ UNREADABLE_VALUE = "unreadable value"
 
 
 def read(content: Content) -> Table:
-    """Read it; raises ``no-records`` where no record of the history is complete."""
+    """Read a ``.wandb`` file; raises InputError ``no-records`` if no record of the history is complete."""
     damage, history = Damage(), _History()
     for record in _records(content.data, damage):
         history.take(record)
@@ -233,7 +234,7 @@ def _parts(item: bytes) -> tuple[list[bytes], bytes]:
             text = value
         elif kind == _ITEM_NUMBER:
             text = json.dumps(*struct.unpack("<d", value)).encode()
-        elif kind == _ITEM_INTEGER:  # the sign is the last bit
+        elif kind == _ITEM_INTEGER:  # zigzag encoding (sint64)
             text = b"%d" % (value >> 1 ^ -(value & 1))
     return nested if any(nested) else [name], text
 
