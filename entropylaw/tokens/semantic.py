@@ -86,10 +86,15 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     """Expected plug-in entropy of ``size`` occurrences drawn without replacement, nats.
 
     Σ over types of Σ_j −(j/n) log(j/n) · C(c, j) C(N − c, n − j) / C(N, n), no sampling. Terms more than ten
-    standard deviations and 50 counts from a type's mean are left out; their sum is below 10⁻²⁰.
+    standard deviations and 50 counts from a type's mean are left out; their sum is below 10⁻²⁰. ValueError if
+    a count is below 0, or ``size`` below 1 or above the number of occurrences.
     """
     counts = np.asarray(counts, dtype=np.int64)
     total = int(counts.sum())
+    if np.any(counts < 0):
+        raise ValueError("counts are at least 0")
+    if not 1 <= size <= total:
+        raise ValueError(f"{size} of {total} occurrences cannot be drawn")
     different, times = np.unique(counts[counts > 0], return_counts=True)
     # E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type.
     mean = different * (size / total)
@@ -129,11 +134,20 @@ def semantic_entropy(
         All steps to report, including those without an occurrence; by default those in ``step``.
     common
         Number of occurrences to rarefy to; by default :func:`common_size`.
+
+    Raises ValueError if the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
     """
     step, labels = np.asarray(step), _codes(label)
     given = np.zeros_like(labels) if context is None else _codes(context)
     groups = np.zeros_like(labels) if cluster is None else _codes(cluster)
+    lengths = {len(step), len(labels), len(given), len(groups)}
+    if len(lengths) > 1:
+        raise ValueError(f"the columns have {sorted(lengths)} rows")
     every = np.unique(step if steps is None else np.asarray(steps))
+    if not np.isin(step, every).all():
+        raise ValueError("an occurrence belongs to none of the steps")
+    if common is not None and common < 2:
+        raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
     pairs = given * (labels.max(initial=0) + 1) + labels
     kept = np.flatnonzero((labels >= 0) & (given >= 0))
     kept = kept[np.argsort(step[kept], kind="stable")]

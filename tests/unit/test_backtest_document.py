@@ -164,6 +164,7 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert len(file["sha256"]) == 64
     assert run("backtest", CLEAN, "nowhere.csv", "-o", "b.md").returncode == 0
     markdown = (tmp_path / "b.md").read_text(encoding="utf-8")
+    assert run("backtest", CLEAN, "nowhere.csv", "--format", "markdown").stdout == markdown
     assert rendered(decode(BacktestDocument, body), "markdown") == markdown
 
 

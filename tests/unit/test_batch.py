@@ -29,9 +29,9 @@ def assert_same(batch, i, fit):
 @pytest.mark.parametrize("interval", ["drift", "walk", "ols"])
 @pytest.mark.parametrize("n", [7, 30, 200])
 def test_the_same_numbers_as_single_fits(n, interval, noise):
-    sample = simulate(World(path="power", n=n, rho=0.8, noise=noise, entropy_noise=0.01), 4, seed=3)
+    sample = simulate(World(path="power", n=n, rho=0.8, noise=noise, entropy_noise=0.01), 8, seed=3)
     batch = fit_laws(sample.entropy, sample.rewards, sample.step, level=0.9, interval=interval)
-    for i in range(4):
+    for i in range(8):
         fit = fit_law(sample.entropy[i], sample.rewards[i], sample.step, level=0.9, interval=interval)
         assert_same(batch, i, fit)
     assert not batch.refused

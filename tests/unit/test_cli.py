@@ -58,6 +58,7 @@ def test_output_suffix_and_format_decide(run, lab, tmp_path):
     assert float(row["ceiling"]) == document["runs"][0]["law"]["ceiling"]["value"]
     printed = run("fit", RUN, "--format", "csv", "-o", "-", "--quiet")
     assert (printed.stdout, printed.stderr) == ((tmp_path / "b.csv").read_text(), "")
+    assert_error(run("fit", RUN, "-o", "x.pdf"), "unknown-suffix", 2)
 
 
 def test_standard_input_forced_formats_and_wrong_suffixes(run, tmp_path):
@@ -93,6 +94,14 @@ def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
     ]:
         (tmp_path / "changed.json").write_text(json.dumps(document | change))
         assert_error(run("predict", "changed.json", "--target-entropy", "0.1"), slug, 3)
+
+
+def test_a_report_of_a_stored_fit_has_the_same_bytes(run, lab, tmp_path):
+    run("fit", RUN)
+    # A fit has no phases; a report's own document has them.
+    assert run("report", RUN, "-o", "fresh", "--no-phases").returncode == 0
+    assert run("report", "reports/clean_start_s0.fit.json", "-o", "stored").returncode == 0
+    assert folder(tmp_path / "fresh") == folder(tmp_path / "stored")
 
 
 def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):

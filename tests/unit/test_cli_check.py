@@ -54,6 +54,21 @@ def test_a_gate_trips_with_five(check, fits):
     assert check(FIT, "ceiling<0.1").returncode == 0
 
 
+def test_a_law_that_is_not_valid_fails_unless_an_option_says_so(check, fits):
+    done = check(INVALID, "ceiling<0.1", *JSON)
+    assert (done.returncode, [*outcomes(done).values()]) == (5, ["unknown"])
+    assert check(INVALID, "ceiling<0.1", "--even-if-invalid").returncode == 0
+
+
+def test_every_format_on_standard_output_and_in_a_file(check, fits):
+    files = {"a.json": "json", "a.md": "markdown", "a.xml": "junit", "a.txt": "text"}
+    done = check(FIT, "ceiling<0.99", *(part for name in files for part in ("-o", name)))
+    assert done.stderr.splitlines() == [f"wrote {name}" for name in files]
+    assert (fits / "a.txt").read_text() == done.stdout
+    for name, kind in files.items():
+        assert check(FIT, "ceiling<0.99", "--format", kind).stdout == (fits / name).read_text()
+
+
 def test_a_log_is_fitted_and_gives_what_its_stored_fit_gives(check, lab, fits):
     gates = "ceiling<0.5 used>50% invalid"
     stored, fresh = check(FIT, gates, *JSON), check(RUN, gates, *JSON)

@@ -35,13 +35,13 @@ def test_blocks_and_slices_change_nothing(monkeypatch, even, cells, known):
         expected = white @ white.swapaxes(1, 2)
         size = np.sqrt(np.einsum("gcc,gdd->gcd", expected, expected))
         assert np.all(np.abs(found.gram[i] - expected) <= 1e-12 * size)
-        # The drift at the last step, by dense algebra: its covariance with the evaluations, times V⁻¹x.
-        gap = np.abs(step[:, None] - step)
-        for k in range(0, grid.length.size, 25):
-            drift = grid.drift[k] * np.exp(-gap / grid.length[k])
-            noise = np.full(150, grid.noise[k]) + (0.0 if floor is None else floor)
-            last = drift[-1] @ np.linalg.solve(drift + np.diag(noise), own)
-            np.testing.assert_allclose(found.last[i, k], last, rtol=1e-6, atol=1e-9)
+    # The drift at the last step, by dense algebra: its covariance with the evaluations, times V⁻¹x.
+    gap = np.abs(step[:, None] - step)
+    for k in range(0, grid.length.size, 5):
+        drift = grid.drift[k] * np.exp(-gap / grid.length[k])
+        noise = np.full(150, grid.noise[k]) + (0.0 if floor is None else floor)
+        last = np.linalg.solve(drift + np.diag(noise), drift[-1]) @ columns
+        np.testing.assert_allclose(found.last[:, k], last, rtol=1e-9, atol=1e-12)
 
 
 def test_gains_at_rest_are_those_of_the_whole_recursion(monkeypatch):

@@ -24,6 +24,7 @@ from entropylaw.gates.decide import (
     Rules,
     decide,
     holds_for,
+    regression,
     relative_decrease,
 )
 from entropylaw.gates.expression import parse
@@ -419,6 +420,13 @@ def test_regressions_are_against_the_run_of_the_same_name():
         decided = against(*runs, **more)
         assert decided.outcome == outcome
         assert said in decided.sentence
+
+
+def test_a_regression_without_a_number_names_the_run_that_lacks_it():
+    baseline = subjects(document(fitted(), fitted("old", used=None)))
+    none, some = Unknown(reason="none"), estimate(0.5, 0.4, 0.6)
+    for now, name, said in ((none, "r", "this run has no used"), (some, "old", "the baseline has no used")):
+        assert regression(now, baseline, "used", name, any_law=False) == Unknown(reason=said)
 
 
 # --- what is written ---

@@ -60,7 +60,14 @@ def test_a_restart_in_the_same_file_is_a_second_run():
 @pytest.mark.parametrize(
     "records",  # step, entropy, val_acc, epoch
     [
-        [(1, 1, NAN, 0.1), (2, 2, NAN, 0.2), (2, NAN, 0.2, 0.21), (3, 3, NAN, 0.3), (4, 4, 0.4, 0.4)],
+        [
+            (1, 1, NAN, 0.1),
+            (2, 2, NAN, 0.2),
+            (2, NAN, 0.2, 0.21),
+            (3, 3, NAN, 0.3),
+            (4, 4, NAN, 0.4),
+            (4, NAN, 0.4, 0.41),
+        ],
         [(1, 1, NAN, 0.1), (2, 2, NAN, 0.2), (3, 3, NAN, 0.3), (2, NAN, 0.2, 0.31), (4, 4, 0.4, 0.4)],
         [*((s, s, NAN, s) for s in (1, 2, 3, 4)), *((s, NAN, s / 10, s) for s in (0, 2, 4))],
     ],
@@ -69,9 +76,10 @@ def test_a_restart_in_the_same_file_is_a_second_run():
 def test_evaluations_merge_and_are_no_loss(records):
     names = ("step", "entropy", "val_acc", "epoch")
     (run,) = read_runs({name: [record[i] for record in records] for i, name in enumerate(names)})
-    assert run.step.tolist()[-4:] == [1, 2, 3, 4]
-    assert run.columns["entropy"].tolist()[-4:] == [1, 2, 3, 4]
-    np.testing.assert_array_equal(run.columns["val_acc"][-4:], [NAN, 0.2, NAN, 0.4])
+    first = records[4][0] == 0
+    assert run.step.tolist() == [0] * first + [1, 2, 3, 4]
+    np.testing.assert_array_equal(run.columns["entropy"], [NAN] * first + [1, 2, 3, 4])
+    np.testing.assert_array_equal(run.columns["val_acc"], [0.0] * first + [NAN, 0.2, NAN, 0.4])
     assert run.dropped == {}
 
 

@@ -283,6 +283,16 @@ def test_slime_values_in_every_form():
     assert table.dropped == {slime_console.BAD_PAIR: 1}
 
 
+def test_only_the_axes_of_slime_are_left_out():
+    """A name that begins or ends as an axis does is a metric."""
+    axes = {"rollout/step": 7.0, "train/step": 8.0, "eval/step": 9.0}
+    metrics = {"rollout/steps": 1.0, "train/step_time": 2.0, "eval/step/x": 3.0, "train/my/step": 4.0}
+    table = reader_of("slime").read(content(f"rollout 3: {axes | metrics}\n"))
+    assert {name: list(cells) for name, cells in table.columns.items()} == {
+        name: [value] for name, value in ({"step": 3.0} | metrics).items()
+    }
+
+
 def test_two_processes_on_one_line():
     text = "step 4: {'train/loss': 0.5, 'train/entr" + rollout(5) + training(5, 0.3)
     table = reader_of("slime").read(content("rollout 4: {'rollout/raw_reward': 0.1}\n" + text))
@@ -385,3 +395,19 @@ def test_what_yaml_makes_of_other_objects_is_no_metric():
     expected = {"actor/a b: c": 2.0, "actor/inf": -math.inf, "actor/on": 1.0}
     assert values == {"step": 4.0, **expected, "val/123": 1.5, "val/reward_score": 0.5}
     assert table.dropped == {BAD_PAIR: 1}
+
+
+def test_the_jsonl_of_easyr1_gives_the_same_choice():
+    lines = []
+    for step in range(7):
+        entry = {"step": step, "val": {"accuracy_reward": 0.3 + 0.1 * step, "reward_score": 0.1}}
+        if step:
+            entry |= {"actor": {"entropy_loss": entropy(step - 1), "pg_clipfrac_higher": 0.0}}
+            entry |= {"critic": {"score": {"mean": 0.1}}, "reward": {"accuracy": 0.2, "overall": 0.2}}
+        lines.append(json.dumps(entry))
+    series = select(run_of(reader_of("jsonl"), "\n".join(lines), "experiment_log.jsonl"))
+    assert series.entropy_choice.meaning.trainer == "easyr1"
+    assert series.entropy_choice.column == "actor/entropy_loss"
+    assert series.reward_choice.column == "val/accuracy_reward"
+    assert series.pair == "next"
+    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS])

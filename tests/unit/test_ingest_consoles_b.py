@@ -419,6 +419,13 @@ def test_tinkers_tables(tmp_path):
     assert run.dropped == {CUT_NAME: 12}
 
 
+def test_tinkers_metrics_file(tmp_path):
+    values = {"optim/entropy": 0.5, "env/all/reward/total": 0.1}
+    rows = [json.dumps({"step": step, "progress/batch": step} | values) for step in STEPS]
+    run = a_run(tmp_path, "\n".join(rows), "metrics.jsonl")
+    assert chosen(run) == ("tinker", "optim/entropy", "env/all/reward/total")
+
+
 def test_long_cells_in_tinkers_tables():
     table = tinker(3, note="long     ")
     more = table.replace("│ note", "│                                │ long     │\n│ note")

@@ -101,6 +101,10 @@ def test_a_pipe_is_read_where_it_is_named_and_refused_in_a_folder(tmp_path):
     assert len(run.step) == 40
 
 
+def test_a_device_is_refused():
+    assert "a device or a socket" in refused("file-unreadable", read_runs, "/dev/zero").message
+
+
 def test_archives_are_refused_with_what_to_do(tmp_path):
     write(tmp_path, "x.csv", CSV)
     for name, mode in (("x.tar", "w"), ("x.tar.gz", "w:gz")):

@@ -189,7 +189,6 @@ GOOD = {"entropy": [0.9, 0.8, 0.7], "reward": [0.1, 0.2, 0.3]}
 def test_errors(columns, options, slug, found):
     run = run_of(**columns)
     error = refused(slug, select, run, **options)
-    error = error
     assert found in error.message
     assert "\n" not in str(error)
     assert "response length" in error.hint or slug != "entropy-not-a-mean"

@@ -59,3 +59,25 @@ def test_the_shorter_way_reads_what_the_general_one_reads(seed, monkeypatch):
     found = [table_of(records) for records in logs]
     monkeypatch.setattr(wandb_log, "_USUAL_ITEM", re.compile(b"never"))
     assert found == [table_of(records) for records in logs]
+
+
+def test_the_shorter_way_is_taken(monkeypatch):
+    one = field(1, field(2, "x") + field(16, "0.5")) + field(1, field(1, "old") + field(16, "2"))
+    clock = field(1, field(2, "_timestamp") + field(16, "1.7e9"))
+    general, parts = [], wandb_log._parts
+    monkeypatch.setattr(wandb_log, "_parts", lambda item: general.append(item) or parts(item))
+    columns, *_ = table_of([field(2, one + clock)] * 50)
+    assert columns == {"x": ["0.5"] * 50, "old": ["2.0"] * 50}
+    assert len(general) == 50
+    assert all(b"_timestamp" in item for item in general)
+
+
+@pytest.mark.parametrize("before", [b"", field(9, 1)], ids=["items first", "items behind another field"])
+@pytest.mark.parametrize("text", ["1", " 1"], ids=["usual items", "others"])
+def test_a_record_with_more_values_than_metrics_have_is_left_out(monkeypatch, before, text):
+    monkeypatch.setattr(wandb_log, "MOST_VALUES", 4)
+    items = [field(1, field(2, f"m{number}") + field(16, text)) for number in range(5)]
+    records = [field(2, before + b"".join(items[:count])) for count in (4, 5)]
+    columns, _, _, dropped, _ = table_of(records)
+    assert columns == {f"m{number}": ["1.0"] for number in range(4)}
+    assert dropped == {wandb_log.UNREADABLE: 1}

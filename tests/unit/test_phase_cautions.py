@@ -115,7 +115,9 @@ def test_a_padded_first_point_is_named_in_a_sentence():
     padded[0] = 11.93
     found = cautions(curve(padded))[0]
     assert (found.code, found.values["vocabulary"]) == ("points-far-off", True)
-    assert "11.93 at step 0" in found.sentence
+    assert "planning is far from its neighbours: 11.93 at step 0" in found.sentence
+    assert "logarithm of a vocabulary" in found.sentence
+    assert "may make or hide a change point" in found.sentence
 
 
 def test_points_far_off_are_counted_and_the_noise_is_not():
@@ -125,6 +127,9 @@ def test_points_far_off_are_counted_and_the_noise_is_not():
     found = cautions(curve(values, "aggregate"))[0]
     assert (found.values["curve"], found.values["steps"]) == ("all tokens", (40.0, 80.0, 120.0))
     assert (found.values["others"], found.values["vocabulary"]) == (1, False)
+    assert "at step 40, " in found.sentence
+    assert " and 1 more" in found.sentence
+    assert "vocabulary" not in found.sentence
 
 
 @pytest.mark.parametrize("time", [1.0, 3.0, 25.0])

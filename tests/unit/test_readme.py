@@ -59,6 +59,7 @@ def test_the_test_command_is_what_ci_runs():
 @pytest.mark.parametrize("page", [README, GUIDE], ids=["README", "guide"])
 def test_the_python_runs_as_printed(page, clone):
     (program,) = blocks(page, "python")
+    assert len(program.strip().splitlines()) <= 12
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=clone,

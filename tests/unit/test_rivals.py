@@ -246,6 +246,7 @@ def test_nested_test_sees_a_line():
 def test_weights_are_within_a_kind_and_odds_across():
     _, comparison = compared()
     found = rows(comparison)
+    assert set(STEP_FORMULAS) <= set(found)
     for variable in ("entropy", "step"):
         each = [row.probability for row in comparison.forms if row.variable == variable]
         assert sum(each) == pytest.approx(1.0)
@@ -284,6 +285,14 @@ def test_an_open_end_opens_the_range():
     wide = range_over([("a", 0.5, estimate(0.4, 0.6)), ("b", 0.5, estimate(None, 0.7))], 0.95)
     assert (wide.low, wide.high) == (None, 0.7)
     assert "b" in wide.note
+
+
+def test_a_reward_of_the_other_sign_changes_no_odds():
+    _, one = compared("power")
+    other = compare_forms(fit_law(FALLING, 3.0 - 40.0 * (TRUTHS["power"](FALLING) + noise()), STEP))
+    for form, row in rows(one).items():
+        assert rows(other)[form].log_odds == pytest.approx(row.log_odds, abs=1e-5)
+    assert other.law_test.p_value == pytest.approx(one.law_test.p_value, rel=1e-6)
 
 
 @pytest.mark.parametrize("settings", [{"interval": "ols"}, {"eval_size": 400}, {}])

@@ -119,16 +119,12 @@ def names(command: str, logs: str, folder: Path) -> tuple[str, ...]:
     return tuple(run["run"] for run in found)
 
 
-WRITERS = ("fit", "check", "report")
-"""Commands that group runs in different ways; the others read as these do, and `predict` takes one log."""
-
-READ_BY_ALL = ("its folder", "a file and its folder", "two folders", "charts and their folder", "two copies")
-
 CELLS = [
     pytest.param(logs, command, id=f"{logs}, {command}")
     for logs, (_, arguments, _) in LOGS.items()
     for command in COMMANDS
-    if command in WRITERS or (logs in READ_BY_ALL and (command != "predict" or " " not in arguments))
+    # `predict` takes one log.
+    if command != "predict" or " " not in arguments
 ]
 
 

@@ -228,6 +228,22 @@ def test_labels_of_any_kind(labels):
     assert semantic_entropy([0] * 4, labels).plug_in[0] == pytest.approx(scipy_entropy([1, 2, 1]))
 
 
+@pytest.mark.parametrize(
+    ("call", "arguments", "options", "words"),
+    [
+        (semantic_entropy, ([0], ["a"]), {"common": 1}, "at least 2"),
+        (semantic_entropy, ([0, 1], ["a"]), {}, "rows"),
+        (semantic_entropy, ([0, 1], ["a", "b"]), {"steps": [0]}, "none of the steps"),
+        (rarefied_entropy, ([2, -1], 1), {}, "counts"),
+        *((rarefied_entropy, arguments, {}, "cannot be drawn") for arguments in (([], 1), ([0, 0], 1))),
+        *((rarefied_entropy, ([2, 1], size), {}, "cannot be drawn") for size in (0, 4)),
+    ],
+)
+def test_what_has_no_entropy(call, arguments, options, words):
+    with pytest.raises(ValueError, match=words):
+        call(*arguments, **options)
+
+
 # --- the scan
 
 

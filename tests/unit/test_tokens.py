@@ -189,17 +189,18 @@ def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, see
 @pytest.mark.parametrize("share", [None, 0.2])
 def test_sums_of_shards_join_exactly(tmp_path, share):
     table = made(4000)
+    columns = NO_CLASS if share else None
     half = table.column("prompt").to_numpy() % 2
     shards = [
         written(
             tmp_path / f"{number}.hist.parquet",
             summary_of(
-                tmp_path, table.filter(pa.array(half == number)), top_quantile=share, columns=NO_CLASS
+                tmp_path, table.filter(pa.array(half == number)), top_quantile=share, columns=columns
             ).histogram,
         )
         for number in (1, 0)
     ]
-    whole = summary_of(tmp_path, table, top_quantile=share, columns=NO_CLASS)
+    whole = summary_of(tmp_path, table, top_quantile=share, columns=columns)
     assert data(summary(*shards).steps) == data(whole.steps)
 
 

@@ -72,19 +72,19 @@ def test_a_table_with_these_columns_is_refused(table, columns, slug, words):
 
 
 @pytest.mark.parametrize(
-    ("options", "slug"),
+    ("options", "slug", "code"),
     [
-        ({"columns": {"mask": "is_planing"}}, "column-not-found"),
-        ({"columns": {"planning": "is_planning"}, "top_quantile": 0.2}, "two-class-rules"),
-        ({"top_quantile": 0.2, "grams": "default"}, "two-class-rules"),
-        ({"top_quantile": 0.0}, "bad-quantile"),
-        ({"top_quantile": 1.0}, "bad-quantile"),
-        ({"top_quantile": 20.0}, "bad-quantile"),
-        ({"grams": "default"}, "grams-need-text"),
+        ({"columns": {"mask": "is_planing"}}, "column-not-found", 3),
+        ({"columns": {"planning": "is_planning"}, "top_quantile": 0.2}, "two-class-rules", 2),
+        ({"top_quantile": 0.2, "grams": "default"}, "two-class-rules", 2),
+        ({"top_quantile": 0.0}, "bad-quantile", 2),
+        ({"top_quantile": 1.0}, "bad-quantile", 2),
+        ({"top_quantile": 20.0}, "bad-quantile", 2),
+        ({"grams": "default"}, "grams-need-text", 3),
     ],
 )
-def test_options_that_do_not_fit_are_refused(table, options, slug):
-    refused(slug, table(is_planning=[True] * 4), **options)
+def test_options_that_do_not_fit_are_refused(table, options, slug, code):
+    assert refused(slug, table(is_planning=[True] * 4), **options).exit_code == code
 
 
 def test_hints_and_messages_name_what_to_do(table):

@@ -314,14 +314,9 @@ def test_another_log_on_standard_input_takes_another_name(call, tmp_path):
     assert found == {"stdin.fit.json": 40, "stdin-2.fit.json": 30}
 
 
-@pytest.mark.parametrize(
-    ("gate", "code", "end"),
-    [
-        *(("ceiling>0", 5, end) for end in ("| true", ">&-", "2>&1 | true", "> /dev/null 2>/dev/full")),
-        *((gate, code, "> /dev/full") for gate, code in (("ceiling>0", 5), ("ceiling<0", 0))),
-    ],
-)
-def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_path, gate, code, end):
+@pytest.mark.parametrize("end", ["| true", "> /dev/full", ">&-", "2>&1 | true", "> /dev/null 2>/dev/full"])
+@pytest.mark.parametrize(("gate", "code"), [("ceiling>0", 5), ("ceiling<0", 0)])
+def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_path, end, gate, code):
     done = in_shell(f"check fit.json --fail-if '{gate}' -o a.xml -o b.json {end}", tmp_path)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -418,6 +413,7 @@ def test_numpys_warnings_are_not_shown(tmp_path):
     environment = {key: value for key, value in clean_environment().items() if key != "PYTHONWARNINGS"}
     for flags, shown in (([], False), (["-W", "default"], True)):
         done = started(sys.executable, *flags, "-c", code, cwd=tmp_path, env=environment)
+        assert done.returncode == 0, done.stderr
         assert ("overflow" in done.stderr) is shown
 
 
