@@ -255,30 +255,29 @@ def read_document(data: Any, source: str) -> Document[Any]:
 
 def subjects_of(document: Document[Any], source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored."""
-    kind = document.schema.split("/")[1]
-    return [_subject(kind, entry, source) for entry in document.runs]
-
-
-def _subject(kind: str, entry: Any, source: str) -> Subject:
-    holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
-    run, column = entry, "entropy_column"
-    if kind == "report":
-        run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
-    elif kind == "phases":
-        holders = {Part.phases: entry}
-        column = "aggregate_column" if entry.aggregate_column else "planning_column"
-    validity, reasons = getattr(run, "validity", None), None
-    if validity is not None:
-        reasons = () if validity.ok else validity.reasons or ("its document gives no reason",)
-    return Subject(
-        run=run.run,
-        path=run.path,
-        sources=(source,),
-        holders=holders,
-        reasons=reasons,
-        refusal=getattr(run, "refusal", None),
-        read=getattr(run, column, "") is not None,
-    )
+    kind, subjects = document.schema.split("/")[1], []
+    for entry in document.runs:
+        holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
+        run, column = entry, "entropy_column"
+        if kind == "report":
+            run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
+        elif kind == "phases":
+            holders = {Part.phases: entry}
+            column = "aggregate_column" if entry.aggregate_column else "planning_column"
+        validity, reasons = getattr(run, "validity", None), None
+        if validity is not None:
+            reasons = () if validity.ok else validity.reasons or ("its document gives no reason",)
+        subject = Subject(
+            run=run.run,
+            path=run.path,
+            sources=(source,),
+            holders=holders,
+            reasons=reasons,
+            refusal=getattr(run, "refusal", None),
+            read=getattr(run, column, "") is not None,
+        )
+        subjects.append(subject)
+    return subjects
 
 
 def stored_subjects(document: Stored) -> list[Subject]:

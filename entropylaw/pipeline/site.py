@@ -41,7 +41,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
-from entropylaw.report.figures import FIGURES
+from entropylaw.report.figures import NAMED
 from entropylaw.report.numbers import count
 from entropylaw.report.pages import Neighbour
 from entropylaw.report.render import csv_text
@@ -128,8 +128,8 @@ def report_logs(
     targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in outcome.tasks:
         targets += [task.document, task.document.with_suffix(".html"), task.state]
-        names = product(FIGURES, task.making.kinds or ())
-        targets += [folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry, kind in names]
+        names = product(NAMED, task.making.kinds or ())
+        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in names]
     check_targets(targets)
     with only_writer(folder):
         tasks = _with_shared(outcome.tasks, jobs, progress)
@@ -189,7 +189,7 @@ def _load(source: Stored) -> FitDocument | ReportDocument:
 
 def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
     """The path and the task of every run in some logs, and warnings about files."""
-    tasks, columns = [], steps.named_columns(making.settings)
+    tasks, columns = [], steps.Fit(making.settings).columns
     reading = read(logs, making.settings, columns)
     warnings = [*skipped_files(reading.ignored)]
     kept = {*columns, *candidates()}
@@ -198,9 +198,7 @@ def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task
         warnings += [warning] if warning else []
         histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
         # Only the columns that are used: a thousand runs are in memory at once.
-        used = {
-            name: values for name, values in run.columns.items() if name in kept or catalog.is_useful(name)
-        }
+        used = {name: run.columns[name] for name in run.columns if name in kept or catalog.is_useful(name)}
         unread = tuple(name for name in run.columns if name not in used)
         light = replace(run, columns=used, unread=(*run.unread, *unread))
         task = Task(name=run.name, making=making, run=light, inputs=input_files([run]), histogram=histogram)
@@ -298,9 +296,7 @@ def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
         shared=common,
     )
     figures = {
-        slug: {
-            each.name: path for each in FIGURES if (path := f"figures/{slug}-{each.name}.svg") in one.files
-        }
+        slug: {name: path for name in NAMED if (path := f"figures/{slug}-{name}.svg") in one.files}
         for slug, one in done.items()
     }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)

@@ -39,13 +39,6 @@ def _longer_reward(values: Values) -> str:
     return f"the training reward has {found}, this one {values['used']}: --reward {column}"
 
 
-def _forms_as_good(values: Values) -> str:
-    rivals = zip(values["labels"], values["weights"], strict=True)
-    names = " and ".join(f"{label} (probability {probability:.2f})" for label, probability in rivals)
-    fit = "fits" if len(values["labels"]) == 1 else "fit"
-    return f"{names} {fit} as well as the law ({values['law_weight']:.2f})"
-
-
 _CONTROL = {
     "setting": "its settings have {name} = {value}",
     "target": "the log has a target for it ({name})",
@@ -98,7 +91,11 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     # Cautions about a law.
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "forms-as-good": _forms_as_good,
+    "forms-as-good": lambda values: (
+        " and ".join(map("{} (probability {:.2f})".format, values["labels"], values["weights"]))
+        + (" fits" if len(values["labels"]) == 1 else " fit")
+        + f" as well as the law ({values['law_weight']:.2f})"
+    ),
     "rate-excludes-law": "a free rate k = {rate:.2g} excludes the law's k = 1 at level {level:g}",
     "residuals-drift": "the residual may drift over half of the run or more (probability {probability:.2f}): "
     "the data do not separate drift from trend, and the intervals are wide for that reason (interval 'walk' "

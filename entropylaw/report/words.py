@@ -214,9 +214,5 @@ def step_words(step: Estimate) -> str:
 
 def earliest(step: Estimate) -> str:
     """Why no step is known, and the lower end of its interval if there is one."""
-    low = (
-        ""
-        if step.low is None
-        else f"the interval of that step begins at step {format_step(round(step.low))}; "
-    )
+    low = f"the interval of that step begins at step {round(step.low)}; " if step.low is not None else ""
     return f" ({low}{step.note or 'no reason is given'})"

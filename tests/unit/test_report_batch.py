@@ -20,7 +20,7 @@ from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site
-from entropylaw.pipeline.pages import FOLDER, Making
+from entropylaw.pipeline.pages import STATE, Making
 from entropylaw.pipeline.site import gather, only_writer
 from entropylaw.report.pages import Neighbour
 from tests.conftest import HANGS, clean_environment
@@ -47,7 +47,7 @@ def logs(tmp_path):
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file() and FOLDER not in path.parts)
+    files = (path for path in folder.rglob("*") if path.is_file() and STATE not in path.parts)
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
 
 
@@ -111,7 +111,7 @@ def test_a_lost_or_cut_file_is_made_again(run, logs, tmp_path):
     whole = contents(tmp_path / "out")
     (tmp_path / "out" / "runs" / "run-0.html").unlink()
     (tmp_path / "out" / "runs" / "run-1.json").write_text("{")
-    (tmp_path / "out" / FOLDER / "run-2.json").write_text("not json")
+    (tmp_path / "out" / STATE / "run-2.json").write_text("not json")
     assert "1 of them as before" in run(*command).stderr
     assert contents(tmp_path / "out") == whole
 
@@ -237,7 +237,7 @@ def test_ctrl_c_leaves_a_usable_report(logs, tmp_path):
     started = subprocess.Popen(
         command, cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
     )
-    state = tmp_path / "out" / FOLDER
+    state = tmp_path / "out" / STATE
     while started.poll() is None and len(list(state.glob("run-*.json"))) < 4:
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)

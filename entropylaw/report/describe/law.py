@@ -29,12 +29,7 @@ FORM_COLUMNS = (
     *b.columns("form formula"),
     b.Column("probability", "probability", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
-    b.Column(
-        "rate",
-        "rate k",
-        lambda one: None if one.rate is None else replace(one.rate, note=None),
-        estimate=True,
-    ),
+    b.Column("rate", "rate k", lambda one: one.rate and replace(one.rate, note=None), estimate=True),
     b.Column("residual_sd", "residual sd"),
 )
 
@@ -52,7 +47,7 @@ COMPARISON_COLUMNS = (
         "formula",
         "formula",
         lambda one: ", ".join(
-            (one.formula, *(f"{name} = {format_number(shape.value)}" for name, shape in one.shapes.items()))
+            [one.formula, *(f"{n} = {format_number(x.value)}" for n, x in one.shapes.items())]
         ),
     ),
     b.Column("variable", "of"),
@@ -184,10 +179,8 @@ def sections(
         f"The law explains {format_percent(law.r_squared)} of the reward's variance{worse}."
     )
     gone = [form_label(form) for form, _, ruled_out in words.ceilings(law) if ruled_out]
-    over = (
-        f"over the functional forms that are not ruled out: {format_estimate(law.ceiling_over_forms).value}"
-    )
-    over += f" averaged by probability, range {words.ceiling_range(law)}"
+    mean = f"{format_estimate(law.ceiling_over_forms).value} averaged by probability"
+    over = f"over the functional forms that are not ruled out: {mean}, range {words.ceiling_range(law)}"
     over += f"; ruled out: {', '.join(gone)}" * bool(gone)
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     shift = format_number(law.influence.ceiling_shift, 2)
@@ -237,18 +230,15 @@ def _residual(law: LawFit) -> tuple[str, str]:
         text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift, so that {law.n} "
         text += f"evaluations have {size}. The correlation of the drift lasts for half of the run or more "
         text += f"with probability {memory}."
-        brief += (
-            f"; drift share {residuals.drift_share:.2f}, effective sample size {residuals.effective_n:.0f}"
-        )
+        brief += f"; drift share {residuals.drift_share:.2f}, "
+        brief += f"effective sample size {residuals.effective_n:.0f}"
     if law.entropy_noise is not None:
         noise = format_number(law.entropy_noise, 2)
         brief += f"; entropy noise {noise}"
         if model.assumed is None or model.smooths_entropy:
             given = "" if law.entropy_sd is None else " (given)"
-            text += (
-                f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise} "
-            )
-            text += f"nats{given}. The intervals allow for the error of the smoothing."
+            text += " The law is fitted to the smoothed entropy; the log's values scatter around it by "
+            text += f"{noise} nats{given}. The intervals allow for the error of the smoothing."
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
         brief += f"; given as {' to '.join(ends)}"
@@ -357,10 +347,9 @@ def level_shift(shift: LevelShift) -> str:
 
 def _segments_title(fit: SegmentFit) -> str:
     """How many segments there are, and where they begin."""
-    at = ", ".join(format_step(step) for step in fit.starts)
-    return f"{count(len(fit.segments), 'segment')}, " + (
-        f"level shifts at step {at}" if at else "no level shift"
-    )
+    at = ", ".join(map(format_step, fit.starts))
+    shifts = f"level shifts at step {at}" if at else "no level shift"
+    return f"{count(len(fit.segments), 'segment')}, {shifts}"
 
 
 def _same(test: SameTest, what: str) -> b.Verdict:

@@ -148,9 +148,8 @@ def _tokens(result: TokenSummary) -> list[b.Block]:
             # Steps are rarefied to one common number of occurrences; it is missing where a step has fewer.
             sizes = columns[name.replace("_rarefied", "_rarefied_n")]
             label = label.format(_token_cell(sizes[0] or sizes[-1], "count"))
-            rows.append(
-                (label, *(_token_cell(columns[name][end], kind) for end in ends), _PUBLISHED.get(name, ""))
-            )
+            cells = (_token_cell(columns[name][end], kind) for end in ends)
+            rows.append((label, *cells, _PUBLISHED.get(name, "")))
     heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
     source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
     published = b.Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}")

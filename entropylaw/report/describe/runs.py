@@ -196,9 +196,7 @@ def _of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
         run,
         b.Heading(run.run, 2, f"{about} · {run.path}"),
         sentences=words.opening(report),
-        progress=[
-            b.Fact(name, value, what, unit) for name, value, what, unit in progress if value is not None
-        ],
+        progress=[b.Fact(*fact) for fact in progress if fact[1] is not None],
         more=[*law.segment_blocks(run.level_shifts, run.segments, sentences(run.findings, "note")), *more],
     )
     return blocks + _read(run)
@@ -402,9 +400,7 @@ def _counted(rows: Sequence[IndexRow]) -> str:
     said = (text.format(seen[verdict]) for verdict, text in others.items() if seen[verdict])
     found = [f"the law holds in {holding}{care}", *said]
     better = sum(row.readable and row.rival is not None for row in rows)
-    rival = (
-        f"; where it holds, another functional form is clearly more probable in {better}" if better else ""
-    )
+    rival = f"; where it holds, another functional form is clearly more probable in {better}" * bool(better)
     return f"Of {len(rows)} runs {words.listed(found)}{rival}."
 
 
@@ -432,9 +428,8 @@ def _gain_reached(rows: Sequence[IndexRow]) -> str:
     above, below = sum(low > 0.9 for low, _ in known), sum(high < 0.9 for _, high in known)
     unclear, unknown = len(known) - above - below, len(rows) - len(known)
     counts = f"above 90 % in {above}, below 90 % in {below}, unclear in {unclear}"
-    return (
-        f"Share of the attainable gain reached: {counts}{f', without interval in {unknown}' * bool(unknown)}."
-    )
+    counts += f", without interval in {unknown}" * bool(unknown)
+    return f"Share of the attainable gain reached: {counts}."
 
 
 def _of(part: int, whole: int) -> str:
