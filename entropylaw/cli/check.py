@@ -26,8 +26,7 @@ from entropylaw.cli.output import (
     write_out,
 )
 from entropylaw.errors import OutputError, UsageError
-from entropylaw.inputs import check_targets
-from entropylaw.paths import shown_path
+from entropylaw.paths import check_targets, shown_path
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import CheckDocument, CheckedFile

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.cli.command import takes
 from entropylaw.cli.output import answered, destinations, finish_runs, format_of, read_for, say, say_skipped
 from entropylaw.errors import UsageError
-from entropylaw.inputs import check_targets
 from entropylaw.options import PATH, PICTURES, Logs, Parallel, PhaseOptions, Written, option, part
+from entropylaw.paths import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import OutputError
-from entropylaw.inputs import check_targets
+from entropylaw.paths import check_targets
 from entropylaw.reproducible import rounded
 
 TEMPORARY = ".entropylaw-"

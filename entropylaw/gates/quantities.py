@@ -20,13 +20,12 @@ from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import Stored, as_document, damaged
 from entropylaw.errors import InputError, known_form
-from entropylaw.inputs import note_input
-from entropylaw.paths import is_file, shown_path
+from entropylaw.paths import is_file, note_input, shown_path
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.columns import Refusal
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import Document, RunFit, RunPhases, RunPrediction
+    from entropylaw.documents.document import Document, RunPhases
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -88,18 +87,13 @@ class Quantity:
         return float(value) if isinstance(value, int) else value
 
 
-VALID, FAILS, UNDECIDED = "valid", "law fails", "undecided"
+_VERDICTS = ("valid", "law fails", "undecided")
 
 
 def _since(name: str) -> Callable[[Any], Value]:
     """An estimate with the law that documents of the first versions lack."""
     older = Unknown(reason=f"the document is older than {name}; fit the log again")
     return lambda run: getattr(run, name) or older
-
-
-def _verdict(run: RunFit | RunPrediction) -> str:
-    assert run.validity is not None
-    return VALID if run.validity.ok else FAILS if run.validity.contradicted else UNDECIDED
 
 
 def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
@@ -158,7 +152,7 @@ _ALL = (
     _number("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1"),
     _number("effective_n", "effective sample size", "evaluations", "law.residuals.effective_n"),
     _number("cautions", "number of cautions", "", lambda run: len(run.validity.cautions)),
-    Quantity("verdict", "verdict on the law", "", _verdict, Kind.word, words=(VALID, FAILS, UNDECIDED)),
+    Quantity("verdict", "verdict on the law", "", "validity.verdict", Kind.word, words=_VERDICTS),
     _later("forecast_reward", "reward at the last step forecast", "reward", _forecast),
     _later("saturation_step", "step at which the entropy is spent", "steps", _step, of_law=True),
     _later("saturation_reward", "reward at that step", "reward", _reward, of_law=True),

@@ -28,13 +28,12 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import Stored, load_fit, load_report
 from entropylaw.documents.store import TEMPORARY, dumps, write_atomically
 from entropylaw.errors import InputError, OutputError, UsageError, known_form
-from entropylaw.escaping import safe_name
+from entropylaw.escaping import counted, safe_name
 from entropylaw.ingest import catalog
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.select import candidates
-from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import shown_path
+from entropylaw.paths import check_targets, note_input, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
@@ -42,7 +41,6 @@ from entropylaw.pipeline.sources import histogram_beside, places, read, same_set
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.numbers import count
 from entropylaw.report.pages import Neighbour
 from entropylaw.report.render import csv_text
 from entropylaw.results.fields import replace
@@ -235,16 +233,13 @@ def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tupl
     logs = [task for task in tasks if task.run is not None]
     if not logs or not logs[0].making.settings.shared:
         return tasks
-    first = [replace(task, page=False) for task in logs if _fit_key(remembered(task)) != task.fit_key]
+    keys = (getattr(remembered(task), "fit_key", "") for task in logs)
+    first = [replace(task, page=False) for task, key in zip(logs, keys, strict=True) if key != task.fit_key]
     for fitted, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
         progress(fitted, len(first))
     laws = [law for task in logs if (law := load_report(task.document).runs[0].fit.law) is not None]
     shared = steps.shared_fit(laws, logs[0].making.settings.shared)
     return tuple(task if task.run is None else replace(task, shared=shared).with_keys() for task in tasks)
-
-
-def _fit_key(done: Done | None) -> str:
-    return "" if done is None else done.fit_key
 
 
 def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
@@ -257,7 +252,7 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
             done[task.slug] = known
         else:
             # A new neighbour or style changes a page but no number.
-            again = _fit_key(known) == task.fit_key
+            again = getattr(known, "fit_key", "") == task.fit_key
             waiting.append(replace(task, again=True, run=None) if again else task)
     unchanged = len(done)
     progress(len(done), len(tasks))
@@ -267,10 +262,8 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
             progress(len(done), len(tasks))
     except KeyboardInterrupt:
         # What was in progress when the interrupt came is complete and recorded.
-        for task in waiting:
-            known = remembered(task)
-            if known is not None and known.key == task.key:
-                done[task.slug] = known
+        found = ((task, remembered(task)) for task in waiting)
+        done |= {task.slug: known for task, known in found if known is not None and known.key == task.key}
     return done, unchanged
 
 
@@ -281,7 +274,7 @@ def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
     warnings, shared = outcome.warnings, list[SharedFit]()
     if outcome.unfinished:
-        missing = count(outcome.unfinished, "run")
+        missing = counted(outcome.unfinished, "run")
         warnings = (f"interrupted before {missing}; the same command finishes the report", *warnings)
     for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    count,
     format_estimate,
     format_interval,
     format_number,
@@ -158,7 +158,6 @@ def sections(
     ``progress`` has more estimates, and ``more`` comes before the diagnostics.
     """
     reasons = b.labelled("reason", law.validity.reasons) + b.labelled("caution", law.validity.cautions)
-    ok = True if law.validity.ok else False if law.validity.contradicted else None
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
     relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
     facts = [
@@ -183,6 +182,8 @@ def sections(
     over = f"over the functional forms that are not ruled out: {mean}, range {words.ceiling_range(law)}"
     over += f"; ruled out: {', '.join(gone)}" * bool(gone)
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
+    # Why an interval of a free rate k has an open end; the table's cell shows a dash there.
+    open_ends = b.labelled("rate k", filter(None, (getattr(one.rate, "note", None) for one in law.rivals)))
     shift = format_number(law.influence.ceiling_shift, 2)
     influence = (
         f"Leaving out the evaluation at step {format_step(law.influence.step)} changes the least-squares fit "
@@ -191,7 +192,7 @@ def sections(
     )
     return [
         heading,
-        b.Verdict(law.verdict, words.headline(law), ok),
+        b.Verdict(law.verdict, words.headline(law), b.HOLDS.get(law.validity.verdict)),
         b.paragraphs(*sentences, detail=True),
         b.Notes(reasons or [b.Note("checks", "all passed", "")], may_wait=True),
         *figures_of("law", part, " ".join(sentences)),
@@ -200,18 +201,13 @@ def sections(
         b.Notes([b.Note("saturation", gained, ""), b.Note("", fit, "")]),
         b.Heading("Functional forms", name="rivals"),
         table(law),
-        b.Notes([b.Note("ceiling", over), b.Note("", probabilities, ""), *_unbounded(law)]),
+        b.Notes([b.Note("ceiling", over), b.Note("", probabilities, ""), *open_ends]),
         *more,
         b.Heading("Diagnostics", name="trust"),
         b.Notes([b.Note("residual", *_residual(law))]),
         b.paragraphs(influence, detail=True),
         *figures_of("trust", part),
     ]
-
-
-def _unbounded(law: LawFit) -> list[b.Note]:
-    """Why an interval of a free rate k has an open end; the table's cell shows a dash there."""
-    return [b.Note("rate k", one.rate.note) for one in law.rivals if one.rate is not None and one.rate.note]
 
 
 def _residual(law: LawFit) -> tuple[str, str]:
@@ -349,7 +345,7 @@ def _segments_title(fit: SegmentFit) -> str:
     """How many segments there are, and where they begin."""
     at = ", ".join(map(format_step, fit.starts))
     shifts = f"level shifts at step {at}" if at else "no level shift"
-    return f"{count(len(fit.segments), 'segment')}, {shifts}"
+    return f"{counted(len(fit.segments), 'segment')}, {shifts}"
 
 
 def _same(test: SameTest, what: str) -> b.Verdict:

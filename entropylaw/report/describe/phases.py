@@ -9,11 +9,11 @@ import numpy as np
 
 from entropylaw.documents.document import COLUMNS as READ
 from entropylaw.documents.document import PhasesDocument, RunPhases
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     MISSING,
-    count,
     format_estimate,
     format_number,
     format_percent,
@@ -265,7 +265,7 @@ def _cautions(run: RunPhases) -> tuple[str, ...]:
 
 def cautions_counted(run: RunPhases) -> str:
     """`` (2 cautions)``; nothing where there are none."""
-    return f" ({count(number, 'caution')})" if (number := len(_cautions(run))) else ""
+    return f" ({counted(number, 'caution')})" if (number := len(_cautions(run))) else ""
 
 
 def _sections(run: RunPhases) -> list[b.Block]:
