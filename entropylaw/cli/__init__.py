@@ -11,7 +11,7 @@ from entropylaw import __version__
 from entropylaw.cli.command import Commands
 from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
-from entropylaw.inputs import forget_inputs
+from entropylaw.paths import forget_inputs
 
 app = typer.Typer(
     name="entropylaw",

@@ -14,8 +14,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import OutputError, UsageError
-from entropylaw.inputs import check_targets
-from entropylaw.paths import shown_path
+from entropylaw.paths import check_targets, shown_path
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import CheckDocument, CheckedFile

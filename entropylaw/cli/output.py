@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import typer
 
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-from entropylaw.inputs import check_targets
 from entropylaw.options import SUFFIXES, FitOptions, PhaseOptions
-from entropylaw.paths import is_folder
+from entropylaw.paths import check_targets, is_folder
 
 if TYPE_CHECKING:
     from rich.progress import Progress

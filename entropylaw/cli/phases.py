@@ -11,7 +11,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
-from entropylaw.inputs import check_targets
+from entropylaw.paths import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument

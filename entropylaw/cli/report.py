@@ -12,6 +12,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
+from entropylaw.escaping import counted
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.site import Outcome
@@ -96,11 +97,9 @@ def report(options: ReportCommand) -> None:
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit with the code for it."""
-    from entropylaw.report.numbers import count
-
     output.say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
-    failures, runs = outcome.failures, count(len(outcome.done), "run")
+    failures, runs = outcome.failures, counted(len(outcome.done), "run")
     output.say(f"{runs}, {len(outcome.done) - len(failures)} fitted{same}", quiet=quiet)
     for path in outcome.written:
         output.say(f"wrote {path}", quiet=quiet)
@@ -109,10 +108,10 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     for one in failures[:LISTED]:
         output.show_error(output.refused(one.row.run, one.refusal))
     if len(failures) > LISTED:
-        more = count(len(failures) - LISTED, "more run")
+        more = counted(len(failures) - LISTED, "more run")
         output.say(f"{more} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
-        missing = count(outcome.unfinished, "run")
+        missing = counted(outcome.unfinished, "run")
         output.say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
     output.finish((), answered=outcome.answered, read=any(one.read for one in failures))

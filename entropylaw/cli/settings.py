@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.inputs import note_input
 from entropylaw.options import PATH, Option
-from entropylaw.paths import hostless, is_file, shown_path
+from entropylaw.paths import hostless, is_file, note_input, shown_path
 
 OWN_FILE = "entropylaw.toml"
 PROJECT_FILE = "pyproject.toml"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from entropylaw.errors import OutputError, described
-from entropylaw.inputs import check_targets
+from entropylaw.paths import check_targets
 from entropylaw.reproducible import rounded
 from entropylaw.results.arrays import Unbounded
 from entropylaw.results.result import field_names

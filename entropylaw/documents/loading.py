@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.errors import InputError, known_form
-from entropylaw.inputs import SCHEMA
-from entropylaw.paths import is_file, shown_path, walk
+from entropylaw.paths import SCHEMA, is_file, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument

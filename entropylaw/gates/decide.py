@@ -32,8 +32,7 @@ from entropylaw.gates.quantities import (
     read_document,
     subjects_of,
 )
-from entropylaw.inputs import note_input
-from entropylaw.paths import shown_path
+from entropylaw.paths import note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate
 

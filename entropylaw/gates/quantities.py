@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.loading import KINDS, Stored, as_document, damaged
 from entropylaw.errors import InputError, known_form
-from entropylaw.inputs import note_input
-from entropylaw.paths import is_file, shown_path
+from entropylaw.paths import is_file, note_input, shown_path
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.columns import Refusal
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import Document, RunFit, RunPhases, RunPrediction
+    from entropylaw.documents.document import Document, RunPhases
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -87,18 +86,13 @@ class Quantity:
         return float(value) if isinstance(value, int) else value
 
 
-VALID, FAILS, UNDECIDED = "valid", "law fails", "undecided"
+_VERDICTS = ("valid", "law fails", "undecided")
 
 
 def _since(name: str) -> Callable[[Any], Value]:
     """An estimate with the law that documents of the first versions lack."""
     older = Unknown(reason=f"the document is older than {name}; fit the log again")
     return lambda run: getattr(run, name) or older
-
-
-def _verdict(run: RunFit | RunPrediction) -> str:
-    assert run.validity is not None
-    return VALID if run.validity.ok else FAILS if run.validity.contradicted else UNDECIDED
 
 
 def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
@@ -157,7 +151,7 @@ _ALL = (
     _number("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1"),
     _number("effective_n", "effective sample size", "evaluations", "law.residuals.effective_n"),
     _number("cautions", "number of cautions", "", lambda run: len(run.validity.cautions)),
-    Quantity("verdict", "verdict on the law", "", _verdict, Kind.word, words=(VALID, FAILS, UNDECIDED)),
+    Quantity("verdict", "verdict on the law", "", "validity.verdict", Kind.word, words=_VERDICTS),
     _later("forecast_reward", "reward at the last step forecast", "reward", _forecast),
     _later("saturation_step", "step at which the entropy is spent", "steps", _step, of_law=True),
     _later("saturation_reward", "reward at that step", "reward", _reward, of_law=True),
@@ -254,30 +248,29 @@ def read_document(data: Any, source: str) -> Document[Any]:
 
 def subjects_of(document: Document[Any], source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored."""
-    kind = document.schema.split("/")[1]
-    return [_subject(kind, entry, source) for entry in document.runs]
-
-
-def _subject(kind: str, entry: Any, source: str) -> Subject:
-    holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
-    run, column = entry, "entropy_column"
-    if kind == "report":
-        run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
-    elif kind == "phases":
-        holders = {Part.phases: entry}
-        column = "aggregate_column" if entry.aggregate_column else "planning_column"
-    validity, reasons = getattr(run, "validity", None), None
-    if validity is not None:
-        reasons = () if validity.ok else validity.reasons or ("its document gives no reason",)
-    return Subject(
-        run=run.run,
-        path=run.path,
-        sources=(source,),
-        holders=holders,
-        reasons=reasons,
-        refusal=getattr(run, "refusal", None),
-        read=getattr(run, column, "") is not None,
-    )
+    kind, subjects = document.schema.split("/")[1], []
+    for entry in document.runs:
+        holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
+        run, column = entry, "entropy_column"
+        if kind == "report":
+            run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
+        elif kind == "phases":
+            holders = {Part.phases: entry}
+            column = "aggregate_column" if entry.aggregate_column else "planning_column"
+        validity, reasons = getattr(run, "validity", None), None
+        if validity is not None:
+            reasons = () if validity.ok else validity.reasons or ("its document gives no reason",)
+        subject = Subject(
+            run=run.run,
+            path=run.path,
+            sources=(source,),
+            holders=holders,
+            reasons=reasons,
+            refusal=getattr(run, "refusal", None),
+            read=getattr(run, column, "") is not None,
+        )
+        subjects.append(subject)
+    return subjects
 
 
 def stored_subjects(document: Stored) -> list[Subject]:

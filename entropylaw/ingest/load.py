@@ -26,8 +26,7 @@ from entropylaw.ingest.sources.assemble import assemble, display_name
 from entropylaw.ingest.sources.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.sources.opening import is_empty, is_remote, is_remote_folder, load
 from entropylaw.ingest.sources.registry import find_reader, split_format
-from entropylaw.inputs import is_own, note_input, release_input
-from entropylaw.paths import hostless, is_folder
+from entropylaw.paths import hostless, is_folder, is_own, note_input, release_input
 from entropylaw.results.columns import Source
 from entropylaw.results.result import replace
 

@@ -145,12 +145,10 @@ def remembered(task: Task) -> Done | None:
     """What was made earlier under this task's name, if all its files are still there."""
     try:
         done = decode(Done, json.loads(task.state.read_bytes()))
-        complete = all(
-            (task.making.folder / name).stat().st_size == size for name, size in done.files.items()
-        )
+        sizes = {name: (task.making.folder / name).stat().st_size for name in done.files}
     except (OSError, ValueError, DocumentMismatchError):
         return None  # missing, of another program, or cut off by a crash
-    return done if complete else None
+    return done if sizes == done.files else None
 
 
 def work(task: Task) -> Done:

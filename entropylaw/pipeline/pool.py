@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from entropylaw.inputs import Inputs, adopt_inputs, noted_inputs
+from entropylaw.paths import Inputs, adopt_inputs, noted_inputs
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -27,21 +27,19 @@ from entropylaw.documents.document import (
 )
 from entropylaw.documents.loading import KINDS, Stored, load_fit, load_report
 from entropylaw.errors import InputError, OutputError, UsageError, known_form
-from entropylaw.escaping import safe_name
+from entropylaw.escaping import counted, safe_name
 from entropylaw.ingest import catalog
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.select import candidates
-from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import shown_path
+from entropylaw.paths import check_targets, note_input, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
-from entropylaw.report.figures import FIGURES
-from entropylaw.report.numbers import count
+from entropylaw.report.figures import NAMED
 from entropylaw.report.pages import Neighbour
 from entropylaw.report.render import csv_text
 from entropylaw.results.groups import SharedFit
@@ -127,8 +125,8 @@ def report_logs(
     targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in outcome.tasks:
         targets += [task.document, task.document.with_suffix(".html"), task.state]
-        names = product(FIGURES, task.making.kinds or ())
-        targets += [folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry, kind in names]
+        names = product(NAMED, task.making.kinds or ())
+        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in names]
     check_targets(targets)
     with only_writer(folder):
         tasks = _with_shared(outcome.tasks, jobs, progress)
@@ -188,7 +186,7 @@ def _load(source: Stored) -> FitDocument | ReportDocument:
 
 def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
     """The path and the task of every run in some logs, and warnings about files."""
-    tasks, columns = [], steps.named_columns(making.settings)
+    tasks, columns = [], steps.Fit(making.settings).columns
     reading = read(logs, making.settings, columns)
     warnings = [*skipped_files(reading.ignored)]
     kept = {*columns, *candidates()}
@@ -197,9 +195,7 @@ def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task
         warnings += [warning] if warning else []
         histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
         # Only the columns that are used: a thousand runs are in memory at once.
-        used = {
-            name: values for name, values in run.columns.items() if name in kept or catalog.is_useful(name)
-        }
+        used = {name: run.columns[name] for name in run.columns if name in kept or catalog.is_useful(name)}
         unread = tuple(name for name in run.columns if name not in used)
         light = replace(run, columns=used, unread=(*run.unread, *unread))
         task = Task(name=run.name, making=making, run=light, inputs=input_files([run]), histogram=histogram)
@@ -236,16 +232,13 @@ def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tupl
     logs = [task for task in tasks if task.run is not None]
     if not logs or not logs[0].making.settings.shared:
         return tasks
-    first = [replace(task, page=False) for task in logs if _fit_key(remembered(task)) != task.fit_key]
+    keys = (getattr(remembered(task), "fit_key", "") for task in logs)
+    first = [replace(task, page=False) for task, key in zip(logs, keys, strict=True) if key != task.fit_key]
     for fitted, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
         progress(fitted, len(first))
     laws = [law for task in logs if (law := load_report(task.document).runs[0].fit.law) is not None]
     shared = steps.shared_fit(laws, logs[0].making.settings.shared)
     return tuple(task if task.run is None else replace(task, shared=shared).with_keys() for task in tasks)
-
-
-def _fit_key(done: Done | None) -> str:
-    return "" if done is None else done.fit_key
 
 
 def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
@@ -258,7 +251,7 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
             done[task.slug] = known
         else:
             # A new neighbour or style changes a page but no number.
-            again = _fit_key(known) == task.fit_key
+            again = getattr(known, "fit_key", "") == task.fit_key
             waiting.append(replace(task, again=True, run=None) if again else task)
     unchanged = len(done)
     progress(len(done), len(tasks))
@@ -268,10 +261,8 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
             progress(len(done), len(tasks))
     except KeyboardInterrupt:
         # What was in progress when the interrupt came is complete and recorded.
-        for task in waiting:
-            known = remembered(task)
-            if known is not None and known.key == task.key:
-                done[task.slug] = known
+        found = ((task, remembered(task)) for task in waiting)
+        done |= {task.slug: known for task, known in found if known is not None and known.key == task.key}
     return done, unchanged
 
 
@@ -282,7 +273,7 @@ def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
     warnings, shared = outcome.warnings, list[SharedFit]()
     if outcome.unfinished:
-        missing = count(outcome.unfinished, "run")
+        missing = counted(outcome.unfinished, "run")
         warnings = (f"interrupted before {missing}; the same command finishes the report", *warnings)
     for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:
@@ -297,9 +288,7 @@ def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
         shared=common,
     )
     figures = {
-        slug: {
-            each.name: path for each in FIGURES if (path := f"figures/{slug}-{each.name}.svg") in one.files
-        }
+        slug: {name: path for name in NAMED if (path := f"figures/{slug}-{name}.svg") in one.files}
         for slug, one in done.items()
     }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.loading import Stored, documents_in, find_document
 from entropylaw.errors import UsageError
-from entropylaw.inputs import note_input
-from entropylaw.paths import is_file, is_folder
+from entropylaw.paths import is_file, is_folder, note_input
 
 if TYPE_CHECKING:
     from entropylaw.ingest.load import Reading

@@ -97,7 +97,10 @@ class _Paired(Step[R]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return named_columns(self.options)
+        """The columns that the options name, which are read even if they are not in the catalog."""
+        noise = self.options.entropy_sd
+        named = noise if noise and as_number(noise) is None else None
+        return tuple(filter(None, (self.options.entropy, self.options.reward, named)))
 
 
 class Fit(_Paired[RunFit]):
@@ -159,13 +162,6 @@ class Ahead(Step[RunReport]):
     def refuse(self, log: RunFit, series: Any, error: EntropyLawError, name: str = "") -> RunReport:
         """A run without a forecast."""
         return RunReport(fit=log, no_forecast=error.message)
-
-
-def named_columns(options: FitOptions) -> tuple[str, ...]:
-    """The columns that the options name, which are read even if they are not in the catalog."""
-    noise = options.entropy_sd
-    named = (options.entropy, options.reward, noise if noise and as_number(noise) is None else None)
-    return tuple(filter(None, named))
 
 
 class Answer(NamedTuple, Generic[R]):

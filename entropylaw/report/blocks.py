@@ -76,6 +76,10 @@ class Verdict:
     name: str = ""
 
 
+HOLDS = {"valid": True, "law fails": False}
+"""Verdict on a law → whether it holds; that of others is open."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A number with its name and its description."""

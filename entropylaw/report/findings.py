@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from entropylaw.escaping import shown
-from entropylaw.report.numbers import count
+from entropylaw.escaping import counted, shown
 from entropylaw.results.result import Finding
 
 Values = Mapping[str, Any]
@@ -35,40 +34,16 @@ def sentence(finding: Finding) -> str:
 
 
 def _longer_reward(values: Values) -> str:
-    found, column = count(values["evaluations"], "evaluation"), shlex.quote(values["column"])
+    found, column = counted(values["evaluations"], "evaluation"), shlex.quote(values["column"])
     return f"the training reward has {found}, this one {values['used']}: --reward {column}"
 
 
-def _forms_as_good(values: Values) -> str:
-    rivals = zip(values["labels"], values["weights"], strict=True)
-    names = " and ".join(f"{label} (probability {probability:.2f})" for label, probability in rivals)
-    fit = "fits" if len(values["labels"]) == 1 else "fit"
-    return f"{names} {fit} as well as the law ({values['law_weight']:.2f})"
-
-
 _CONTROL = {
-    "setting": "its settings have {name} = {value}",
+    "setting": "its settings have {name} = {shown}",
     "target": "the log has a target for it ({name})",
     "learned-coefficient": "the log has a loss that learns its coefficient ({name})",
+    "coefficient": "{name} rises where the entropy is below about {value:.2g} nats, and falls above",
 }
-
-
-def _controlled(values: Values) -> str:
-    value = values.get("value")
-    if values["by"] in _CONTROL:
-        by = _CONTROL[values["by"]].format_map({**values, "value": shown(value)})
-    else:
-        by = f"{values['name']} rises where the entropy is below about {value:.2g} nats, and falls above"
-    what = "it is then set and not an outcome of the training"
-    return f"the entropy is controlled: {by}; {what}, so that the law's fit tests nothing"
-
-
-def _far_off(values: Values) -> str:
-    there = zip(values["values"], values["steps"], strict=True)
-    named = ", ".join(f"{value:.4g} at step {step:g}" for value, step in there)
-    named += f" and {values['others']} more" if values["others"] else ""
-    named += "; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else ""
-    return f"{values['curve']} is far from its neighbours: {named}; it may make or hide a change point"
 
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
@@ -98,7 +73,11 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     # Cautions about a law.
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "forms-as-good": _forms_as_good,
+    "forms-as-good": lambda values: (
+        " and ".join(map("{} (probability {:.2f})".format, values["labels"], values["weights"]))
+        + (" fits" if len(values["labels"]) == 1 else " fit")
+        + f" as well as the law ({values['law_weight']:.2f})"
+    ),
     "rate-excludes-law": "a free rate k = {rate:.2g} excludes the law's k = 1 at level {level:g}",
     "residuals-drift": "the residual may drift over half of the run or more (probability {probability:.2f}): "
     "the data do not separate drift from trend, and the intervals are wide for that reason (interval 'walk' "
@@ -121,7 +100,11 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "is stated for validation scores, and training ceilings are higher",
     "training-reward-longer": _longer_reward,
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
-    "entropy-controlled": _controlled,
+    "entropy-controlled": lambda values: (
+        "the entropy is controlled: "
+        + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})
+        + "; it is then set and not an outcome of the training, so that the law's fit tests nothing"
+    ),
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",
     "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "
@@ -136,7 +119,13 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "two names",
     "length-changes": "the response length goes from {before:.0f} to {after:.0f} tokens (medians of the "
     "first and the last third of the run): a mean over other tokens changes the entropy by itself",
-    "points-far-off": _far_off,
+    "points-far-off": lambda values: (
+        f"{values['curve']} is far from its neighbours: "
+        + ", ".join(map("{:.4g} at step {:g}".format, values["values"], values["steps"]))
+        + (f" and {values['others']} more" if values["others"] else "")
+        + ("; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else "")
+        + "; it may make or hide a change point"
+    ),
     "boundary-gradual": "the change of {curve} is gradual: it takes {width:.0f} steps, half of the run or "
     "more, and the change point is its middle",
     "boundary-at-edge": lambda values: (

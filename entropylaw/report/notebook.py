@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.figures import NAMED
 from entropylaw.results import Estimate
+from entropylaw.results.result import late
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,8 +64,7 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     blocks = describe(result)
     for block in blocks:
         if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
-            module, _, function = NAMED[block.name].onto.partition(":")
-            getattr(import_module(f"entropylaw.report.figures.{module}"), function)(ax, block.part)
+            late(f"report.figures.{NAMED[block.name].onto.replace(':', '.')}", ax, block.part)
             return ax
     _numbers(ax, blocks)
     return ax
@@ -83,11 +82,9 @@ def _numbers(axes: Axes, blocks: list[Block]) -> None:
                 if any(isinstance(cell, Estimate) for cell in cells):
                     names = [" ".join(map(str, row[: block.words])) for row in block.rows]
                     return _intervals(axes, zip(names, cells, strict=True), label)
-            numeric: list[tuple[str, Any]] = [
-                one for one in columns if all(isinstance(cell, float | int) for cell in one[1])
-            ]
-            if len(numeric) > 1:
-                (across, x), *lines = numeric
+            numbers = [one for one in columns if all(isinstance(cell, float | int) for cell in one[1])]
+            if len(numbers) > 1:
+                (across, x), *lines = numbers
                 for label, y in lines:
                     axes.plot(x, y, ".-", label=label)
                 axes.set_xlabel(across)

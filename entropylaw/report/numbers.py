@@ -98,11 +98,6 @@ def format_probability(x: float | None) -> str:
     return {"0.00": "<0.01", "1.00": ">0.99"}.get(text, text)
 
 
-def count(n: int, noun: str) -> str:
-    """``1 run``, ``2 runs``."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
-
-
 def format_step(x: float | None) -> str:
     """A step: whole where it is whole."""
     return MISSING if x is None else str(int(x)) if float(x).is_integer() else f"{x:g}"

@@ -18,17 +18,9 @@ from entropylaw.documents.document import InputFile, ReportDocument, RunReport
 from entropylaw.escaping import one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import PEOPLE, Column, Fact, Heading, Table, columns, paragraphs
-from entropylaw.report.describe import describe
+from entropylaw.report.describe import describe, runs
 from entropylaw.report.describe.law import shared_blocks
-from entropylaw.report.describe.runs import (
-    COLUMNS,
-    MOST_POINTS,
-    NO_CURVES,
-    IndexRow,
-    by_name,
-    document_head,
-    overall,
-)
+from entropylaw.report.describe.runs import IndexRow, by_name
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     MISSING,
@@ -205,16 +197,16 @@ def index_page(
     axis = ceiling_axis(named)
     # The others are with the name, as lines, or with the forecast.
     elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
-    shown = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
+    shown = [column for column in runs.COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
     views = [_view(row, order, axis, shown) for row, order in zip(named, _orders(named), strict=True)]
     template = environment().get_template("index_page.html.j2")
     return template.render(
         views=views,
         columns=shown,
         axis=axis,
-        sentences=overall(named),
+        sentences=runs.overall(named),
         levels=sorted({row.cells["level"] for row in named if row.fitted}),
-        most_points=MOST_POINTS,
+        most_points=runs.MOST_POINTS,
         spent=SPENT,
         warnings=warnings,
         files=files or {},
@@ -253,7 +245,9 @@ def markdown(
     named, shown = by_name(rows), list(warnings[:20])
     if more := len(warnings) - len(shown):
         shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
-    head = document_head(shown, [{**row.cells, "run": row.shown} for row in named], shared, overall(named))
+    head = runs.document_head(
+        shown, [{**row.cells, "run": row.shown} for row in named], shared, runs.overall(named)
+    )
     found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "see their pages")
 
@@ -270,9 +264,8 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
 
     ceilings = [(row.readable, row.estimate("ceiling")) for row in rows]
     holding = [ceiling for readable, ceiling in ceilings if ceiling is not None and readable]
-    now = sorted(
-        known(*(one.value for one in (row.estimate("reward_now") for row in rows) if one is not None))
-    )
+    rewards = [row.estimate("reward_now") for row in rows]
+    now = sorted(known(*(one.value for one in rewards if one is not None)))
     cut = len(now) // 20
     core = [*now[cut : len(now) - cut], *known(*(one.value for one in holding))] or [0.0, 1.0]
     low, high = min(core), max(core)
@@ -316,7 +309,7 @@ def _cell(row: IndexRow, column: Column) -> tuple[str, str, str]:
         return value, "no interval" if interval == MISSING else interval, remark
     if cell is not None and not isinstance(cell, Estimate):
         return cell_text(cell, column.unit), "", ""
-    no_phases = "no curves" if row.no_phases == NO_CURVES else "not fitted, see its page"
+    no_phases = "no curves" if row.no_phases == runs.NO_CURVES else "not fitted, see its page"
     missing = {"forecast": f"none: {row.no_forecast}", "phases": no_phases}
     return "", "", missing.get(key, "unknown")
 

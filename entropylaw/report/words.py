@@ -7,9 +7,9 @@ from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.document import RunFit, RunReport
+from entropylaw.escaping import counted
 from entropylaw.report.numbers import (
     cell_text,
-    count,
     format_estimate,
     format_interval,
     format_percent,
@@ -87,7 +87,7 @@ def opening(report: RunReport) -> tuple[str, ...]:
 def _not_valid(law: LawFit, intervals: str) -> tuple[str, str, str]:
     """Why the law's numbers are not to be used, the most probable form, and the numbers for reference."""
     reasons = law.validity.reasons
-    more = f" ({count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
+    more = f" ({counted(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
     now, headroom, ceiling = map(format_interval, (law.reward_now, law.headroom, law.ceiling))
     better, own = "No other form was fitted.", format_probability(law.law_probability)
     if law.rivals:
@@ -96,8 +96,7 @@ def _not_valid(law: LawFit, intervals: str) -> tuple[str, str, str]:
         better = f"No other form is more probable: the law has probability {own}, {label} {probability}."
         if best.probability > law.law_probability:
             better = f"The most probable functional form is {label} (probability {probability}; "
-            better += f"the law {own}), with "
-            better += f"the ceiling at {format_interval(best.ceiling)}."
+            better += f"the law {own}), with the ceiling at {format_interval(best.ceiling)}."
     anyway = f"For reference only: by the law the reward is {now} now, the headroom {headroom} and the "
     anyway += f"ceiling {ceiling} ({intervals})."
     return f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.", better, anyway
@@ -214,9 +213,5 @@ def step_words(step: Estimate) -> str:
 
 def earliest(step: Estimate) -> str:
     """Why no step is known, and the lower end of its interval if there is one."""
-    low = (
-        ""
-        if step.low is None
-        else f"the interval of that step begins at step {format_step(round(step.low))}; "
-    )
+    low = f"the interval of that step begins at step {round(step.low)}; " if step.low is not None else ""
     return f" ({low}{step.note or 'no reason is given'})"

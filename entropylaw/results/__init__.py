@@ -73,6 +73,13 @@ class Validity(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
     @property
+    def verdict(self) -> str:
+        """``valid``, ``law fails`` or ``undecided``; cautions aside."""
+        if self.ok:
+            return "valid"
+        return "law fails" if self.contradicted else "undecided"
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Why the numbers are not reliable, in sentences."""
         return sentences(self.findings, "reason")

@@ -129,11 +129,10 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def verdict(self) -> str:
         """One of :data:`LAW_VERDICTS`."""
-        valid, cautious, fails, undecided = LAW_VERDICTS
-        if not self.validity.ok:
-            return fails if self.validity.contradicted else undecided
         careful = any(finding.severity == "caution" for finding in self.validity.findings)
-        return cautious if careful or self.rivals_as_good else valid
+        if self.validity.ok and (careful or self.rivals_as_good):
+            return "with cautions"
+        return self.validity.verdict
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""

@@ -19,9 +19,8 @@ import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError, OutputError, UsageError
 from entropylaw.escaping import counted, listing, shown
-from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import TokenOptions
-from entropylaw.paths import shown_path
+from entropylaw.paths import check_targets, note_input, shown_path
 from entropylaw.results.columns import TokenSummary
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums

@@ -20,7 +20,7 @@ from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site
-from entropylaw.pipeline.pages import Making
+from entropylaw.pipeline.pages import STATE, Making
 from entropylaw.pipeline.site import gather, only_writer
 from entropylaw.report.pages import Neighbour
 from tests.conftest import HANGS, clean_environment

@@ -16,7 +16,7 @@ import pytest
 
 from entropylaw.documents.codec import write_atomically
 from entropylaw.documents.loading import load_fit
-from entropylaw.inputs import check_targets, forget_inputs, note_input
+from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
 from entropylaw.report.describe import forecast, logs, phases, runs
 from entropylaw.report.render import csv_text, flat

@@ -23,8 +23,7 @@ from entropylaw.ingest.catalog import names
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.number_parsing import parse_number
 from entropylaw.ingest.runs.step_column import folded
-from entropylaw.inputs import note_input
-from entropylaw.paths import is_file
+from entropylaw.paths import is_file, note_input
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Finding, caution
 

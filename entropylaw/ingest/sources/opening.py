@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import quoted_path, shown
 from entropylaw.ingest.sources.content import Content, is_blank, missing_file, unreadable_file
-from entropylaw.inputs import note_input
+from entropylaw.paths import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from entropylaw.report.blocks import Block, Table
+from entropylaw.results.result import late
 
 _MODULES = {
     "law": "LawFit Influences Comparison NonlinearFit SharedFit SegmentFit",
@@ -22,15 +22,11 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 def describe(result: Any) -> list[Block]:
     """The blocks of a result or document."""
-    blocks: list[Block] = _module(result).describe(result)
+    blocks: list[Block] = late(f"report.describe.{_MODULE_OF[type(result).__name__]}.describe", result)
     return blocks
 
 
 def table(result: Any) -> Table:
     """The table of a result or document, for CSV and frames."""
-    found: Table = _module(result).table(result)
+    found: Table = late(f"report.describe.{_MODULE_OF[type(result).__name__]}.table", result)
     return found
-
-
-def _module(result: Any) -> Any:
-    return import_module(f"entropylaw.report.describe.{_MODULE_OF[type(result).__name__]}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entropylaw.documents.document import GateCase
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import count
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import CheckDocument
@@ -31,7 +31,7 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
     counts, known = result.counts, ("passed", "not excluded", "tripped", "unknown")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in known if outcome in counts)
     strict = " (--strict: what is not excluded fails)" if result.strict else ""
-    how = f"{count(len(result.gates), 'gate')} on {count(result.runs, 'run')}: {outcomes}{strict}"
+    how = f"{counted(len(result.gates), 'gate')} on {counted(result.runs, 'run')}: {outcomes}{strict}"
     blocks: list[b.Block] = [
         b.Heading("Entropy law check", 1),
         b.Notes(b.labelled("warning", result.warnings, "")),

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from entropylaw.documents.document import BacktestDocument, PredictionDocument, RunPrediction
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    count,
     format_estimate,
     format_interval,
     format_number,
@@ -154,7 +154,7 @@ def sections(
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
         blocks += [b.paragraphs(first), b.Table((step, reward, entropy, extrapolated), rows)]
         named = _weights({member.name: member.weight for member in ahead.members})
-        how = f"{named}; by past errors of forecasts from {count(len(ahead.origins), 'earlier step')}"
+        how = f"{named}; by past errors of forecasts from {counted(len(ahead.origins), 'earlier step')}"
         entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
         notes += b.labelled("weights", [how, *entropies]) + b.labelled("note", ahead.notes)
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
@@ -180,7 +180,7 @@ def _weights(weights: Mapping[str, float]) -> str:
     shown = [f"{name} {format_probability(weight)}" for name, weight in named if weight >= 0.05]
     if others := named[len(shown) :]:
         total = format_probability(sum(weight for _, weight in others))
-        shown.append(f"{count(len(others), 'other')} {total}")
+        shown.append(f"{counted(len(others), 'other')} {total}")
     return ", ".join(shown)
 
 
@@ -204,14 +204,12 @@ def _saturation(spending: SaturationForecast) -> list[b.Note]:
 
 def _prediction(result: RunPrediction) -> list[b.Block]:
     """The law's predictions for a run, then the forecasts."""
-    validity, against = result.validity, ""
+    validity = result.validity
     low, high = map(format_number, result.entropy_range)
     fitted = f"fitted on entropies from {low} to {high} nats"
-    verdict = b.Verdict("valid", f"this run does not contradict the law; {fitted}", True)
-    if not validity.ok:
-        against = invalid_headline(validity)
-        badge, ok = ("law fails", False) if validity.contradicted else ("undecided", None)
-        verdict = b.Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
+    against = "" if validity.ok else invalid_headline(validity)
+    said = against.removesuffix(".") or "this run does not contradict the law"
+    verdict = b.Verdict(validity.verdict, f"{said}; {fitted}", b.HOLDS.get(validity.verdict))
     notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
     if (end := result.saturation) is not None:
         gained = f"{format_percent(end.share)} of the law's headroom is gained at entropy"
@@ -279,10 +277,11 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
         blocks.append(b.paragraphs(said, detail=True))
     if result.overall:
         how = (
-            f"{count(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, geometric "
-            "mean over runs; below 1 the forecast is better. Law and line are by least squares, and use the "
-            f"observed entropies in every row. The width of the {format_percent(result.level)} prediction "
-            "interval is a share of the run's range of rewards, median over runs."
+            f"{counted(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, "
+            "geometric mean over runs; below 1 the forecast is better. Law and line are by least squares, "
+            "and use the observed entropies in every row. The width of the "
+            f"{format_percent(result.level)} prediction interval is a share of the run's range of rewards, "
+            "median over runs."
         )
         blocks += [b.paragraphs(how), b.table_of(SKILLS, result.overall, words=2)]
     return blocks + [block for run in result.runs for block in _run_backtest(run)]

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    count,
     format_estimate,
     format_interval,
     format_number,
@@ -29,12 +29,7 @@ FORM_COLUMNS = (
     *b.columns("form formula"),
     b.Column("probability", "probability", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
-    b.Column(
-        "rate",
-        "rate k",
-        lambda one: None if one.rate is None else replace(one.rate, note=None),
-        estimate=True,
-    ),
+    b.Column("rate", "rate k", lambda one: one.rate and replace(one.rate, note=None), estimate=True),
     b.Column("residual_sd", "residual sd"),
 )
 
@@ -52,7 +47,7 @@ COMPARISON_COLUMNS = (
         "formula",
         "formula",
         lambda one: ", ".join(
-            (one.formula, *(f"{name} = {format_number(shape.value)}" for name, shape in one.shapes.items()))
+            [one.formula, *(f"{n} = {format_number(x.value)}" for n, x in one.shapes.items())]
         ),
     ),
     b.Column("variable", "of"),
@@ -163,7 +158,6 @@ def sections(
     ``progress`` has more estimates, and ``more`` comes before the diagnostics.
     """
     reasons = b.labelled("reason", law.validity.reasons) + b.labelled("caution", law.validity.cautions)
-    ok = True if law.validity.ok else False if law.validity.contradicted else None
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
     relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
     facts = [
@@ -184,12 +178,12 @@ def sections(
         f"The law explains {format_percent(law.r_squared)} of the reward's variance{worse}."
     )
     gone = [form_label(form) for form, _, ruled_out in words.ceilings(law) if ruled_out]
-    over = (
-        f"over the functional forms that are not ruled out: {format_estimate(law.ceiling_over_forms).value}"
-    )
-    over += f" averaged by probability, range {words.ceiling_range(law)}"
+    mean = f"{format_estimate(law.ceiling_over_forms).value} averaged by probability"
+    over = f"over the functional forms that are not ruled out: {mean}, range {words.ceiling_range(law)}"
     over += f"; ruled out: {', '.join(gone)}" * bool(gone)
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
+    # Why an interval of a free rate k has an open end; the table's cell shows a dash there.
+    open_ends = b.labelled("rate k", filter(None, (getattr(one.rate, "note", None) for one in law.rivals)))
     shift = format_number(law.influence.ceiling_shift, 2)
     influence = (
         f"Leaving out the evaluation at step {format_step(law.influence.step)} changes the least-squares fit "
@@ -198,7 +192,7 @@ def sections(
     )
     return [
         heading,
-        b.Verdict(law.verdict, words.headline(law), ok),
+        b.Verdict(law.verdict, words.headline(law), b.HOLDS.get(law.validity.verdict)),
         b.paragraphs(*sentences, detail=True),
         b.Notes(reasons or [b.Note("checks", "all passed", "")], may_wait=True),
         *figures_of("law", part, " ".join(sentences)),
@@ -207,18 +201,13 @@ def sections(
         b.Notes([b.Note("saturation", gained, ""), b.Note("", fit, "")]),
         b.Heading("Functional forms", name="rivals"),
         table(law),
-        b.Notes([b.Note("ceiling", over), b.Note("", probabilities, ""), *_unbounded(law)]),
+        b.Notes([b.Note("ceiling", over), b.Note("", probabilities, ""), *open_ends]),
         *more,
         b.Heading("Diagnostics", name="trust"),
         b.Notes([b.Note("residual", *_residual(law))]),
         b.paragraphs(influence, detail=True),
         *figures_of("trust", part),
     ]
-
-
-def _unbounded(law: LawFit) -> list[b.Note]:
-    """Why an interval of a free rate k has an open end; the table's cell shows a dash there."""
-    return [b.Note("rate k", one.rate.note) for one in law.rivals if one.rate is not None and one.rate.note]
 
 
 def _residual(law: LawFit) -> tuple[str, str]:
@@ -237,18 +226,15 @@ def _residual(law: LawFit) -> tuple[str, str]:
         text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift, so that {law.n} "
         text += f"evaluations have {size}. The correlation of the drift lasts for half of the run or more "
         text += f"with probability {memory}."
-        brief += (
-            f"; drift share {residuals.drift_share:.2f}, effective sample size {residuals.effective_n:.0f}"
-        )
+        brief += f"; drift share {residuals.drift_share:.2f}, "
+        brief += f"effective sample size {residuals.effective_n:.0f}"
     if law.entropy_noise is not None:
         noise = format_number(law.entropy_noise, 2)
         brief += f"; entropy noise {noise}"
         if model.assumed is None or model.smooths_entropy:
             given = "" if law.entropy_sd is None else " (given)"
-            text += (
-                f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise} "
-            )
-            text += f"nats{given}. The intervals allow for the error of the smoothing."
+            text += " The law is fitted to the smoothed entropy; the log's values scatter around it by "
+            text += f"{noise} nats{given}. The intervals allow for the error of the smoothing."
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
         brief += f"; given as {' to '.join(ends)}"
@@ -357,10 +343,9 @@ def level_shift(shift: LevelShift) -> str:
 
 def _segments_title(fit: SegmentFit) -> str:
     """How many segments there are, and where they begin."""
-    at = ", ".join(format_step(step) for step in fit.starts)
-    return f"{count(len(fit.segments), 'segment')}, " + (
-        f"level shifts at step {at}" if at else "no level shift"
-    )
+    at = ", ".join(map(format_step, fit.starts))
+    shifts = f"level shifts at step {at}" if at else "no level shift"
+    return f"{counted(len(fit.segments), 'segment')}, {shifts}"
 
 
 def _same(test: SameTest, what: str) -> b.Verdict:

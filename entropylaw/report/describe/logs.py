@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from entropylaw.documents.document import ColumnsDocument
+from entropylaw.escaping import counted
 from entropylaw.paths import hostless
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import MISSING, count, format_number, format_percent
+from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.report.words import meaning
 from entropylaw.reproducible import rounded
 from entropylaw.results.columns import Candidate, Cell, ColumnReport, TokenSummary
@@ -70,12 +71,12 @@ def describe(result: ColumnsDocument | ColumnReport | TokenSummary) -> list[b.Bl
     if isinstance(result, ColumnsDocument):
         return [block for run in result.runs for block in describe(run)]
     source = result.source
-    about = f"{hostless(source.path)} ({source.format}, {count(source.rows, 'record')})"
+    about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')})"
     usable, hint = b.Verdict("usable", "the columns with a star would be used", True), []
     if result.problem is not None:
         usable = b.Verdict("NOT USABLE", f"{result.problem.message} [{result.problem.slug}]", False)
         hint.append(b.Note("hint", result.problem.hint))
-    steps = f"{count(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
+    steps = f"{counted(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
     notes = [
         b.Note("trainer", f"{result.trainer}: {result.trainer_why}"),
         b.Note("step", f"'{result.step_column}' ({steps}): {result.step_why}"),
@@ -83,14 +84,15 @@ def describe(result: ColumnsDocument | ColumnReport | TokenSummary) -> list[b.Bl
         *_candidates("reward", result.reward),
     ]
     if result.pair is not None:
-        notes.append(b.Note("pair", f"{result.pair}: {result.pair_why}; {count(result.pairs, 'evaluation')}"))
+        evaluations = counted(result.pairs, "evaluation")
+        notes.append(b.Note("pair", f"{result.pair}: {result.pair_why}; {evaluations}"))
     dropped = Counter(result.read_dropped) + Counter(result.dropped)
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
     notes += b.labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
     for name, (first, last) in sorted(result.coefficients.items()):
         notes.append(b.Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
     notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
-    notes.append(b.Note("other", count(result.other_columns, "other column")))
+    notes.append(b.Note("other", counted(result.other_columns, "other column")))
     return [b.Heading(result.run, 2, about), usable, b.Notes(hint), b.Notes(notes)]
 
 
@@ -112,7 +114,7 @@ def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[b.Note]:
         values, known = "no usable values", meaning(candidate.meaning)
         if candidate.low is not None and candidate.high is not None:
             ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
-            values = f"{count(candidate.usable, 'value')}, {ends}"
+            values = f"{counted(candidate.usable, 'value')}, {ends}"
         text = f"'{candidate.column}' ({values}{f'; {known}' if known else ''}): {candidate.why}"
         yield b.Note(f"{role} *" if candidate.used else role, text)
     if len(candidates) > _MOST:
@@ -148,9 +150,8 @@ def _tokens(result: TokenSummary) -> list[b.Block]:
             # Steps are rarefied to one common number of occurrences; it is missing where a step has fewer.
             sizes = columns[name.replace("_rarefied", "_rarefied_n")]
             label = label.format(_token_cell(sizes[0] or sizes[-1], "count"))
-            rows.append(
-                (label, *(_token_cell(columns[name][end], kind) for end in ends), _PUBLISHED.get(name, ""))
-            )
+            cells = (_token_cell(columns[name][end], kind) for end in ends)
+            rows.append((label, *cells, _PUBLISHED.get(name, "")))
     heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
     source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
     published = b.Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}")

@@ -9,11 +9,11 @@ import numpy as np
 
 from entropylaw.documents.document import COLUMNS as READ
 from entropylaw.documents.document import PhasesDocument, RunPhases
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     MISSING,
-    count,
     format_estimate,
     format_number,
     format_percent,
@@ -99,14 +99,7 @@ def describe(result: Result) -> list[b.Block]:
 def table(result: Result) -> b.Table:
     """A row per curve of every run; of several runs together, a row per finding."""
     if isinstance(result, PhasesAcross):
-        shares = (
-            ("two boundaries", result.both, result.share_both),
-            ("planning rises after execution's fall", result.rises_after, result.share_rises_after),
-            ("planning at", result.runs, result.planning),
-            ("execution at", result.runs, result.execution),
-            ("planning later by", result.runs, result.delta),
-        )
-        return b.Table(ACROSS, [(name, n, share, share.method) for name, n, share in shares if share])
+        return b.Table(ACROSS, [(name, n, one, one.method) for name, _, _, n, one in _findings(result)])
     found = without_log(result) if isinstance(result, PhaseFit) else result
     runs = found.runs if isinstance(found, PhasesDocument) else (found,)
     return b.table_of(COLUMNS, (row for run in runs for row in _curve_rows(run)))
@@ -272,7 +265,7 @@ def _cautions(run: RunPhases) -> tuple[str, ...]:
 
 def cautions_counted(run: RunPhases) -> str:
     """`` (2 cautions)``; nothing where there are none."""
-    return f" ({count(number, 'caution')})" if (number := len(_cautions(run))) else ""
+    return f" ({counted(number, 'caution')})" if (number := len(_cautions(run))) else ""
 
 
 def _sections(run: RunPhases) -> list[b.Block]:
@@ -365,21 +358,29 @@ def _columns_read(run: RunPhases) -> str:
     return ", ".join(parts) or "no column"
 
 
-def _across(across: PhasesAcross) -> list[b.Block]:
-    title, rises = f"{across.runs} runs together", "planning turns to rise after execution's fall"
-    shares = (
-        ("two changes", "change points in both curves", across.both, across.share_both),
-        ("planning's rise", rises, across.rises_after, across.share_rises_after),
+def _findings(across: PhasesAcross) -> Iterator[tuple[str, str, str, int, Estimate]]:
+    """A finding's name in CSV and its label, the event that was counted, the number of runs, the estimate."""
+    two, rises = "change points in both curves", "planning turns to rise after execution's fall"
+    fall = "planning rises after execution's fall"
+    found = (
+        ("two boundaries", "two changes", two, across.both, across.share_both),
+        (fall, "planning's rise", rises, across.rises_after, across.share_rises_after),
+        ("planning at", "planning at", "", across.runs, across.planning),
+        ("execution at", "execution at", "", across.runs, across.execution),
+        ("planning later by", "planning later by", "", across.runs, across.delta),
     )
-    notes = [b.Note("", "", f"{title}:")]
-    for label, what, number, of in shares:
-        if of is not None:
-            found = f"in {number} of {across.runs} runs: {percent_words(of)} ({of.method})"
-            notes.append(b.Note(label, f"{what} {found}"))
-    labels = ("planning at", "execution at", "planning later by")
-    for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
+    for name, label, event, number, estimate in found:
         if estimate is not None:
-            notes.append(b.Note(label, f"{percent_words(estimate)} of the run ({estimate.method})"))
+            yield name, label, event, number, estimate
+
+
+def _across(across: PhasesAcross) -> list[b.Block]:
+    title = f"{across.runs} runs together"
+    notes = [b.Note("", "", f"{title}:")]
+    for _, label, event, number, estimate in _findings(across):
+        share = percent_words(estimate)
+        found = f"{event} in {number} of {across.runs} runs: {share}" if event else f"{share} of the run"
+        notes.append(b.Note(label, f"{found} ({estimate.method})"))
     notes += b.labelled("note", across.notes)
     # The one published number: planning rises once execution has fallen. It is of another quantity than
     # token entropy, and no test.

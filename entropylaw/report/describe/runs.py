@@ -18,12 +18,12 @@ from msgspec import Struct
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunReport
-from entropylaw.escaping import one_line
+from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.blocks import DATA, PEOPLE, REPORT, Cell, Column
 from entropylaw.report.describe import forecast, law, phases
-from entropylaw.report.numbers import cell_text, count, format_interval, format_step
+from entropylaw.report.numbers import cell_text, format_interval, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import SharedFit
@@ -36,8 +36,7 @@ MOST_POINTS = 40
 NO_CURVES = "the log has no entropy of planning or of execution tokens"
 NOT_REQUESTED = "no forecast was requested"
 
-StoredCell = Estimate | tuple[float, ...] | float | int | str | bool | None
-Cells = Mapping[str, StoredCell]
+Cells = Mapping[str, Cell]
 """Key of a column → cell; unknown ones are left out."""
 
 
@@ -196,9 +195,7 @@ def _of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
         run,
         b.Heading(run.run, 2, f"{about} · {run.path}"),
         sentences=words.opening(report),
-        progress=[
-            b.Fact(name, value, what, unit) for name, value, what, unit in progress if value is not None
-        ],
+        progress=[b.Fact(*fact) for fact in progress if fact[1] is not None],
         more=[*law.segment_blocks(run.level_shifts, run.segments, sentences(run.findings, "note")), *more],
     )
     return blocks + _read(run)
@@ -211,7 +208,7 @@ def _read(run: RunFit) -> list[b.Block]:
         if choice is not None:
             known = words.meaning(choice.meaning)
             known = f" ({known})" if known else ""
-            text = f"column '{choice.column}'{known}, {count(choice.usable, 'usable value')}: {choice.why}"
+            text = f"column '{choice.column}'{known}, {counted(choice.usable, 'usable value')}: {choice.why}"
             notes.append(b.Note(role, text, ""))
             facts = (choice.meaning.kind, choice.meaning.unit, choice.meaning.aggregation)
             shown = ", ".join(fact for fact in facts if fact)
@@ -373,7 +370,7 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     if not rows:
         return ("There are no runs.",)
     ahead = sum(row.no_forecast is None for row in rows)
-    have = f"{count(ahead, 'run')} {'has' if ahead == 1 else 'have'} a forecast"
+    have = f"{counted(ahead, 'run')} {'has' if ahead == 1 else 'have'} a forecast"
     forecasts = f"{have}, which is averaged over several curves." if ahead else "No run has a forecast."
     holding = [row for row in rows if row.readable]
     if len(rows) == 1:
@@ -402,9 +399,7 @@ def _counted(rows: Sequence[IndexRow]) -> str:
     said = (text.format(seen[verdict]) for verdict, text in others.items() if seen[verdict])
     found = [f"the law holds in {holding}{care}", *said]
     better = sum(row.readable and row.rival is not None for row in rows)
-    rival = (
-        f"; where it holds, another functional form is clearly more probable in {better}" if better else ""
-    )
+    rival = f"; where it holds, another functional form is clearly more probable in {better}" * bool(better)
     return f"Of {len(rows)} runs {words.listed(found)}{rival}."
 
 
@@ -415,7 +410,7 @@ def _headroom(rows: Sequence[IndexRow]) -> str:
     left = [(row, headroom) for row, headroom in known if (headroom.low or 0.0) > 0]
     where = "Where the law holds, headroom is above zero"
     if not left:
-        return f"{where} in none of {count(len(rows), 'run')}."
+        return f"{where} in none of {counted(len(rows), 'run')}."
     row, most = max(left, key=lambda found: found[1].value or 0.0)
     unknown = f", unknown in {len(rows) - len(known)}" if len(known) < len(rows) else ""
     largest = f"it is largest in {row.shown}: {format_interval(most)}"
@@ -432,9 +427,8 @@ def _gain_reached(rows: Sequence[IndexRow]) -> str:
     above, below = sum(low > 0.9 for low, _ in known), sum(high < 0.9 for _, high in known)
     unclear, unknown = len(known) - above - below, len(rows) - len(known)
     counts = f"above 90 % in {above}, below 90 % in {below}, unclear in {unclear}"
-    return (
-        f"Share of the attainable gain reached: {counts}{f', without interval in {unknown}' * bool(unknown)}."
-    )
+    counts += f", without interval in {unknown}" * bool(unknown)
+    return f"Share of the attainable gain reached: {counts}."
 
 
 def _of(part: int, whole: int) -> str:

@@ -31,7 +31,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from entropylaw.errors import InputError
-from entropylaw.inputs import note_input
+from entropylaw.paths import note_input
 from entropylaw.report.figures.palette import PALETTE, contrast, minify
 from entropylaw.results.arrays import FloatArray
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from entropylaw.escaping import markdown_cell
+from entropylaw.escaping import counted, markdown_cell
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import NAMED
-from entropylaw.report.numbers import count, fact_text, row_text
+from entropylaw.report.numbers import fact_text, row_text
 
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; runs and rows beyond are counted and left out."""
@@ -34,11 +34,11 @@ def whole(
     left = f"\n*Left out of this text: {{}}; {where}.*\n"
     # The shortest description of a run takes some 2000 bytes.
     if number and len(text.encode()) > MOST_BYTES - 2000:
-        return text + left.format(count(number, "more run"))
+        return text + left.format(counted(number, "more run"))
     for place, (run, figures) in enumerate(runs):
         part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
         if len((text + part).encode()) > MOST_BYTES:
-            return text + left.format(count(number - place, "more run"))
+            return text + left.format(counted(number - place, "more run"))
         text += "\n" * bool(text) + part
     return text
 
@@ -110,7 +110,7 @@ def _table(table: b.Table, room: int) -> Iterator[str]:
         room -= len(line.encode()) + 1
         if room < 0:
             yield ""
-            yield f"*Left out of this text: {count(len(table.rows) - place, 'row')}; {table.where}.*"
+            yield f"*Left out of this text: {counted(len(table.rows) - place, 'row')}; {table.where}.*"
             return
         yield line
 

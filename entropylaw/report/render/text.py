@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
-from entropylaw.escaping import WIDTH, one_line, wrapped
+from entropylaw.escaping import WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
-from entropylaw.report.numbers import count, fact_text, row_text
+from entropylaw.report.numbers import fact_text, row_text
 
 LINES = 24
 """Sentences that may wait are shown up to so many lines of a run; the first is always shown."""
@@ -65,7 +65,7 @@ def _fitting(notes: Sequence[Note], room: int, width: int) -> list[str]:
         lines = [line for _, sentence in shown[:kept] for line in sentence]
         if kept < len(shown):
             labels = "s and ".join(dict.fromkeys(label for label, _ in shown[kept:]))
-            more = count(len(shown) - kept, f"more {labels}")
+            more = counted(len(shown) - kept, f"more {labels}")
             lines.append(f"{'':<{width + 3}}… and {more}: --format json")
         if len(lines) <= room or kept == 1:
             return lines
