@@ -107,7 +107,7 @@ def uncertain_posteriors(
         mixed=rotation.swapaxes(-1, -2) @ products.gram[..., p + 1 :, : p + 1] @ change,
         roots=np.maximum(lam, 0.0),
     )
-    fit = _gauss_newton(moments, first, n - p, grid.scaled)
+    fit = gauss_newton(moments, first, n - p, grid.scaled)
     last_root, last_state = (
         (each[..., None, :] @ rotation)[..., 0, :]
         for each in (roots[:, None, -1], products.last[..., p + 1 :])
@@ -137,7 +137,7 @@ def uncertain_posteriors(
     return posterior, mean
 
 
-def _gauss_newton(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Linearised:
+def gauss_newton(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Linearised:
     """Iterate until slope and variance converge at every grid point."""
     p = first.shape[1]
     base = np.broadcast_to(first[:, None, UNCERTAIN], moments.roots.shape[:2])
