@@ -18,7 +18,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, estimates
 from entropylaw.analysis.law.evaluations import Evaluations, check_scale, check_steps, complete, usable
 from entropylaw.analysis.law.fitting import fit_law
-from entropylaw.analysis.law.inference import SmoothedEntropy, covariances, entropy_for_model, infer_run
+from entropylaw.analysis.law.inference import SmoothedEntropy, entropy_for_model, infer_run
 from entropylaw.analysis.law.residual_models import (
     DEFAULT_RESIDUAL,
     RESIDUAL_MODELS,
@@ -297,9 +297,7 @@ def chow_test(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     whole = SmoothedEntropy(entropy=np.concatenate([each.entropy for each in smoothed]), root=root)
     x = design(law_column(whole.entropy))
     columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
-    grid = covariances(s, whole.entropy, r, model.name, eval_size)
-    law = infer_run(s, whole, r, grid, model.name)
-    grid = grid if law is None else law.with_errors(grid)
+    grid, _ = infer_run(s, whole, r, model.name, eval_size)
     posterior, same = (infer(s, each[None], r[None], grid)[0] for each in (columns, x))
     return difference_test(
         posterior,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.engine.kalman import cross_products
-from entropylaw.engine.posterior import LEAST, over_grid, symmetric_inverse
+from entropylaw.engine.posterior import LEAST, least_squares, over_grid, symmetric_inverse
 from entropylaw.engine.prior import Grid
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fields import replace
@@ -93,11 +93,9 @@ def uncertain_posteriors(
     """
     n, p = designs.shape[1:]
     # The least-squares residual replaces the reward, as in ``infer``: no digits are lost.
-    ortho, triangle = np.linalg.qr(designs)
-    start = np.einsum("bnp,bn->bp", ortho, rewards)
-    residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
+    ortho, triangle, start, residual = least_squares(designs, rewards)
     products = cross_products(step, np.concatenate([ortho, residual[:, :, None], roots], axis=2), grid)
-    first = np.linalg.solve(triangle, start[..., None])[..., 0]
+    first = np.asarray(np.linalg.solve(triangle, start[..., None])[..., 0], dtype=float)
     # Cross products of X, of the least-squares residual and of Z rotated.
     change = np.zeros((len(designs), 1, p + 1, p + 1))
     change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0

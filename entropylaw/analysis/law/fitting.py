@@ -26,7 +26,6 @@ from entropylaw.analysis.law.estimates import (
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.inference import (
     FEWEST,
-    covariances,
     entropy_for_model,
     infer_law,
     infer_run,
@@ -111,11 +110,9 @@ def fit_law(
     used = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
     s, h, r = used.step, used.entropy, used.reward
     smoothed = entropy_for_model(model, h, s, used.entropy_sd)
-    grid = covariances(s, smoothed.entropy, r, model.name, eval_size)
+    grid, inferred = infer_run(s, smoothed, r, model.name, eval_size)
     for array in (s, h, r, smoothed.entropy):
         array.setflags(write=False)
-    inferred = infer_run(s, smoothed, r, grid, model.name)
-    grid = grid if inferred is None else inferred.with_errors(grid)
     fits = fit_forms(s, smoothed.entropy, r, grid)
     law = (fits.fits["law"] if inferred is None else inferred).posteriors[0].pruned()
     entropy_now = float(smoothed.entropy[-1])
