@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.worlds import CEILING, SD, A, FloatArray, Sample, World, oracle_width, simulate
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law.inference import SmoothedEntropy, covariances, infer_run, smooth_entropies
+from entropylaw.analysis.law.inference import SmoothedEntropy, infer_run, smooth_entropies
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import Grid
@@ -181,9 +181,8 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
     ends = np.empty((2, *sample.rewards.shape[:1], 3))
     for i, reward in enumerate(sample.rewards):
         entropy, root = smoothed_runs.entropy[i], smoothed_runs.root[i]
-        grid = covariances(sample.step, entropy, reward, choice.interval, size)
         smoothed = SmoothedEntropy(entropy=entropy, root=root, noise=None)
-        inference = infer_run(sample.step, smoothed, reward, grid, choice.interval)
+        grid, inference = infer_run(sample.step, smoothed, reward, choice.interval, size)
         many = inference.posteriors if inference else plain(sample.step, entropy, reward, grid)
         mixture = many.functional(rows, np.zeros(3), fresh)
         if grid.floor is not None:

@@ -28,8 +28,7 @@ from entropylaw.analysis.changepoint import (
     difference,
     place_points,
 )
-from entropylaw.engine.changepoint import ChangePointDesign, bent_cable
-from entropylaw.engine.decays import likely_decays
+from entropylaw.engine.changepoint import ChangePointDesign, bent_cable, likely_decays
 from entropylaw.results.phases import ChangePoint
 
 SEED = 20261122

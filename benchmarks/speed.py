@@ -21,7 +21,7 @@ from benchmarks.docs import write_block
 from benchmarks.readers import peak
 from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
-from entropylaw.analysis.law.batch import fit_laws
+from entropylaw.analysis.law.fitting import fit_laws
 
 TURNS, FEW_TURNS = 9, 5
 HUNDRED = 100

@@ -20,7 +20,7 @@ from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import complete, refuse
 from entropylaw.arguments import several
 from entropylaw.engine.prior import first_best
-from entropylaw.errors import EntropyLawError, FitError
+from entropylaw.errors import EntropyLawError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
 
@@ -96,15 +96,9 @@ def backtest_run(
         ``too-few-evaluations`` below 12, and those of :func:`entropylaw.fit_law` on the data.
     """
     level = checked_level(level)
-    s, h, r, _ = complete(entropy, reward, step)
-    if s.size < FEWEST + LEAST_AHEAD:
-        raise FitError(
-            "too-few-evaluations",
-            f"{s.size} usable evaluations, a backtest needs at least {FEWEST + LEAST_AHEAD}",
-            "test longer runs, or the training reward with --reward",
-        )
-    refuse(s, h, r)
-    s, h, r, block = blocked(s, h, r)
+    used = complete(entropy, reward, step)
+    refuse(used, fewest=FEWEST + LEAST_AHEAD, needs="a backtest needs", remedy="test longer runs, or")
+    s, h, r, block = blocked(used.step, used.entropy, used.reward)
     scores = [
         _score(
             protocol, blind, (s, h, r), min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD), level

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from entropylaw.analysis.ensemble import level_now
-from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails
+from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails, weighted_quantiles
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
 from entropylaw.analysis.law.validity import lag1
 from entropylaw.engine.changepoint import (
@@ -19,8 +19,9 @@ from entropylaw.engine.changepoint import (
     Null,
     bent_cable,
     change_point_posterior,
+    fallen,
+    likely_decays,
 )
-from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.prior import first_best
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
@@ -112,7 +113,7 @@ def fit_curve(
         # Of a curve with a change point the decay is the one fitted together with it.
         with_decays, weight = (bent_design, bent.bent_weight) if found else (design, null.weight)
         times = fallen(with_decays.time, with_decays.decays, 0.95)
-        settled = s[0] + span * weighted_points(times, weight[:, :, 0].sum(axis=0))
+        settled = s[0] + span * weighted_quantiles(times, weight[:, :, 0].sum(axis=0), _CHANCES)
         settled_at = of_points(settled, level, "shape of the decay, drift + noise integrated out")
     residual = y - mean[:, 0]
     curve = CurvePhases(
@@ -278,13 +279,6 @@ def _quantiles(places: FloatArray, density: FloatArray, probability: FloatArray)
 def place_points(change_point: ChangePoint) -> FloatArray:
     """Equally probable steps, shape (400,), which represent the distribution of a change point."""
     return _quantiles(change_point.places, change_point.density, _CHANCES)
-
-
-def weighted_points(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Equally probable points, shape (400,), of a distribution over some values."""
-    order = np.argsort(values, kind="stable")
-    middle = np.cumsum(weight[order]) - 0.5 * weight[order]
-    return np.asarray(np.interp(_CHANCES, middle / weight.sum(), values[order]))
 
 
 def of_points(points: FloatArray, level: float, method: str) -> Estimate:

@@ -15,7 +15,7 @@ from entropylaw.analysis.ensemble import REWARD_FORMULAS, Band, level_now, outlo
 from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, from_mixture, spent_entropy, tails, unknown
-from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, complete, refuse
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evaluations, complete, refuse
 from entropylaw.analysis.law.inference import smooth_entropy
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
@@ -80,10 +80,10 @@ def forecast(
     Runs of more than 200 evaluations are averaged over blocks of ``block`` evaluations.
     """
     level = checked_level(level)
-    s, h, r, dropped = _checked(step, entropy, reward)
-    last, lowest, highest = float(s[-1]), float(h.min()), float(h.max())
+    used = _checked(step, entropy, reward)
+    last, lowest, highest = float(used.step[-1]), float(used.entropy.min()), float(used.entropy.max())
     at, given = _targets(at_step, entropy_path, last)
-    s, h, r, block = blocked(s, h, r)
+    s, h, r, block = blocked(used.step, used.entropy, used.reward)
     ahead = outlook(s, h, r, at, given)
     entropies = [
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
@@ -117,7 +117,7 @@ def forecast(
         level=level,
         factor=ahead.band.factor,
         origins=ahead.origins,
-        dropped=dropped,
+        dropped=used.dropped,
         findings=tuple(findings),
     )
 
@@ -149,14 +149,14 @@ def saturation_forecast(
         As :func:`forecast`.
     """
     level = checked_level(level)
-    s, h, r, _ = _checked(step, entropy, reward)
-    last = float(s[-1])
+    used = _checked(step, entropy, reward)
+    last = float(used.step[-1])
     points = [as_number(gain, "gains") for gain in as_floats(gains, "gains").tolist()]
     if at_step is None:
         points = []
     else:
         _targets(as_number(at_step, "at_step"), None, last)
-    s, h, r, _ = blocked(s, h, r)
+    s, h, r, _ = blocked(used.step, used.entropy, used.reward)
     now, present = float(smooth_entropy(h, s).entropy[-1]), _now(s, r, level)
     target = spent_entropy(now, SPENT)
     # Saturation is looked for within ten spans of the run.
@@ -207,25 +207,18 @@ def _estimates(band: Band, level: float) -> list[Estimate]:
     ]
 
 
-def _checked(
-    step: Any, entropy: Any, reward: Any
-) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Usable arrays and what was dropped, or an error."""
+def _checked(step: Any, entropy: Any, reward: Any) -> Evaluations:
+    """The evaluations of a forecast, or an error."""
     if step is None:
         raise FitError(
             "forecast-needs-steps",
             "no steps were given, and a forecast is for a later step",
             "pass the trainer's step of every evaluation",
         )
-    s, h, r, dropped = complete(entropy, reward, step)
-    if s.size < FEWEST:
-        raise FitError(
-            "too-few-evaluations",
-            f"{s.size} usable evaluations, a forecast needs at least {FEWEST}",
-            "wait for more evaluations, or forecast the training reward with --reward",
-        )
-    refuse(s, h, r)
-    return s, h, r, dropped
+    used = complete(entropy, reward, step)
+    remedy = "wait for more evaluations, or forecast"
+    refuse(used, fewest=FEWEST, needs="a forecast needs", remedy=remedy)
+    return used
 
 
 def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, FloatArray | None]:

@@ -109,6 +109,11 @@ class Form:
         return np.tile(np.eye(1, len(self.coefficients)), (len(shape), 1, 1))
 
 
+def linear(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
+    """Inputs and shapes of a form of the entropy alone, linear in all its coefficients."""
+    return {"entropy": entropy}, ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormKind:
     """An entry of :data:`FORMS`: the description of a form for any run.
@@ -137,7 +142,7 @@ class FormKind:
     formula: str
     coefficients: tuple[str, ...]
     design: Callable[[Inputs, FloatArray], FloatArray]
-    prepare: Callable[[FloatArray], tuple[Inputs, tuple[Shape, ...]] | str]
+    prepare: Callable[[FloatArray], tuple[Inputs, tuple[Shape, ...]] | str] = linear
     core: bool = False
     nested: Mapping[str, Callable[[Inputs], tuple[FloatArray, FloatArray]]] = field(default_factory=dict)
     law_at: float | None = None
@@ -171,20 +176,24 @@ def entropy_forms(entropy: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]
     the reward after a fall from the last evaluation to H = 0. The rise is summed between turning points of at
     least :data:`TURN` of its range.
     """
-    found = {name: kind.prepare(entropy) for name, kind in FORMS.items()}
-    forms = (
-        Form(
-            name=name,
-            formula=FORMS[name].formula,
-            inputs=prepared[0],
-            coefficients=FORMS[name].coefficients,
-            shapes=prepared[1],
-            design=FORMS[name].design,
+    forms, skipped = [], {}
+    for name, kind in FORMS.items():
+        prepared = kind.prepare(entropy)
+        if isinstance(prepared, str):
+            skipped[name] = prepared
+            continue
+        inputs, shapes = prepared
+        forms.append(
+            Form(
+                name=name,
+                formula=kind.formula,
+                inputs=inputs,
+                coefficients=kind.coefficients,
+                shapes=shapes,
+                design=kind.design,
+            )
         )
-        for name, prepared in found.items()
-        if not isinstance(prepared, str)
-    )
-    return tuple(forms), {name: why for name, why in found.items() if isinstance(why, str)}
+    return tuple(forms), skipped
 
 
 def form_label(name: str) -> str:
@@ -197,23 +206,20 @@ def nests_law(name: str) -> bool:
     return name in FORMS and "law" in FORMS[name].nested
 
 
-def _of_entropy(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
-    """A form of the entropy alone, linear in all its coefficients."""
-    return {"entropy": entropy}, ()
-
-
-def _of_rate(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
+def free_rate(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
+    """The rate k runs over a range that shrinks with the largest entropy, so that exp(kH) stays in bounds."""
     reach = max(RATE_REACH / float(np.max(np.abs(entropy))), 2.0)
     return {"entropy": entropy}, (Shape(name="k", low=-reach, high=reach, points=RATES),)
 
 
-def _of_power(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+def free_power(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+    """The power p runs over :data:`POWERS`; a negative entropy has none."""
     if entropy.min() < 0:
         return f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
     return {"entropy": entropy}, (Shape(name="p", low=POWERS[0], high=POWERS[1], points=RATES, log=True),)
 
 
-def _of_hinge(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+def free_break(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
     """The change point has at least :data:`BEYOND_BREAK` evaluations on either side."""
     values = np.sort(entropy)
     low, high = values[min(BEYOND_BREAK, values.size) - 1], values[-min(BEYOND_BREAK, values.size)]
@@ -222,7 +228,8 @@ def _of_hinge(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
     return {"entropy": entropy}, (Shape(name="bend", low=float(low), high=float(high), points=15),)
 
 
-def _of_branches(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+def two_branches(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+    """The entropy, and its rise so far as a second input."""
     rise = risen(entropy)
     if rise is None:
         return f"entropy does not both fall and rise by {TURN:.0%} of its range"
@@ -235,7 +242,6 @@ FORMS = {
         formula="c − a(exp(H) − 1)",
         coefficients=("ceiling", "a"),
         design=lambda x, _: design(law_column(x["entropy"])),
-        prepare=_of_entropy,
         core=True,
     ),
     "line": FormKind(
@@ -243,7 +249,6 @@ FORMS = {
         formula="c − a·H",
         coefficients=("ceiling", "a"),
         design=lambda x, _: design(x["entropy"]),
-        prepare=_of_entropy,
         core=True,
         colour="vermilion",
     ),
@@ -252,7 +257,6 @@ FORMS = {
         formula="c",
         coefficients=("ceiling",),
         design=lambda x, _: np.ones((x["entropy"].size, 1)),
-        prepare=_of_entropy,
         core=True,
         colour="brown",
     ),
@@ -261,7 +265,7 @@ FORMS = {
         formula="c − a(exp(kH) − 1)",
         coefficients=("ceiling", "slope"),
         design=lambda x, shape: design(rate_column(x["entropy"], shape[..., 0, None])),
-        prepare=_of_rate,
+        prepare=free_rate,
         core=True,
         # The derivative by k, at the law's k = 1 and at the line's k = 0.
         nested={
@@ -276,28 +280,27 @@ FORMS = {
         formula="c − a·H − d·H²",
         coefficients=("ceiling", "a", "d"),
         design=lambda x, _: design(x["entropy"], x["entropy"] ** 2),
-        prepare=_of_entropy,
     ),
     "power": FormKind(
         label="a power of H",
         formula="c − a·H^p",
         coefficients=("ceiling", "a"),
         design=lambda x, shape: design(x["entropy"] ** shape[..., 0, None]),
-        prepare=_of_power,
+        prepare=free_power,
     ),
     "hinge": FormKind(
         label="two straight lines in H",
         formula="c − a·H − d·max(H − H₀, 0)",
         coefficients=("ceiling", "a", "d"),
         design=lambda x, shape: design(x["entropy"], np.maximum(x["entropy"] - shape[..., 0, None], 0.0)),
-        prepare=_of_hinge,
+        prepare=free_break,
     ),
     "branches": FormKind(
         label="the law with a second slope while entropy rises",
         formula="c − a(exp(H) − 1) − d·rise(exp(H))",
         coefficients=("ceiling", "a", "d"),
         design=lambda x, _: design(law_column(x["entropy"]), x["rise"]),
-        prepare=_of_branches,
+        prepare=two_branches,
         core=True,
         nested={"law": lambda x: (law_column(x["entropy"]), x["rise"])},
     ),
@@ -307,17 +310,15 @@ FORMS = {
 
 def risen(entropy: FloatArray) -> FloatArray | None:
     """Rise of exp(H) so far, summed over the rising branches, shape (n,); None where H never turns."""
-    corners = _corners(entropy)
+    corners = turning_points(entropy)
     direction = np.sign(np.diff(entropy[corners]))
     if not (np.any(direction > 0) and np.any(direction < 0)):
         return None
-    level, rise = law_column(entropy), np.zeros(entropy.size)
-    for start, end, sign in zip(corners, corners[1:], direction, strict=False):
-        rise[start : end + 1] = rise[start] + (level[start : end + 1] - level[start] if sign > 0 else 0.0)
-    return rise
+    rising = np.repeat(direction > 0, np.diff(corners))
+    return np.append(0.0, np.cumsum(np.where(rising, np.diff(law_column(entropy)), 0.0)))
 
 
-def _corners(entropy: FloatArray) -> list[int]:
+def turning_points(entropy: FloatArray) -> list[int]:
     """Numbers of the evaluations at the turning points of the entropy, with the first and the last."""
     least = TURN * float(np.ptp(entropy))
     if entropy.size > 2:

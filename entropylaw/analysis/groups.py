@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri, fdtrc, gammaln, logsumexp, stdtrit
 
-from entropylaw.analysis.law.estimates import from_mixture, tails, unknown
+from entropylaw.analysis.law.estimates import from_mixture, tails, unknown, weighted_quantiles
 from entropylaw.analysis.law.fitting import fit_law
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import several
@@ -212,10 +212,7 @@ class Points:
 
     def quantiles(self, row: FloatArray, probability: FloatArray) -> FloatArray:
         """Quantiles of ``row @ point``."""
-        value = self.point @ row
-        order = np.argsort(value, kind="stable")
-        mass = self.weight[order]
-        return np.asarray(np.interp(probability, np.cumsum(mass) - 0.5 * mass, value[order]))
+        return weighted_quantiles(self.point @ row, self.weight, probability)
 
     def estimate(self, row: FloatArray, *, level: float, method: str) -> Estimate:
         """Median and equal-tailed interval of ``row @ point``."""

@@ -18,7 +18,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, estimates
 from entropylaw.analysis.law.evaluations import Evaluations, check_scale, check_steps, complete, usable
 from entropylaw.analysis.law.fitting import fit_law
-from entropylaw.analysis.law.inference import SmoothedEntropy, covariances, entropy_for_model, infer_run
+from entropylaw.analysis.law.inference import SmoothedEntropy, entropy_for_model, infer_run
 from entropylaw.analysis.law.residual_models import (
     DEFAULT_RESIDUAL,
     RESIDUAL_MODELS,
@@ -78,13 +78,13 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     A change that takes several evaluations is part of the drift, and not a level shift.
     """
     level = checked_level(level)
-    s, h, r, _ = complete(entropy, reward, step)
-    check_steps(s)
-    columns = {"reward": r, "entropy": h}
+    found = complete(entropy, reward, step)
+    check_steps(found.step)
+    columns = {"reward": found.reward, "entropy": found.entropy}
     for name, values in columns.items():
         check_scale(name, values)
-    found = [shift for name, values in columns.items() for shift in shifts_of(s, values, name, level)]
-    return tuple(sorted(found, key=lambda shift: (shift.step, shift.series)))
+    shifts = [one for name, values in columns.items() for one in shifts_of(found.step, values, name, level)]
+    return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
 def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, ...]:
@@ -280,7 +280,7 @@ def fit_segments(
     same, left = None, len(parts) - len(fitted)
     findings = [note("segments-left-out", left=left, segments=len(parts))] if left else []
     if len(fitted) > 1:
-        same = _same_law(fitted, model, eval_size)
+        same = chow_test(fitted, model, eval_size)
     else:
         findings = [note("too-few-segments", fitted=len(fitted), segments=len(parts))]
     return SegmentFit(
@@ -288,7 +288,7 @@ def fit_segments(
     )
 
 
-def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:
+def chow_test(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:
     """Chow test with one residual for the whole run and separate coefficients for every segment."""
     # Each segment is smoothed separately: a smooth curve over the run would smear the level shift.
     smoothed = [entropy_for_model(model, part.entropy, part.step, part.entropy_sd) for part in parts]
@@ -297,9 +297,7 @@ def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     whole = SmoothedEntropy(entropy=np.concatenate([each.entropy for each in smoothed]), root=root)
     x = design(law_column(whole.entropy))
     columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
-    grid = covariances(s, whole.entropy, r, model.name, eval_size)
-    law = infer_run(s, whole, r, grid, model.name)
-    grid = grid if law is None else law.with_errors(grid)
+    grid, _ = infer_run(s, whole, r, model.name, eval_size)
     posterior, same = (infer(s, each[None], r[None], grid)[0] for each in (columns, x))
     return difference_test(
         posterior,

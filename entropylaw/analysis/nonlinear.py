@@ -15,8 +15,8 @@ from scipy.special import stdtrit
 
 from entropylaw.analysis.forms import Form, all_forms
 from entropylaw.analysis.law.estimates import checked_level
-from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.analysis.rivals import FormFit, fit_each
+from entropylaw.analysis.law.residual_models import check_fixed_level
+from entropylaw.analysis.rivals import fit_each
 from entropylaw.arguments import of_kind
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import Grid
@@ -105,25 +105,46 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     (``docs/decisions.md``).
     """
     law, form = of_kind(law, LawFit, "law"), of_kind(form, str, "form")
-    if not residual_model(law.interval).fixed_level:
-        raise UsageError(
-            "no-fixed-ceiling",
-            f"a fit with interval {law.interval!r} has its ceiling relative to the last evaluation; "
-            "a model of lmfit has none",
-            "fit with interval 'drift' for a model of lmfit",
-        )
-    forms, skipped = all_forms(law.smoothed_entropy, law.step)
-    grid = law.residual_covariances
-    fits, degenerate = fit_each([one for one in forms if one.name == form], law.step, law.reward, grid)
-    skipped |= degenerate
-    if form not in fits and form not in skipped:
-        names = sorted({*skipped, *(one.name for one in forms)})
-        message = f"form {form!r}, expected one of {', '.join(names)}"
+    check_fixed_level(law.interval, "a model of lmfit", "; a model of lmfit has none")
+    offered, skipped = all_forms(law.smoothed_entropy, law.step)
+    forms, grid = {one.name: one for one in offered}, law.residual_covariances
+    if form not in forms | skipped:
+        message = f"form {form!r}, expected one of {', '.join(sorted(forms | skipped))}"
         raise UsageError("unknown-form", message, "choose one of these")
-    if form not in fits:
+    if form in forms:
+        fits, degenerate = fit_each([forms[form]], law.step, law.reward, grid)
+        skipped |= degenerate
+    if form in skipped:
         message = f"the form {form!r} cannot be fitted: {skipped[form]}"
         raise FitError("form-not-shown", message, "choose another form")
-    return _starting_model(fits[form], law, grid)
+    fit, floor = fits[form], grid.floor
+    posterior = fit.posteriors[fit.best]
+    at = int(np.argmax(posterior.weight))
+    length, drift, noise = grid.length[[at]], grid.drift[[at]], grid.noise[[at]]
+    if floor is not None:
+        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
+        unit = float(drift[0] + noise[0] + floor.mean())
+        drift, noise, floor = drift / unit, noise / unit, floor / unit
+    whitening = Whitening(
+        step=law.step,
+        length=float(length[0]),
+        drift_share=float(posterior.drift_share[at]),
+        grid=replace(
+            grid, length=length, drift=drift, noise=noise, log_prior=np.zeros(1), floor=floor, errors=None
+        ),
+        matrix=None,
+    )
+    if law.n <= LARGEST_MATRIX:
+        whitening = replace(whitening, matrix=whitening.filtered(np.eye(law.n)))
+    model = whitened_model(forms[form], whitening)
+    for name, value in zip(forms[form].coefficients, posterior.coefficient[at], strict=True):
+        model.set_param_hint(name, value=float(value))
+    for shape, value in zip(forms[form].shapes, fit.shape[fit.best], strict=True):
+        # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
+        margin = 1e-3 * (shape.high - shape.low)
+        inside = min(max(float(value), shape.low + margin), shape.high - margin)
+        model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
+    return model
 
 
 def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> NonlinearFit:
@@ -178,7 +199,7 @@ def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
     for parameter in varying:
         value, error, kind = float(parameter.value), parameter.stderr, "profile likelihood"
         if len(varying) > 1 or error is None:
-            low, high, note = _profile(result, parameter, level)
+            low, high, note = profile_interval(result, parameter, level)
         else:
             # lmfit profiles from two parameters on; for one that is linear this is the same.
             half = float(stdtrit(result.nfree, 0.5 + level / 2.0) * error)
@@ -198,7 +219,9 @@ def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
     return found
 
 
-def _profile(result: Any, parameter: Any, level: float) -> tuple[float | None, float | None, str | None]:
+def profile_interval(
+    result: Any, parameter: Any, level: float
+) -> tuple[float | None, float | None, str | None]:
     """Ends of the profile interval; None where the data do not bound the parameter, with a note."""
     import lmfit
 
@@ -222,38 +245,6 @@ def _reached(end: float | None, bound: float) -> float | None:
     if end is None or not np.isfinite(end) or np.isclose(end, bound, rtol=1e-6, atol=0.0):
         return None
     return end
-
-
-def _starting_model(fit: FormFit, law: LawFit, grid: Grid) -> Any:
-    """The lmfit model of a form with the covariance and the values at its posterior mode."""
-    form, best, floor = fit.form, fit.best, grid.floor
-    posterior = fit.posteriors[best]
-    at = int(np.argmax(posterior.weight))
-    length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
-    if floor is not None:
-        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
-        unit = float(drift[0] + noise[0] + floor.mean())
-        drift, noise, floor = drift / unit, noise / unit, floor / unit
-    whitening = Whitening(
-        step=law.step,
-        length=float(length[0]),
-        drift_share=float(posterior.drift_share[at]),
-        grid=replace(
-            grid, length=length, drift=drift, noise=noise, log_prior=np.zeros(1), floor=floor, errors=None
-        ),
-        matrix=None,
-    )
-    if law.n <= LARGEST_MATRIX:
-        whitening = replace(whitening, matrix=whitening.filtered(np.eye(law.n)))
-    model = whitened_model(form, whitening)
-    for name, value in zip(form.coefficients, posterior.coefficient[at], strict=True):
-        model.set_param_hint(name, value=float(value))
-    for shape, value in zip(form.shapes, fit.shape[best], strict=True):
-        # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
-        margin = 1e-3 * (shape.high - shape.low)
-        inside = min(max(float(value), shape.low + margin), shape.high - margin)
-        model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
-    return model
 
 
 def whitened_model(form: Form, whitening: Whitening) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from entropylaw.analysis.changepoint import (
     NOW,
@@ -83,8 +82,8 @@ def fit_phases(
 
     Notes
     -----
-    *The test.* One smooth decay to a floor (:data:`entropylaw.engine.decays.FAMILIES`) against the same with
-    a sharp change point, drift and noise integrated out. The statistic is the log of the evidence for a
+    *The test.* One smooth decay to a floor (:data:`entropylaw.engine.changepoint.FAMILIES`) against the same
+    with a sharp change point, drift and noise integrated out. The statistic is the log of the evidence for a
     change point, averaged over its step; its null distribution is simulated from the fitted decay, with
     covariances drawn by their probability under both hypotheses, and the p-value is corrected by one more
     simulation from each (fast double bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001).
@@ -289,14 +288,13 @@ def _moments(change_point: ChangePoint, first: float, span: float) -> tuple[floa
 
 def wilson(count: int, total: int, level: float) -> Estimate:
     """A share with Wilson's score interval."""
-    z = float(ndtri(0.5 + level / 2.0))
-    share = count / total
-    spread = z * np.sqrt(share * (1.0 - share) / total + z**2 / (4.0 * total**2))
-    centre, scale = share + z**2 / (2.0 * total), 1.0 + z**2 / total
+    from scipy.stats import binomtest  # slow to import
+
+    ends = binomtest(count, total).proportion_ci(level, method="wilson")
     return Estimate(
-        value=share,
-        low=max(float((centre - spread) / scale), 0.0) if count else 0.0,
-        high=min(float((centre + spread) / scale), 1.0) if count < total else 1.0,
+        value=count / total,
+        low=float(ends.low),
+        high=float(ends.high),
         level=level,
         method="Wilson's score interval",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -116,9 +117,7 @@ class _Search:
 
     def points(self) -> FloatArray:
         """Every point of the grid, shape (m, q), in the coordinates of the axes."""
-        if not self.axes:
-            return np.empty((1, 0))
-        return np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=-1)
+        return np.array(list(product(*self.axes)))
 
     def values(self, points: FloatArray) -> FloatArray:
         """The shape parameters at points, same shape."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.engine.kalman import cross_products
-from entropylaw.engine.posterior import LEAST, over_grid, symmetric_inverse
+from entropylaw.engine.posterior import LEAST, least_squares, over_grid, symmetric_inverse
 from entropylaw.engine.prior import Grid
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import SHARPEST, Posterior
@@ -93,11 +93,9 @@ def uncertain_posteriors(
     """
     n, p = designs.shape[1:]
     # The least-squares residual replaces the reward, as in ``infer``: no digits are lost.
-    ortho, triangle = np.linalg.qr(designs)
-    start = np.einsum("bnp,bn->bp", ortho, rewards)
-    residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
+    ortho, triangle, start, residual = least_squares(designs, rewards)
     products = cross_products(step, np.concatenate([ortho, residual[:, :, None], roots], axis=2), grid)
-    first = np.linalg.solve(triangle, start[..., None])[..., 0]
+    first = np.asarray(np.linalg.solve(triangle, start[..., None])[..., 0], dtype=float)
     # Cross products of X, of the least-squares residual and of Z rotated.
     change = np.zeros((len(designs), 1, p + 1, p + 1))
     change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0
@@ -107,7 +105,7 @@ def uncertain_posteriors(
         mixed=rotation.swapaxes(-1, -2) @ products.gram[..., p + 1 :, : p + 1] @ change,
         roots=np.maximum(lam, 0.0),
     )
-    fit = _gauss_newton(moments, first, n - p, grid.scaled)
+    fit = gauss_newton(moments, first, n - p, grid.scaled)
     last_root, last_state = (
         (each[..., None, :] @ rotation)[..., 0, :]
         for each in (roots[:, None, -1], products.last[..., p + 1 :])
@@ -137,7 +135,7 @@ def uncertain_posteriors(
     return posterior, mean
 
 
-def _gauss_newton(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Linearised:
+def gauss_newton(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Linearised:
     """Iterate until slope and variance converge at every grid point."""
     p = first.shape[1]
     base = np.broadcast_to(first[:, None, UNCERTAIN], moments.roots.shape[:2])

@@ -48,11 +48,18 @@ def infer(
     """
     # Orthonormal columns and least-squares residuals are small and well conditioned, so that the normal
     # equations lose no digits.
-    ortho, triangle = np.linalg.qr(designs)
-    start = np.einsum("bnp,bn->bp", ortho, rewards)
-    residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
+    ortho, triangle, start, residual = least_squares(designs, rewards)
     columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
     return solve(cross_products(step, columns, grid), grid, start, triangle, step.size, least)
+
+
+def least_squares(
+    designs: FloatArray, rewards: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Q (b, n, p) and R (b, p, p) of designs, coordinates (b, p) of rewards (b, n) on Q, and residuals."""
+    ortho, triangle = np.linalg.qr(designs)
+    along = np.einsum("bnp,bn->bp", ortho, rewards)
+    return ortho, triangle, along, rewards - np.einsum("bnp,bp->bn", ortho, along)
 
 
 def solve(

@@ -6,8 +6,16 @@ from statsmodels.stats.proportion import proportion_confint
 
 from entropylaw.analysis.changepoint import closest
 from entropylaw.analysis.phases import wilson
-from entropylaw.engine.changepoint import FIRST, LAST, PLACES, ChangePointDesign, bent_cable
-from entropylaw.engine.decays import RESOLUTION, coarse_grid, likely_decays
+from entropylaw.engine.changepoint import (
+    FIRST,
+    LAST,
+    PLACES,
+    RESOLUTION,
+    ChangePointDesign,
+    bent_cable,
+    coarse_grid,
+    likely_decays,
+)
 
 
 def series(n=50, *, rise=0.0, sd=0.02, seed=0):

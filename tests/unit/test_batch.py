@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.worlds import World, simulate
 from entropylaw import FitError, UsageError, fit_law
-from entropylaw.analysis.law.batch import fit_laws
+from entropylaw.analysis.law.fitting import fit_laws
 
 NAMES = ("a", "b", "ceiling", "reward_now", "headroom")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from entropylaw import fit_law
-from entropylaw.analysis.law.batch import fit_laws
 from entropylaw.analysis.law.evaluations import gross_outliers
+from entropylaw.analysis.law.fitting import fit_laws
 from entropylaw.ingest import read_runs, select
 from tests.conftest import PUBLIC_LOGS
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, dumps, encode
 from entropylaw.documents.loading import load_fit
-from entropylaw.engine.decays import likely_decays
+from entropylaw.engine.changepoint import likely_decays
 from entropylaw.engine.prior import first_best
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded

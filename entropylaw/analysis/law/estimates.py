@@ -55,6 +55,13 @@ def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
     ]
 
 
+def weighted_quantiles(values: FloatArray, weight: FloatArray, probability: FloatArray) -> FloatArray:
+    """Quantiles of a distribution over values (m,), interpolated between the middles of their weights."""
+    order = np.argsort(values, kind="stable")
+    mass = weight[order] / weight.sum()
+    return np.asarray(np.interp(probability, np.cumsum(mass) - 0.5 * mass, values[order]))
+
+
 def spent_entropy(now: float, share: float) -> float:
     """Entropy at which ``share`` of exp(now) − 1 is spent; 0 where the entropy is not above 0."""
     return float(np.log1p((1.0 - share) * np.expm1(max(now, 0.0))))
@@ -144,7 +151,7 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
         below = "below the reward at H = 0, and the fitted law rises with entropy"
         side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
         note = f"the target {reward:g} is {side}: no entropy gives it under the fitted law"
-    intervals = _compatible(law.posterior, reward, tails(level)[0], value)
+    intervals = fieller_set(law.posterior, reward, tails(level)[0], value)
     if not intervals:
         note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
     elif intervals[-1][1] is None:
@@ -160,7 +167,7 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
     )
 
 
-def _compatible(
+def fieller_set(
     law: Posterior, reward: float, tail: float, hint: float | None
 ) -> tuple[tuple[float, float | None], ...]:
     """Entropies at which a target reward is between two quantiles of the law's mean.

@@ -63,33 +63,26 @@ def usable(
     entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
 ) -> Evaluations:
     """The evaluations that a residual model can be fitted to; raises as :func:`fit_law`."""
-    found = _present(entropy, reward, step, sd, model)
-    refuse(found.step, found.entropy, found.reward)
+    found = complete(entropy, reward, step, sd, model)
+    refuse(found)
     if keep_outliers or not model.drops_outliers:
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:
         kept = ~np.isin(found.step, np.array([outlier.values["step"] for outlier in outliers], dtype=float))
         found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
-        refuse(found.step, found.entropy, found.reward)
+        refuse(found)
     return found
 
 
 def complete(
-    entropy: Any, reward: Any, step: Any
-) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Steps, entropies and rewards without missing values, and how many pairs had one.
-
-    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``.
-    """
-    found = _present(entropy, reward, step)
-    return found.step, found.entropy, found.reward, found.dropped
-
-
-def _present(
     entropy: Any, reward: Any, step: Any, sd: Any = None, model: ResidualModel | None = None
 ) -> Evaluations:
-    """Arrays of equal length, of the evaluations with all of entropy, reward and step."""
+    """The evaluations without a missing value, and how many others there are.
+
+    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``; those of
+    :func:`checked_sd` where a ``model`` is given.
+    """
     h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
     s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
     if not h.size == r.size == s.size:
@@ -105,13 +98,23 @@ def _present(
     return every.only(keep, {"a value is missing or not finite": lost} if lost else {})
 
 
-def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
-    """Raise where the law cannot be fitted."""
-    if step.size < FEWEST_EVALUATIONS:
+def refuse(
+    found: Evaluations,
+    *,
+    fewest: int = FEWEST_EVALUATIONS,
+    needs: str = "expected",
+    remedy: str = "evaluate more often, or fit",
+) -> None:
+    """Raise where the law cannot be fitted, or there are fewer than ``fewest`` evaluations.
+
+    ``needs`` and ``remedy`` are parts of the message and of its hint.
+    """
+    step, entropy, reward = found.step, found.entropy, found.reward
+    if step.size < fewest:
         raise FitError(
             "too-few-evaluations",
-            f"{step.size} usable evaluations, expected at least {FEWEST_EVALUATIONS}",
-            "evaluate more often, or fit the training reward with --reward",
+            f"{step.size} usable evaluations, {needs} at least {fewest}",
+            f"{remedy} the training reward with --reward",
         )
     check_steps(step)
     check_scale("reward", reward)

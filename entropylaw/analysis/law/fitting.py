@@ -1,11 +1,17 @@
-"""Fit of the law to one run: evaluations, inference of the law and its rivals, estimates, validity."""
+"""Fit of the law: to one run with its rivals and its validity, and to many runs in one call.
+
+Runs with the same steps share the filter's gains, and every quantile of a thousand runs is found at once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.law.estimates import (
@@ -15,13 +21,24 @@ from entropylaw.analysis.law.estimates import (
     memory,
     predict_at,
     spent_entropy,
+    tails,
 )
-from entropylaw.analysis.law.evaluations import usable
-from entropylaw.analysis.law.inference import covariances, entropy_for_model, infer_run
-from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.analysis.law.evaluations import Evaluations, usable
+from entropylaw.analysis.law.inference import (
+    FEWEST,
+    entropy_for_model,
+    infer_law,
+    infer_run,
+    relevant_errors,
+    smooth_entropies,
+)
+from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
 from entropylaw.analysis.law.validity import judge, lag1, strongest_influence
 from entropylaw.analysis.rivals import PLAUSIBLE, fit_forms, posterior_mean, range_over, rivals_of
+from entropylaw.arguments import several
+from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results import Curve, Residuals, Validity
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import replace
 
@@ -93,11 +110,9 @@ def fit_law(
     used = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
     s, h, r = used.step, used.entropy, used.reward
     smoothed = entropy_for_model(model, h, s, used.entropy_sd)
-    grid = covariances(s, smoothed.entropy, r, model.name, eval_size)
+    grid, inferred = infer_run(s, smoothed, r, model.name, eval_size)
     for array in (s, h, r, smoothed.entropy):
         array.setflags(write=False)
-    inferred = infer_run(s, smoothed, r, grid, model.name)
-    grid = grid if inferred is None else inferred.with_errors(grid)
     fits = fit_forms(s, smoothed.entropy, r, grid)
     law = (fits.fits["law"] if inferred is None else inferred).posteriors[0].pruned()
     entropy_now = float(smoothed.entropy[-1])
@@ -176,3 +191,148 @@ def fit_law(
     # Kept for the comparison of forms and for lmfit, which would infer them again.
     vars(fit)["residual_covariances"] = grid
     return fit
+
+
+_NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Numbers:
+    """One number of every run with its interval: each array has shape (runs,), nan where a run was refused.
+
+    ``value`` is the median, ``low`` and ``high`` the equal-tailed interval, ``std_error`` the standard
+    error, as in :class:`~entropylaw.results.Estimate`.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    std_error: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawBatch:
+    """The law fitted to many runs; every array has shape (runs,), in the order given.
+
+    Attributes
+    ----------
+    n
+        Evaluations used of each run; 0 where it was refused before they were counted.
+    a, b, ceiling, reward_now, headroom, drift_share, effective_n, long_memory
+        As in :class:`~entropylaw.results.law.LawFit` and :class:`~entropylaw.results.Residuals`.
+    level, method
+        Of every interval.
+    refused
+        Number of a run → why it was not fitted; its numbers are nan.
+    """
+
+    n: NDArray[np.intp]
+    a: Numbers
+    b: Numbers
+    ceiling: Numbers
+    reward_now: Numbers
+    headroom: Numbers
+    drift_share: FloatArray
+    effective_n: FloatArray
+    long_memory: FloatArray
+    level: float
+    method: str
+    refused: Mapping[int, EntropyLawError]
+
+
+def fit_laws(
+    entropy: Sequence[Any] | FloatArray,
+    reward: Sequence[Any] | FloatArray,
+    step: Any = None,
+    *,
+    level: float = 0.95,
+    interval: str = "drift",
+    keep_outliers: bool = False,
+) -> LawBatch:
+    """Fit R = −a·exp(H) + b to many runs, each separately, in one call.
+
+    Rivals, validity, curve and predictions are left out: for one run call :func:`fit_law`.
+
+    Parameters
+    ----------
+    entropy, reward
+        Shape (runs, n), or a sequence of arrays, one per run: as for :func:`fit_law`.
+    step
+        Shape (n,), the steps of all runs, or a sequence with one array per run; evenly spaced evaluations
+        where not given.
+    level, interval, keep_outliers
+        As for :func:`fit_law`.
+
+    Returns
+    -------
+    The same numbers as a call of :func:`fit_law` for each run. One that cannot be fitted is in ``refused``.
+
+    Raises
+    ------
+    FitError
+        ``lengths-differ``: not one reward series, and one series of steps, for each entropy series.
+    UsageError
+        ``bad-level``, ``bad-interval``.
+    """
+    level, model = checked_level(level), residual_model(interval)
+    entropy, reward = several(entropy, object, "entropy"), several(reward, object, "reward")
+    runs = len(entropy)
+    steps: list[Any] = [None] * runs if step is None else list(several(step, object, "step"))
+    if steps and np.ndim(steps[0]) == 0:
+        steps = [step] * runs
+    if not len(reward) == len(steps) == runs:
+        raise FitError(
+            "lengths-differ",
+            f"{runs} runs of entropies, {len(reward)} of rewards and {len(steps)} of steps",
+            "pass one series of each for every run",
+        )
+    table, about = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((3, runs), np.nan)
+    n = np.zeros(runs, dtype=np.intp)
+    refused: dict[int, EntropyLawError] = {}
+    groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
+    for i in range(runs):
+        try:
+            found = usable(entropy[i], reward[i], steps[i], None, model, keep_outliers=keep_outliers)
+        except FitError as error:
+            refused[i] = error
+        else:
+            n[i] = found.step.size
+            groups.setdefault(found.step.tobytes(), []).append((i, found))
+    for group in groups.values():
+        # Posteriors of fifty runs are held at once.
+        for start in range(0, len(group), 50):
+            members, some = zip(*group[start : start + 50], strict=True)
+            table[:, :, members], about[:, members] = _numbers(some, level, model)
+    parts = ("value", "low", "high", "std_error")
+    numbers = (Numbers(**dict(zip(parts, rows, strict=True))) for rows in table)
+    return LawBatch(
+        n=n,
+        **dict(zip(_NUMBERS, numbers, strict=True)),
+        drift_share=about[0],
+        effective_n=about[1],
+        long_memory=about[2],
+        level=level,
+        method=model.method,
+        refused=refused,
+    )
+
+
+def _numbers(
+    runs: Sequence[Evaluations], level: float, model: ResidualModel
+) -> tuple[FloatArray, FloatArray]:
+    """Numbers of m runs with the same steps, shape (5, 4, m), and :func:`memory` of their drift, (3, m)."""
+    step = runs[0].step
+    entropy, reward = np.array([run.entropy for run in runs]), np.array([run.reward for run in runs])
+    smooth, root = entropy, np.empty((*entropy.shape, 0))
+    if model.smooths_entropy and step.size >= FEWEST:
+        found = smooth_entropies(entropy, step)
+        flat = np.ptp(found.entropy, axis=1) == 0
+        smooth = np.where(flat[:, None], entropy, found.entropy)
+        root = np.where(flat[:, None, None], 0.0, found.root)
+    grid = model.grid(step)
+    posteriors = infer_law(step, smooth, relevant_errors(smooth, root, reward), reward, grid).posteriors
+    mixture = law_numbers(posteriors.pruned(), smooth[:, -1])
+    low, value, high = mixture.quantiles(tails(level))
+    spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
+    table = np.array([value, low, high, spread]).reshape(4, len(runs), len(_NUMBERS)).transpose(2, 0, 1)
+    return table, memory(posteriors, step)

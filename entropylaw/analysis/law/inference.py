@@ -17,7 +17,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import as_number
 from entropylaw.engine.errors_in_variables import uncertain_posteriors
-from entropylaw.engine.posterior import infer
+from entropylaw.engine.posterior import infer, least_squares
 from entropylaw.engine.prior import ErrorCovariance, Grid, first_best
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.arrays import FloatArray
@@ -216,12 +216,8 @@ def covariances(
 
 def residual_covariances(law: LawFit) -> Grid:
     """The residual covariances that a law was fitted with, those of errors in the entropy included."""
-    grid = covariances(law.step, law.smoothed_entropy, law.reward, law.interval, law.eval_size)
-    if law.entropy_noise is None and law.entropy_sd is None:
-        return grid
     smoothed = entropy_for_model(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
-    inferred = infer_run(law.step, smoothed, law.reward, grid, law.interval)
-    return grid if inferred is None else inferred.with_errors(grid)
+    return infer_run(law.step, smoothed, law.reward, law.interval, law.eval_size)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -235,14 +231,6 @@ class LawInference:
     posteriors: Posterior
     likely: FloatArray
     root: FloatArray
-
-    def with_errors(self, grid: Grid) -> Grid:
-        """The grid with the covariance of the errors in the first run's entropy, for forms that know it."""
-        total, law = grid.drift + grid.noise, self.posteriors[0]
-        share = np.maximum(grid.noise / total, SHARPEST) if grid.relative_to_last else 1.0
-        variance = law.variance / (total * share)
-        errors = ErrorCovariance(root=self.root[0], slope=law.coefficient[:, 1], variance=variance)
-        return replace(grid, errors=errors)
 
 
 def infer_law(
@@ -268,7 +256,7 @@ def infer_law(
     if not root.shape[2]:
         posteriors = infer(step, designs, rewards, grid)
         return LawInference(posteriors=posteriors, likely=entropy, root=root)
-    slope, variance = _least_squares(designs, rewards)
+    slope, variance = _slope_and_variance(designs, rewards)
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
     for _ in range(20):
         steep = np.exp(at)
@@ -283,17 +271,27 @@ def infer_law(
 
 
 def infer_run(
-    step: FloatArray, smoothed: SmoothedEntropy, reward: FloatArray, grid: Grid, interval: str
-) -> LawInference | None:
-    """The law in one run, where errors in its entropy matter; None where they do not.
+    step: FloatArray, smoothed: SmoothedEntropy, reward: FloatArray, interval: str, eval_size: int | None
+) -> tuple[Grid, LawInference | None]:
+    """The residual covariances of one run, and the law in it where errors in its entropy matter.
 
-    Of a smoothed entropy's errors only those that affect the reward are in the model; of logged values all,
-    linearised as exactly as odrpack does.
+    The covariances include those of the errors, for forms that take them as known. Where errors do not
+    matter the law is None: it then is a form like the others. Of a smoothed entropy's errors only those that
+    affect the reward are in the model; of logged values all, linearised as exactly as odrpack does. Arguments
+    are as for :func:`covariances`.
     """
+    grid = covariances(step, smoothed.entropy, reward, interval, eval_size)
     entropy, root, rewards = smoothed.entropy[None], smoothed.root[None], reward[None]
     smooth = residual_model(interval).smooths_entropy
     root, curved = (relevant_errors(entropy, root, rewards), CURVED) if smooth else (root, EXACT)
-    return infer_law(step, entropy, root, rewards, grid, curved=curved) if root.size else None
+    if not root.size:
+        return grid, None
+    inferred = infer_law(step, entropy, root, rewards, grid, curved=curved)
+    total, law = grid.drift + grid.noise, inferred.posteriors[0]
+    share = np.maximum(grid.noise / total, SHARPEST) if grid.relative_to_last else 1.0
+    variance = law.variance / (total * share)
+    errors = ErrorCovariance(root=inferred.root[0], slope=law.coefficient[:, 1], variance=variance)
+    return replace(grid, errors=errors), inferred
 
 
 def relevant_errors(entropy: FloatArray, root: FloatArray, rewards: FloatArray) -> FloatArray:
@@ -303,16 +301,14 @@ def relevant_errors(entropy: FloatArray, root: FloatArray, rewards: FloatArray) 
     """
     if not root.shape[2]:
         return root
-    slope, variance = _least_squares(design(law_column(entropy)), rewards)
+    slope, variance = _slope_and_variance(design(law_column(entropy)), rewards)
     effect = (slope**2 / variance)[:, None] * np.einsum("bn,bnk->bk", np.exp(2.0 * entropy), root**2)
     matters = effect > NEGLIGIBLE
     return np.asarray((root * matters[:, None, :])[:, :, matters.any(axis=0)])
 
 
-def _least_squares(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _slope_and_variance(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slope and residual variance of each run by least squares, both of shape (b,)."""
-    ortho, triangle = np.linalg.qr(designs)
-    along = np.einsum("bnp,bn->bp", ortho, rewards)
-    residual = rewards - np.einsum("bnp,bp->bn", ortho, along)
+    _, triangle, along, residual = least_squares(designs, rewards)
     variance = np.maximum((residual**2).mean(axis=1), np.finfo(float).tiny)
     return along[:, -1] / triangle[:, -1, -1], variance

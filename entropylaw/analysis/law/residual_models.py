@@ -116,6 +116,16 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
 """Every residual model by name, in the order in which they are offered."""
 
 
+def check_fixed_level(interval: str, purpose: str, why: str = "") -> None:
+    """Raise UsageError ``no-fixed-ceiling`` where the model has no ceiling of the whole run."""
+    if not residual_model(interval).fixed_level:
+        raise UsageError(
+            "no-fixed-ceiling",
+            f"a fit with interval {interval!r} has its ceiling relative to the last evaluation{why}",
+            f"fit with interval {DEFAULT_RESIDUAL!r} for {purpose}",
+        )
+
+
 def residual_model(name: str) -> ResidualModel:
     """The model of that name.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
 from entropylaw.analysis.law.inference import covariances
-from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.analysis.law.residual_models import check_fixed_level, residual_model
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.arguments import of_kind
 from entropylaw.engine.prior import TIED, first_best
@@ -229,12 +229,7 @@ def influences(law: LawFit) -> Influences:
             f"{law.n} evaluations, expected at most {MOST} for the influence of each",
             "take every tenth evaluation",
         )
-    if not residual_model(law.interval).fixed_level:
-        raise UsageError(
-            "no-fixed-ceiling",
-            f"a fit with interval {law.interval!r} has its ceiling relative to the last evaluation",
-            "fit with interval 'drift' for the influence of each evaluation",
-        )
+    check_fixed_level(law.interval, "the influence of each evaluation")
     x = design(law_column(law.smoothed_entropy))
     best, posterior = int(np.argmax(law.posterior.weight)), law.posterior
     each = (posterior.drift_share, posterior.length, posterior.variance)
