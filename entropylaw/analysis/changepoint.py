@@ -39,14 +39,14 @@ NOW = "random walk + noise"
 METHOD = "bent cable on a decay, drift + noise integrated out"
 
 WHOLE = 0.6
-"""Share of the run from which on an interval of the change point does not locate it."""
+"""An interval that covers this share of the run, or more, does not locate the change point."""
 
 _CHANCES = (np.arange(400) + 0.5) / 400
 """Probabilities of the equally probable points that represent a distribution."""
 
 
 def checked_test_level(level: float) -> float:
-    """``level`` as :func:`checked_level` has it, if the simulations can resolve a p-value of 1 − level.
+    """Return ``level`` if it is valid and the simulations can resolve a p-value of 1 − level.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def checked_test_level(level: float) -> float:
     if level > highest + 1e-12:
         raise UsageError(
             "bad-level",
-            f"level {level:g}; a test by {DRAWS} simulations knows no p-value below {1 / (DRAWS + 1):.2g}, "
+            f"level {level:g}; a test with {DRAWS} simulations has no p-value below {1 / (DRAWS + 1):.2g}, "
             f"expected a level of at most {highest:g}",
             "give 0.95 or 0.99",
         )
@@ -71,7 +71,8 @@ def fit_curve(
 ) -> tuple[CurvePhases, FloatArray | None]:
     """Test and fit one curve; ``entropy`` (n,) is nan where it is missing.
 
-    Returns the fit, and equally probable steps by which the decay has made 95 % of its fall; None where the
+    Raises FitError (``too-few-points``, ``entropy-constant``, and as :func:`check_scale`). Returns the fit,
+    and equally probable steps, shape (400,), by which the decay has made 95 % of its fall; None where the
     curve does not fall.
     """
     there = np.isfinite(entropy)
@@ -102,6 +103,7 @@ def fit_curve(
     (before, _), (after, after_high), (rise, rise_high) = (
         np.array([change.low, change.high], dtype=float) for change in changes
     )
+    # In the order of KINDS. To fall needs a slope before that is above 0; to rise only one that is not.
     kinds = (after > 0 >= before, after_high < 0 < before, rise > 0, rise_high < 0, True)
     fitted, sd = posterior.curve()
     half = float(ndtri(0.5 + level / 2.0)) * sd
@@ -144,7 +146,9 @@ def fit_curve(
 def decay_test(
     design: ChangePointDesign, null: Null, mean: FloatArray, rng: np.random.Generator, level: float
 ) -> tuple[float, float]:
-    """The p-value of one smooth decay, and the statistic from which on it is rejected at 1 − level.
+    """P-value of the null hypothesis, one smooth decay, and the critical value of the statistic at 1 − level.
+
+    By a fast double bootstrap (Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001).
 
     ``null`` and ``mean`` (n, 1) are of one series.
     """
@@ -226,7 +230,7 @@ def _on_grid(
 def change_point_of(posterior: ChangePointPosterior, first: float, span: float, level: float) -> ChangePoint:
     """Step and width in the run's own steps, which begin at ``first`` and last for ``span``.
 
-    The interval of the step has the fewest cells with the level's probability. The width is one of those
+    The interval of the step is the highest posterior density region. The width is one of those
     tried.
     """
     at, density = _marginal(posterior.place, posterior.weight)
@@ -246,7 +250,7 @@ def change_point_of(posterior: ChangePointPosterior, first: float, span: float, 
             high=intervals[-1][1],
             level=level,
             method=f"most probable steps; {METHOD}",
-            note=f"in {len(intervals)} stretches" if len(intervals) > 1 else None,
+            note=f"in {len(intervals)} separate intervals" if len(intervals) > 1 else None,
         ),
         intervals=intervals,
         whole=sum(high - low for low, high in intervals) >= WHOLE * span,

@@ -170,7 +170,7 @@ def saturation_forecast(
     ends = {"entropy": value, "the upper end of its interval": high}
     missing = (end for end, step in ends.items() if step is None)
     stays = f"stays above {target:.3g} nats for ten more run lengths"
-    why = next((f"at the current rate, {end} {stays}" for end in missing), None)
+    why = next((f"in the forecast, {end} {stays}" for end in missing), None)
     reward_then = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if value is not None:
         reward_then = _estimates(outlook(s, h, r, np.array([value]), None).band, level)[0]

@@ -185,7 +185,7 @@ class Marginal:
         return np.concatenate([logsumexp(self.components(piece), axis=1) for piece in pieces])
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Mean (d,) and squared scale (d, d): of the components, and of their locations about the mean."""
+        """Mean (d,); mean scale matrix of the components plus the covariance of their locations (d, d)."""
         mean = self.weight @ self.location
         away = self.location - mean
         spread = np.einsum("g,gi,gj->ij", self.weight, away, away)
@@ -286,7 +286,8 @@ def _shared_run(
         weight, scale = (np.repeat(x, _SLICES) for x in (alone.weight / _SLICES, alone.scale[0]))
         location = (alone.location[0][:, None] - shift).reshape(1, -1)
         mixture = Mixture(weight=weight, location=location, scale=scale[None], df=alone.df)
-        deviation[name] = from_mixture(mixture, level=level, method="own less common to the other runs")
+        method = "own coefficient minus that of the other runs"
+        deviation[name] = from_mixture(mixture, level=level, method=method)
     return SharedRun(
         run=fit.run,
         n=fit.n,
@@ -306,14 +307,15 @@ def seed_spread(name: str, fits: Sequence[LawFit], within: Estimate) -> SeedSpre
     Paule & Mandel's (1982, doi:10.6028/jres.087.022), its interval the Q-profile (Viechtbauer 2007,
     doi:10.1002/sim.2514), the mean's interval Hartung & Knapp's with t of k − 1 degrees of freedom (2001,
     doi:10.1002/sim.1009). A new seed: mean ± t·√(τ² + se²) (Higgins et al. 2009,
-    doi:10.1111/j.1467-985X.2008.00552.x); departure: se is never below that of the random-effects model.
+    doi:10.1111/j.1467-985X.2008.00552.x), with two departures: t has k − 1 degrees of freedom, not k − 2, and
+    se is never below that of the random-effects model.
     """
     level, row = within.level, np.array([ROWS[name]])
     own = [from_mixture(fit.posterior.functional(row).pruned(), level=level, method="") for fit in fits]
     value, error = np.array([(one.value, one.std_error) for one in own], dtype=float).T
     why = "" if np.isfinite(error).all() else "a run is too short for a standard error"
     if len(own) < FEWEST_SEEDS:
-        why = f"{len(own)} runs; {FEWEST_SEEDS} are needed before their spread says anything"
+        why = f"{len(own)} runs; at least {FEWEST_SEEDS} are needed to estimate the spread between them"
     if why:
         none = unknown(why, level=level, method="between seeds")
         parts = {"between": none, "answer": within, "new_seed": none, "tau": none}
@@ -405,6 +407,6 @@ def random_effects(
         high=None if closer else float(np.sqrt(high)),
         level=level,
         method="Paule–Mandel, Q-profile",
-        note="closer together than their own intervals allow" if closer else None,
+        note="the estimates differ less than their standard errors imply" if closer else None,
     )
     return centre, new, tau

@@ -63,8 +63,9 @@ class Products:
 def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -> Gains:
     """Run the variance recursion at ``step`` (n,), strictly increasing, for every grid point.
 
-    The grid's error covariance is ignored; its floor is of these steps. With ``before``, the gains of the
-    previous block, the first step is the last of that block, and is not filtered again.
+    ``grid.errors`` is ignored; ``grid.floor``, a known noise variance per step, has the length of ``step``.
+    With ``before``, the gains of the previous block, the first step is the last of that block, and is not
+    filtered again.
     """
     gap = np.diff(step) if before is not None else np.diff(step, prepend=step[0])
     n, points = gap.size, grid.length.size

@@ -1,4 +1,4 @@
-"""Whether a gate trips: the interval decides, on full floats; an unknown value fails.
+"""Whether a gate trips: the interval decides, unrounded; an unknown value fails.
 
 A gate is a condition that must not be true. It trips if the data establish it: the expression holds for the
 whole interval. Where it holds for a part only, the data neither establish nor exclude it; this is reported,
@@ -116,7 +116,7 @@ def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
     if gate.quantity.name == "refused":
         trips, other = f"the run was refused: {refusal.message}" if refusal else "", "the run was not refused"
     elif subject.reasons is None:
-        why = refusal.message if refusal else "no document given for it holds its law"
+        why = refusal.message if refusal else "none of the given documents contains a fit of this run"
         return Outcome.unknown, f"whether the law holds is not known: {why}"
     else:
         trips, other = subject.invalid, "the law is valid for this run"
@@ -289,7 +289,7 @@ def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
     except (ZeroDivisionError, OverflowError):
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
-        return Unknown(reason=f"{measured} is not on one scale here and in the baseline")
+        return Unknown(reason=f"the ratio of {measured} to the baseline's is not finite")
     value, low, high = (rounded(1.0 - ratio) for ratio in (share, high, low))
     method = "MOVER-R, from the two intervals as independent"
     return Estimate(value=value, low=low, high=high, level=now.level, method=method)

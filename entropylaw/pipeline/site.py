@@ -118,7 +118,7 @@ def report_logs(
     The files do not depend on the number of processes, ``jobs``. ``fixed`` are flags of the user that are
     options of the fit, which a stored fit cannot follow. ``progress`` is called after each run.
 
-    Raises OutputError (``cannot-write``, ``folder-busy``); UsageError and InputError ``output-is-input``; of
+    Raises OutputError (``cannot-write``, ``folder-busy``), UsageError and InputError ``output-is-input``, and
     the sources and options. An unreadable log is no error but a run of the report.
     """
     outcome, folder = gather(sources, making, fixed), making.folder
@@ -143,7 +143,7 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
     Parameters as :func:`report_logs`.
 
     Raises UsageError (``fit-is-fixed``, ``settings-differ``, and for any wrong option);
-    InputError ``not-a-document``: a document of which no report can be made. ``damaged-document``, or one of
+    InputError (``not-a-document``: no report can be made of it; ``damaged-document``; a document of
     another version.
     """
     pointed = list(places(sources))

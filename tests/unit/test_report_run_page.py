@@ -137,7 +137,9 @@ def test_the_rival_that_does_better_is_named_before_any_number() -> None:
     law = by_hand(validity=wrong, law_probability=0.02, line_weight=0.95)
     first, better, _ = words.opening(run_report(run_by_hand(law)))
     assert first.startswith("The law does not describe this run: a straight line in H")
-    assert better.startswith("The most probable functional form is a straight line in H (0.95; the law 0.02)")
+    assert better.startswith(
+        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with the ceiling at "
+    )
 
 
 def test_what_is_not_there_is_said() -> None:

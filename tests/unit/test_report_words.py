@@ -62,7 +62,9 @@ def opening(law: LawFit) -> tuple[str, ...]:
 def test_an_undecided_run_says_so_first() -> None:
     first, second, third = opening(by_hand(validity=UNDECIDED, law_probability=0.02, line_weight=0.95))
     assert first == f"{NO_INFORMATION.removesuffix('.')}: {NARROW} (1 more reason below)."
-    assert second.startswith("The most probable functional form is a straight line in H (0.95; the law 0.02)")
+    assert second.startswith(
+        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with the ceiling at "
+    )
     assert third.startswith("For reference only: by the law the reward is 0.768")
 
 
@@ -101,7 +103,9 @@ def test_a_page_opens_with_the_gain_reached_the_headroom_and_how_sure_that_is() 
     assert second.startswith(
         "At zero entropy the reward would be 0.032 [0.012, 0.051] higher; the forecast of"
     )
-    assert third.endswith("over all functional forms that are not ruled out, the ceiling is 0.771 to 0.866.")
+    assert third.endswith(
+        "over all functional forms that are not ruled out, the interval of the ceiling reaches from 0.771 to 0.866."
+    )
     better = opening(by_hand(law_probability=0.07, line_weight=0.83))[0]
     assert better.startswith("By the law, though a straight line in H fits better, this run has reached 87.3")
 
@@ -174,5 +178,8 @@ def test_one_run() -> None:
 
 def test_an_unknown_step_is_not_a_number() -> None:
     note = "the entropy stays above 0.1 nats"
-    assert words.earliest(estimate(None, 590.2, None, note)) == f" (the interval begins at step 590; {note})"
+    assert (
+        words.earliest(estimate(None, 590.2, None, note))
+        == f" (the interval of that step begins at step 590; {note})"
+    )
     assert words.step_words(estimate(520.4, 480.0, None, note)) == f"520 [480, not known] ({note})"

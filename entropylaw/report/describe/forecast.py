@@ -21,6 +21,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.words import earliest, invalid_headline, step_words
 from entropylaw.results import EntropySet, Estimate
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.law import LAW_VERDICTS
 
 Result = (
     Forecast
@@ -209,7 +210,8 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     fitted = f"fitted on entropies from {low} to {high} nats"
     against = "" if validity.ok else invalid_headline(validity)
     said = against.removesuffix(".") or "this run does not contradict the law"
-    verdict = b.Verdict(validity.verdict, f"{said}; {fitted}", b.HOLDS.get(validity.verdict))
+    word = LAW_VERDICTS[1] if validity.ok and validity.cautions else validity.verdict
+    verdict = b.Verdict(word, f"{said}; {fitted}", b.HOLDS.get(validity.verdict))
     notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
     if (end := result.saturation) is not None:
         gained = f"{format_percent(end.share)} of the law's headroom is gained at entropy"
