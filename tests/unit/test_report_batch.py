@@ -20,7 +20,7 @@ from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site
-from entropylaw.pipeline.pages import FOLDER, Making
+from entropylaw.pipeline.pages import STATE, Making
 from entropylaw.pipeline.site import gather, only_writer
 from entropylaw.report.pages import Neighbour
 from tests.conftest import HANGS, clean_environment
@@ -47,7 +47,7 @@ def logs(tmp_path):
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file() and FOLDER not in path.parts)
+    files = (path for path in folder.rglob("*") if path.is_file() and STATE not in path.parts)
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
 
 
@@ -111,7 +111,7 @@ def test_a_lost_or_cut_file_is_made_again(run, logs, tmp_path):
     whole = contents(tmp_path / "out")
     (tmp_path / "out" / "runs" / "run-0.html").unlink()
     (tmp_path / "out" / "runs" / "run-1.json").write_text("{")
-    (tmp_path / "out" / FOLDER / "run-2.json").write_text("not json")
+    (tmp_path / "out" / STATE / "run-2.json").write_text("not json")
     assert "1 of them as before" in run(*command).stderr
     assert contents(tmp_path / "out") == whole
 
@@ -237,7 +237,7 @@ def test_ctrl_c_leaves_a_usable_report(logs, tmp_path):
     started = subprocess.Popen(
         command, cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
     )
-    state = tmp_path / "out" / FOLDER
+    state = tmp_path / "out" / STATE
     while started.poll() is None and len(list(state.glob("run-*.json"))) < 4:
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
@@ -260,27 +260,34 @@ ENDINGS = {
 }
 
 
-def test_killed_at_twenty_moments_every_file_is_whole_and_the_next_run_completes_it(run, logs, tmp_path):
-    for i in range(4, 10):
-        log(logs / f"run-{i}.csv", seed=i)
+def test_killed_while_it_writes_every_file_is_whole_and_the_next_run_completes_it(run, logs, tmp_path):
+    log(logs / "run-4.csv", seed=4)
     command = ["report", "logs", "-o", "out", "--figures", "svg,png,pdf", "--jobs", "2"]
     when = random.Random(20261121)
-    for _ in range(20):
+
+    def finished():
+        return {path.stat().st_mtime_ns for path in (tmp_path / "out" / STATE).glob("run-*.json")}
+
+    for _ in range(6):
+        before = finished()
         started = subprocess.Popen(
-            [sys.executable, "-m", "entropylaw", *command],
+            [sys.executable, "-m", "entropylaw", *command, "--level", f"{when.uniform(0.5, 0.9):.3f}"],
             cwd=tmp_path,
             env=clean_environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(when.uniform(0.3, 3.0))
+        # With another level every run is made again.
+        while started.poll() is None and finished() == before:
+            time.sleep(0.02)
+        time.sleep(when.uniform(0.0, 1.0))
         started.kill()
         started.wait()
-        for name, data in contents(tmp_path / "out").items():
-            path = Path(name)
-            if path.name.startswith(".") and path.suffix == ".part":
-                continue
-            assert data.endswith(ENDINGS.get(path.suffix, b"\n")), name
+        # A worker of the killed process may still write the file that it is at.
+        partial = set((tmp_path / "out").rglob(".*.part"))
+        for path in set((tmp_path / "out").rglob("*.*")) - partial:
+            if path.is_file() and STATE not in path.parts:
+                assert path.read_bytes().endswith(ENDINGS.get(path.suffix, b"\n")), path
     assert run(*command).returncode == 0
     assert run("report", "logs", "-o", "whole", *command[4:]).returncode == 0
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
