@@ -76,6 +76,8 @@ def sqlite_cause(problem: Exception) -> str:
 
 def one_line(text: str) -> str:
     r"""``text`` with control characters written out (``\n``), for a terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -97,7 +99,10 @@ def wrapped(text: str, width: int, *, whole: bool = False) -> list[str]:
 
     A word that is wider than a line is broken, unless ``whole`` is set.
     """
-    joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
+    text = one_line(text)
+    if 0 < len(text) <= width and text == text.strip():
+        return [text]
+    joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), text)
     joined = re.sub(r" (?=[=≤<>] )|(?<=[=≤<>]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
     lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=not whole)
     return [line.replace("\xa0", " ") for line in lines]

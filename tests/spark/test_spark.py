@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "200000"))
+ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "40000"))
 CHUNK = 1_000_000
 
 pytestmark = [
@@ -64,12 +64,11 @@ JAVA = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @pytest.fixture
-def summarised(run, run_process, tmp_path):
-    """The files and output for tables; DuckDB runs in this process, Spark in another one."""
+def summarised(run, tmp_path):
+    """The files and output for tables; all Spark sessions are in one Java, which ends with this process."""
 
     def made(tables, name, *options):
-        arguments = ("tokens", *tables, "-o", name, *options)
-        done = run_process(*arguments, **JAVA) if options else run(*arguments)
+        done = run("tokens", *tables, "-o", name, *options, **JAVA)
         assert done.returncode == 0, done.stderr
         files = (tmp_path / name, tmp_path / name.replace(".", ".hist."))
         return [*(path.read_bytes() for path in files), done.stdout]

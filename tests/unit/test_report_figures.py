@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import re
-import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from itertools import combinations, product
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.made import run_report
+from tests.typed import started
 from tests.unit.test_report_samples import by_hand, falling, refused, run_by_hand, synthetic
 
 
@@ -54,8 +57,10 @@ def text_of(figure: Figure) -> str:
     return "\n".join(text.get_text() for text in words_of(figure))
 
 
-def svg_of(run: RunFit, salt: str = "s") -> str:
-    return figure_bytes(law_figure(run), "svg", salt).decode()
+@cache
+def sample(make: Callable[[RunFit], Figure], salt: str = "s") -> str:
+    """The figure of the sample run in our style."""
+    return figure_bytes(make(synthetic()), "svg", salt).decode()
 
 
 @pytest.mark.parametrize(
@@ -124,20 +129,20 @@ def test_same_bytes_whatever_the_user_s_settings(kind: plotting.Kind, run: RunFi
 
 
 def test_points_of_long_runs_become_an_image() -> None:
-    svg = svg_of(synthetic("many", n=2500, noise=0.03))
+    svg = figure_bytes(law_figure(synthetic("many", n=2500, noise=0.03)), "svg", "s").decode()
     assert "data:image/png" in svg
     assert len(svg) < 200_000
-    assert "<image" not in svg_of(synthetic())
+    assert "<image" not in sample(law_figure)
 
 
 def test_ids_depend_on_the_salt() -> None:
-    one, other = (set(re.findall(r'<clipPath id="([^"]*)"', svg_of(synthetic(), salt))) for salt in "ab")
+    one, other = (set(re.findall(r'<clipPath id="([^"]*)"', sample(law_figure, salt))) for salt in "ab")
     assert one
     assert not one & other
 
 
 def test_a_standalone_svg_has_no_outside_address() -> None:
-    svg = svg_of(synthetic())
+    svg = sample(law_figure)
     assert svg.startswith("<svg ")
     assert not re.search(r"https?://", re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg))
 
@@ -156,40 +161,30 @@ def test_strange_letters_do_not_reach_the_font() -> None:
     assert plotting.shown("a\n日 $x$ é") == "a?? $x$ é"
 
 
-SCRIPT = """
-import hashlib, sys
-from entropylaw.report.figures import plotting
-from tests.unit import test_report_figures as here
-makers = {make.__name__: make for make in here.EVERY}
-for name in sys.argv[1:]:
-    make, kind = name.split(":")
-    data = plotting.figure_bytes(makers[make](here.synthetic()), kind, make)
-    print(name, hashlib.sha256(data).hexdigest())
-"""
+def digests() -> list[str]:
+    """Every figure of the sample in every format, by its digest."""
+    kinds: tuple[plotting.Kind, ...] = ("svg", "png", "pdf")
+    return [
+        hashlib.sha256(figure_bytes(make(synthetic()), kind, make.__name__)).hexdigest()
+        for make, kind in product(EVERY, kinds)
+    ]
 
 
 def test_same_bytes_in_any_order_and_process() -> None:
-    names = [f"{make.__name__}:{kind}" for make in EVERY for kind in ("svg", "png", "pdf")]
-    hashes = []
-    for order in (names, names[::-1]):
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, *order],
-            cwd=ROOT,
-            env=clean_environment() | {"PYTHONHASHSEED": str(len(hashes))},
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        )
-        hashes.append(sorted(done.stdout.splitlines()))
-    assert len(hashes[0]) == len(names)
-    assert hashes[0] == hashes[1]
+    program = (
+        "from tests.unit import test_report_figures as here; here.EVERY.reverse(); print(here.digests())"
+    )
+    done = started(sys.executable, "-c", program, cwd=ROOT, env=clean_environment() | {"PYTHONHASHSEED": "1"})
+    assert done.returncode == 0, done.stderr
+    there = ast.literal_eval(done.stdout)
+    assert len(set(there)) == 3 * len(EVERY)
+    assert sorted(there) == sorted(digests())
 
 
 def test_many_figures_under_one_style_are_as_they_are_alone() -> None:
-    alone = [figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
     with plotting.style():
-        together = [figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
-    assert together == alone
+        together = [figure_bytes(make(synthetic()), "svg", "s").decode() for make in EVERY]
+    assert together == [sample(make) for make in EVERY]
 
 
 def test_labels_of_panels_stand_in_one_line() -> None:
@@ -217,7 +212,7 @@ def test_png_keeps_an_alpha_channel_only_where_paper_is_transparent() -> None:
 
 @pytest.mark.parametrize("make", EVERY)
 def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[RunFit], Figure]) -> None:
-    svg = figure_bytes(make(synthetic()), "svg", "s").decode()
+    svg = sample(make)
     inside = inline(svg, "r1", "title", "description")
     assert "var(--ink,#1b1f24)" in inside
     assert not re.findall(r"(?:fill|stroke):#[0-9a-f]+", inside)
@@ -254,7 +249,8 @@ def test_a_style_lies_on_top_of_ours(tmp_path: Path) -> None:
     assert dict(mpl.rcParams) == before
     assert "DejaVuSerif" in svg
     assert 'id="DejaVuSans-' not in svg
-    assert "DejaVuSerif" not in svg_of(synthetic())
+    assert figure_bytes(law_figure(synthetic()), "svg", "s").decode() == sample(law_figure)
+    assert "DejaVuSerif" not in sample(law_figure)
     (axes,) = figure.axes
     assert not any(line.get_visible() for line in axes.get_xgridlines())
     with plotting.style(extra):
