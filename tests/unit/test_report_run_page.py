@@ -138,7 +138,7 @@ def test_the_rival_that_does_better_is_named_before_any_number() -> None:
     first, better, _ = words.opening(run_report(run_by_hand(law)))
     assert first.startswith("The law does not describe this run: a straight line in H")
     assert better.startswith(
-        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with the ceiling at "
+        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with "
     )
 
 

@@ -63,7 +63,7 @@ def test_an_undecided_run_says_so_first() -> None:
     first, second, third = opening(by_hand(validity=UNDECIDED, law_probability=0.02, line_weight=0.95))
     assert first == f"{NO_INFORMATION.removesuffix('.')}: {NARROW} (1 more reason below)."
     assert second.startswith(
-        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with the ceiling at "
+        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with "
     )
     assert third.startswith("For reference only: by the law the reward is 0.768")
 
@@ -104,7 +104,8 @@ def test_a_page_opens_with_the_gain_reached_the_headroom_and_how_sure_that_is() 
         "At zero entropy the reward would be 0.032 [0.012, 0.051] higher; the forecast of"
     )
     assert third.endswith(
-        "over all functional forms that are not ruled out, the interval of the ceiling reaches from 0.771 to 0.866."
+        "over all functional forms that are not ruled out, "
+        "the interval of the ceiling reaches from 0.771 to 0.866."
     )
     better = opening(by_hand(law_probability=0.07, line_weight=0.83))[0]
     assert better.startswith("By the law, though a straight line in H fits better, this run has reached 87.3")
