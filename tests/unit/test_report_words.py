@@ -108,7 +108,9 @@ def test_a_page_opens_with_the_gain_reached_the_headroom_and_how_sure_that_is() 
         "the interval of the ceiling reaches from 0.771 to 0.866."
     )
     better = opening(by_hand(law_probability=0.07, line_weight=0.83))[0]
-    assert better.startswith("By the law, though a straight line in H fits better, this run has reached 87.3")
+    assert better.startswith(
+        "Under the law (but a straight line in H fits better), this run has reached 87.3"
+    )
 
 
 def test_an_unknown_share_says_why() -> None:
