@@ -107,6 +107,14 @@ def ended(arguments, stdin) -> subprocess.CompletedProcess:
     return subprocess.CompletedProcess(arguments, code, stdout, stderr)
 
 
+@pytest.fixture(scope="module")
+def one_cache(tmp_path_factory):
+    """A cache for the tests of a module that are about how a result is shown, and not how it is computed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENTROPYLAW_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def run(tmp_path):
     """Run ``entropylaw ARGUMENTS`` in an empty folder, in this process; returns what a process would."""

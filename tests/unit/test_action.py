@@ -15,6 +15,8 @@ import yaml
 
 from tests.conftest import HANGS, LAB, ROOT, clean_environment
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")

@@ -11,6 +11,8 @@ from entropylaw.pipeline.steps import fit_logs
 from tests.conftest import LAB
 from tests.typed import RUN, assert_error, imported
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 FIT, INVALID = "clean_start_s0.fit.json", "grpo_s0.fit.json"
 
 

@@ -17,6 +17,8 @@ from entropylaw.options import SUFFIXES
 from tests.conftest import LAB
 from tests.typed import typed
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 LOG = LAB / "clean_start_s0" / "metrics.parquet"
 TOKENS = "step,entropy,class\n1,0.5,planning\n1,0.2,execution\n2,0.4,planning\n2,0.1,execution\n"
 CALLS = {

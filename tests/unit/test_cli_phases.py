@@ -17,6 +17,8 @@ from entropylaw.ingest.runs import PhaseSeries
 from entropylaw.ingest.select import phase_series
 from entropylaw.results.columns import SEMANTIC, TOKEN
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 STEP = np.arange(80.0)
 
 
@@ -61,7 +63,7 @@ def series_of(path: Path, columns: Mapping[str, object], **options: str) -> Phas
 def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path):
     for name in ("a", "b"):
         arguments = [part for kind in ("json", "csv", "md", "txt") for part in ("-o", f"{name}.{kind}")]
-        done = run("phases", bent, *arguments, "--figure", f"{name}.svg", "-q")
+        done = run("phases", bent, *arguments, "--figure", f"{name}.svg", "-q", ENTROPYLAW_CACHE="off")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     for kind in ("json", "csv", "md", "txt", "svg"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()

@@ -17,6 +17,8 @@ from entropylaw.report.findings import SENTENCES, sentence
 from entropylaw.results.result import Finding, note
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 PACKAGE = Path(entropylaw.__file__).parent
 
 

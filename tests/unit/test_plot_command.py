@@ -17,6 +17,8 @@ from tests.made import run_report
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 LOG = "data/lab/grpo_s0/metrics.parquet"
 HEADS = {"pdf": b"%PDF", "svg": b"<svg", "png": b"\x89PNG"}
 

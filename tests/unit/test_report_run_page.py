@@ -31,6 +31,8 @@ from tests.unit.test_report_samples import (
     synthetic,
 )
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 
 def report(*runs: RunReport) -> ReportDocument:
     return from_fits(document(*(run.fit for run in runs)), runs)

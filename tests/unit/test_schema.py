@@ -19,6 +19,8 @@ from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
 from tests.conftest import LAB
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 
 def validate(body: dict[str, Any], kind: str) -> None:
     schema = json.loads(schema_text(kind))
