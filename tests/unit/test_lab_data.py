@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -112,9 +114,12 @@ def test_other_formats_give_the_same_fit(name, made):
 
 def test_the_pages_are_not_stale(monkeypatch):
     monkeypatch.chdir(ROOT)
+    drawn_with = json.loads((ROOT / "reports" / "sample" / "versions.json").read_text(encoding="utf-8"))
+    # Another release of matplotlib draws other paths.
+    same = all(version(name) == release for name, release in drawn_with.items())
     stale = [
         str(path)
         for path, text in pages(Path("data/lab")).items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
+        if not path.exists() or ((same or path.suffix != ".svg") and path.read_text(encoding="utf-8") != text)
     ]
     assert stale == []
