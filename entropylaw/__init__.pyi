@@ -1,6 +1,7 @@
 """The public names, each from its home: for type checkers and for the imports on first use."""
 
 __version__: str
+from entropylaw.analysis.averaging import average_forms as average_forms
 from entropylaw.analysis.backtest import backtest as backtest
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
@@ -36,6 +37,7 @@ from entropylaw.results import Prediction as Prediction
 from entropylaw.results import Rival as Rival
 from entropylaw.results import Saturation as Saturation
 from entropylaw.results import Validity as Validity
+from entropylaw.results.averaged import Averaged as Averaged
 from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast
 from entropylaw.results.forecast import SaturationForecast as SaturationForecast

@@ -274,7 +274,7 @@ def ceiling_of(fit: FormFit) -> Mixture:
     rows = fit.form.ceiling_row(fit.shape[some])
     each = fit.posteriors[some].pruned(_NEGLIGIBLE).functional(rows)
     weight = fit.weight[some] / fit.weight[some].sum()
-    return Mixture.of_one(weight[:, None] * each.weight, each.location, each.scale, each.df)
+    return Mixture.of_one(weight[:, None] * each.weight, each.location, each.scale, fit.posteriors.df)
 
 
 def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,13 +24,14 @@ class Mixture:
     """Distribution of m numbers at once, each a mixture over g grid points.
 
     ``weight`` has shape (g,), the same for all numbers, or (m, g); ``location`` and ``scale`` (m, g);
-    every component is a Student t with ``df`` degrees of freedom (normal where ``df`` is infinite).
+    every component is a Student t with ``df`` degrees of freedom (normal where ``df`` is infinite). ``df``
+    is one number, or (g,) where components have several.
     """
 
     weight: FloatArray
     location: FloatArray
     scale: FloatArray
-    df: float
+    df: float | FloatArray
 
     @classmethod
     def of_one(cls, weight: FloatArray, location: FloatArray, scale: FloatArray, df: float) -> Mixture:
@@ -40,11 +41,11 @@ class Mixture:
 
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
-        return self._mean(t_cdf(self.df, (value[:, None] - self.location) / self.scale))
+        return self._mean(self._each(t_cdf, (value[:, None] - self.location) / self.scale))
 
     def density(self, value: FloatArray) -> FloatArray:
         """Probability density of each number at ``value`` (shape (m,)); shape (m,)."""
-        return self._mean(t_density(self.df, (value[:, None] - self.location) / self.scale) / self.scale)
+        return self._mean(self._each(t_density, (value[:, None] - self.location) / self.scale) / self.scale)
 
     def quantile(self, probability: float) -> FloatArray:
         """Quantile of each number, shape (m,)."""
@@ -59,14 +60,15 @@ class Mixture:
         10⁻⁷ deviates before the last step, or the step below 10⁻¹³ of the first bracket.
         """
         chance = np.array(probabilities, dtype=float)
-        inverse = ndtri(chance) if np.isinf(self.df) else stdtrit(self.df, chance)
-        if self.location.shape[1] == 1:
-            return np.asarray(self.location[:, 0] + inverse[:, None] * self.scale[:, 0])
-        k, m = chance.size, self.location.shape[0]
+        k, (m, size) = chance.size, self.location.shape
+        # Of each component, shape (k, g).
+        inverse = np.broadcast_to(_t_quantile(self.df, chance[:, None]), (k, size))
+        if size == 1:
+            return np.asarray(self.location[:, 0] + inverse * self.scale[:, 0])
         answer = np.empty(k * m)
         # One row a quantile: number r % m at probability r // m.
         row = np.arange(k * m)
-        each = self.location[row % m] + inverse[row // m, None] * self.scale[row % m]
+        each = self.location[row % m] + inverse[row // m] * self.scale[row % m]
         low, high = each.min(axis=1), each.max(axis=1)
         part = self._rows(row % m)
         value = part._mean(each)
@@ -74,8 +76,8 @@ class Mixture:
         target = ndtri(chance)[row // m]
         for _ in range(200):
             z = (value[:, None] - part.location) / part.scale
-            below = part._mean(t_cdf(self.df, z))
-            density = part._mean(t_density(self.df, z) / part.scale)
+            below = part._mean(self._each(t_cdf, z))
+            density = part._mean(self._each(t_density, z) / part.scale)
             deviate = ndtri(below)
             error = deviate - target
             low, high = np.where(error < 0, value, low), np.where(error < 0, high, value)
@@ -95,6 +97,15 @@ class Mixture:
             value = move
         return answer.reshape(k, m)
 
+    def _each(self, function: Callable[[float, FloatArray], FloatArray], z: FloatArray) -> FloatArray:
+        """A function of df and z for every component, shape (m, g) as ``z``."""
+        if not isinstance(self.df, np.ndarray):
+            return function(self.df, z)
+        found = np.empty_like(z)
+        for df in np.unique(self.df):
+            found[:, self.df == df] = function(float(df), z[:, self.df == df])
+        return found
+
     def _mean(self, each: FloatArray) -> FloatArray:
         """Mean over the components by weight, from shape (m, g) to (m,)."""
         one = self.weight.ndim == 1
@@ -107,7 +118,9 @@ class Mixture:
 
     def standard_deviation(self) -> FloatArray:
         """Standard deviation of each number, shape (m,); nan where ``df`` ≤ 2 leaves it infinite."""
-        inflate = 1.0 if np.isinf(self.df) else (self.df / (self.df - 2.0) if self.df > 2 else np.nan)
+        df = np.asarray(self.df, dtype=float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            inflate = np.where(np.isinf(df), 1.0, np.where(df > 2, df / (df - 2.0), np.nan))
         mean = self._mean(self.location)
         spread = self._mean(self.scale**2 * inflate + (self.location - mean[:, None]) ** 2)
         return np.asarray(np.sqrt(spread))
@@ -118,7 +131,8 @@ class Mixture:
         keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
         weight = self.weight[keep]
         location, scale = self.location[:, keep], self.scale[:, keep]
-        return Mixture(weight=weight / weight.sum(), location=location, scale=scale, df=self.df)
+        df = self.df[keep] if isinstance(self.df, np.ndarray) else self.df
+        return Mixture(weight=weight / weight.sum(), location=location, scale=scale, df=df)
 
 
 def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:
@@ -127,6 +141,12 @@ def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:
     weight = np.exp(log_weight - top)
     total = weight.sum(axis=-1, keepdims=True)
     return weight / total, (top + np.log(total))[..., 0]
+
+
+def _t_quantile(df: float | FloatArray, probability: FloatArray) -> FloatArray:
+    """Quantile of Student's t, of the normal distribution where ``df`` is infinite; the two broadcast."""
+    finite = np.isfinite(df)
+    return np.asarray(np.where(finite, stdtrit(np.where(finite, df, 1.0), probability), ndtri(probability)))
 
 
 def t_cdf(df: float, z: FloatArray) -> FloatArray:

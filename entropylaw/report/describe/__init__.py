@@ -9,6 +9,7 @@ from entropylaw.results.result import late
 
 _MODULES = {
     "law": "LawFit Influences Comparison NonlinearFit SharedFit SegmentFit",
+    "averaged": "Averaged",
     "runs": "FitDocument RunFit ReportDocument RunReport",
     "forecast": "Forecast SaturationForecast PredictionDocument RunPrediction "
     "Backtest BacktestDocument RunBacktest",
