@@ -55,7 +55,7 @@ def table(mapping: Callable[..., Iterable[Any]], runs: int) -> str:
     found = dict(zip(jobs, mapping(covered, *zip(*jobs, strict=True)), strict=True))
     lines = [
         f"{runs} runs per cell: per cent of runs in which the 95 % interval of the averaged ceiling covers "
-        "the truth, and its median width over that of the interval by the form that is true (and whose shape is "
+        "the truth, and its median width over that of the interval by the form that is true (whose shape is "
         "fitted, too). A run that cannot be fitted is counted as not covered.",
         "",
         "| truth | " + " | ".join(f"n = {n}" for n in SIZES) + " | all |",
