@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from entropylaw.results import Estimate, Prediction
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fields import late
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Result
+from entropylaw.results.result import Result, late
 
 
 class FormAnswer(Struct, frozen=True, kw_only=True):
