@@ -99,6 +99,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")
     session.run("python", "-m", "benchmarks.rivals", "data/lab", "--write")
+    session.run("python", "-m", "benchmarks.averaging", "--write")
     # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))
