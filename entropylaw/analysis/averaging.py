@@ -81,11 +81,11 @@ def average_forms(law: LawFit, *, gain: float = GAIN) -> Averaged:
         reward_now=now,
         gain=gain,
         p_headroom=float(1.0 - together.cdf(np.full(3, gain))[1]),
+        entropy_now=law.entropy_now,
         lowest_entropy=float(law.smoothed_entropy.min()),
         level=level,
-        law=law,
     )
-    vars(result)["fits"] = fits
+    vars(result)["basis"] = law, fits
     return result
 
 
@@ -100,7 +100,7 @@ def predict(averaged: Averaged, entropy: Any, level: float | None) -> Prediction
             f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
             "give the target entropy in nats per token",
         )
-    law, fits = averaged.law, averaged.fits
+    law, fits = averaged.basis
     fresh = np.repeat([0.0, 1.0], values.size)
     each = {}
     for name, fit in fits.fits.items():
@@ -114,11 +114,6 @@ def predict(averaged: Averaged, entropy: Any, level: float | None) -> Prediction
         for at, mean, new in zip(values.tolist(), found[: values.size], found[values.size :], strict=True)
     )
     return predictions[0] if np.ndim(entropy) == 0 else predictions
-
-
-def form_fits(averaged: Averaged) -> FormFits:
-    """The posteriors of the forms, of an answer that was read from a document."""
-    return _fits(averaged.law)
 
 
 def _fits(law: LawFit) -> FormFits:

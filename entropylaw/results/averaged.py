@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from entropylaw.results import Estimate, Prediction
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import Result, late
 
 
@@ -34,12 +33,13 @@ class Averaged(Result, frozen=True, kw_only=True, eq=False, dict=True):
         evaluation's sampling noise; each averaged over the forms by their probability.
     gain, p_headroom
         A gain of reward, and the probability that the headroom is at least that.
-    lowest_entropy
-        Lowest smoothed entropy of the run, nats: the ceiling is an extrapolation over so many.
+    entropy_now, lowest_entropy
+        Smoothed entropy at the last evaluation, and the lowest, nats: the ceiling is an extrapolation from
+        there to 0.
     forms, skipped
         The forms, most probable first; and form → why it cannot be fitted to the run.
-    level, law
-        Level of the intervals, and the fit of the law.
+    level
+        Level of the intervals.
     """
 
     run: str
@@ -48,16 +48,16 @@ class Averaged(Result, frozen=True, kw_only=True, eq=False, dict=True):
     reward_now: Estimate
     gain: float
     p_headroom: float
+    entropy_now: float
     lowest_entropy: float
     forms: tuple[FormAnswer, ...]
     skipped: Mapping[str, str]
     level: float
-    law: LawFit
 
     @cached_property
-    def fits(self) -> Any:
-        """The posteriors of the forms; a fresh answer has them, for a stored one they are made again."""
-        return late("analysis.averaging.form_fits", self)
+    def basis(self) -> Any:
+        """The fit of the law and the posteriors of the forms, from which :meth:`predict` reads."""
+        raise AttributeError("an answer of average_forms has its basis; a copy of one has not")
 
     @overload
     def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...

@@ -41,7 +41,9 @@ class Mixture:
 
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
-        return self._mean(self._each(t_cdf, (value[:, None] - self.location) / self.scale))
+        with np.errstate(over="ignore"):  # far away is infinitely far
+            z = (value[:, None] - self.location) / self.scale
+        return self._mean(self._each(t_cdf, z))
 
     def density(self, value: FloatArray) -> FloatArray:
         """Probability density of each number at ``value`` (shape (m,)); shape (m,)."""

@@ -226,6 +226,17 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"|settled"
         ),
     },
+    ("averaged text", "averaged markdown", "averaged csv", "averaged latex"): {
+        "a standard error says less than the interval, whose level is in the head": (
+            r"ESTIMATES\.(level|std_error)"
+        ),
+    },
+    ("averaged csv", "averaged latex"): {
+        "a row per form; text and Markdown have the averages": (
+            r"run|gain|p_headroom|entropy_now|lowest_entropy|level|(ceiling|headroom|reward_now).*|skipped.*"
+            r"|ESTIMATES\..*"
+        ),
+    },
     ("influences csv",): {
         "a row per evaluation; text and Markdown have the covariance": r"drift_share|length",
     },

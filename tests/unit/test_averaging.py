@@ -44,8 +44,9 @@ def test_quantiles_are_those_of_draws_from_the_forms(averaged):
     """Draw a form, a shape, a covariance and a t: the quantiles of 400,000 draws."""
     rng = np.random.default_rng(0)
     draws = []
-    for name, fit in averaged.fits.fits.items():
-        count = rng.binomial(400_000, averaged.fits.probability[name])
+    fits = averaged.basis[1]
+    for name, fit in fits.fits.items():
+        count = rng.binomial(400_000, fits.probability[name])
         shape = rng.choice(fit.weight.size, count, p=fit.weight)
         for i, k in zip(*np.unique(shape, return_counts=True), strict=True):
             posterior, row = fit.posteriors[int(i)], fit.form.ceiling_row(fit.shape)[i, 0]

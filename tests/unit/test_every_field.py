@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.analysis.averaging import average_forms
 from entropylaw.analysis.law.validity import influences
 from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
@@ -56,6 +57,7 @@ Render = Callable[[Any], object]
 FORMATS = ("text", "markdown", "csv", "latex")
 
 LIBRARY = {
+    "averaged": average_forms,
     "comparison": compare_forms,
     "nonlinear": partial(fit_nonlinear, "rate"),
     "influences": influences,

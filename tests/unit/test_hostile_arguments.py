@@ -96,6 +96,7 @@ def calls(law):
             ("runs", "shared", *of_fit),
         ),
         "compare_forms": ({"law": law}, ("law",)),
+        "average_forms": ({"law": law}, ("law", "gain")),
         "influences": ({"law": law}, ("law",)),
         "fit_nonlinear": ({"form": "law", "law": law}, ("form", "law", "level")),
         "to_lmfit": ({"form": "law", "law": law}, ("form", "law")),

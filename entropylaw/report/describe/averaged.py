@@ -18,7 +18,7 @@ FORM_COLUMNS = (
 
 def describe(result: Averaged) -> list[b.Block]:
     """What is left, the ceiling and the reward now, and below them a row per form."""
-    now = f"at H = {format_number(result.law.entropy_now)} nats, evaluation noise removed"
+    now = f"at H = {format_number(result.entropy_now)} nats, evaluation noise removed"
     facts = (
         b.Fact("headroom", result.headroom, "ceiling − reward now"),
         b.Fact("ceiling", result.ceiling, "reward at H = 0"),
