@@ -37,10 +37,10 @@ from entropylaw.results import Prediction as Prediction
 from entropylaw.results import Rival as Rival
 from entropylaw.results import Saturation as Saturation
 from entropylaw.results import Validity as Validity
-from entropylaw.results.averaged import Averaged as Averaged
 from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast
 from entropylaw.results.forecast import SaturationForecast as SaturationForecast
+from entropylaw.results.law import Averaged as Averaged
 from entropylaw.results.law import LawFit as LawFit
 from entropylaw.results.phases import PhaseFit as PhaseFit
 from entropylaw.results.phases import PhasesAcross as PhasesAcross

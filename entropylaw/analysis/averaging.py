@@ -19,8 +19,7 @@ from entropylaw.arguments import as_floats, as_number, of_kind
 from entropylaw.errors import UsageError
 from entropylaw.results import Prediction
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.averaged import Averaged, FormAnswer
-from entropylaw.results.law import LawFit
+from entropylaw.results.law import Averaged, FormAnswer, LawFit
 from entropylaw.results.mixture import Mixture
 
 AVERAGED = (*(name for name, kind in FORMS.items() if kind.core), "power")
@@ -90,7 +89,7 @@ def average_forms(law: LawFit, *, gain: float = GAIN) -> Averaged:
 
 
 def predict(averaged: Averaged, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
-    """:meth:`Averaged.predict <entropylaw.results.averaged.Averaged.predict>`."""
+    """:meth:`Averaged.predict <entropylaw.results.law.Averaged.predict>`."""
     level = averaged.level if level is None else checked_level(level)
     values = as_floats(entropy, "entropy")
     bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from entropylaw.analysis.forms import form_label
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
-from entropylaw.results.averaged import Averaged
+from entropylaw.results.law import Averaged
 
 FORM_COLUMNS = (
     b.Column("form", "form", lambda one: form_label(one.form)),
