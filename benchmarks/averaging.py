@@ -39,7 +39,7 @@ TRUTHS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=300, help="runs per truth and number of evaluations")
+    parser.add_argument("--runs", type=int, default=120, help="runs per truth and number of evaluations")
     parser.add_argument("--write", action="store_true", help="put it into docs/benchmarks/averaging.md")
     arguments = parser.parse_args()
     with ProcessPoolExecutor() as pool:

@@ -1,26 +1,28 @@
 """Estimates averaged over the functional forms by their posterior probability.
 
-Which form is true is one more unknown: each number is a mixture of what the forms say of it, and its interval
-are quantiles of that mixture (Hoeting et al. 1999, doi:10.1214/ss/1009212519).
+Which form is true is one more unknown: the posterior of a number is the mixture of its posteriors under all
+forms, and the ends of its interval are quantiles of that mixture (Hoeting et al. 1999,
+doi:10.1214/ss/1009212519).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law.estimates import checked_level, estimates
-from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.law.estimates import as_predictions, checked_entropies, checked_level, estimates
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.rivals import FormFit, FormFits, fit_forms
-from entropylaw.arguments import as_floats, as_number, of_kind
+from entropylaw.arguments import as_number, of_kind
 from entropylaw.errors import UsageError
 from entropylaw.results import Prediction
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import Averaged, FormAnswer, LawFit
 from entropylaw.results.mixture import Mixture
+from entropylaw.results.posterior import Posterior
 
 AVERAGED = (*(name for name, kind in FORMS.items() if kind.core), "power")
 """The forms that are averaged: those of every fit, and the power of H."""
@@ -91,43 +93,22 @@ def average_forms(law: LawFit, *, gain: float = GAIN) -> Averaged:
 def predict(averaged: Averaged, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
     """:meth:`Averaged.predict <entropylaw.results.law.Averaged.predict>`."""
     level = averaged.level if level is None else checked_level(level)
-    values = as_floats(entropy, "entropy")
-    bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
-    if bad.size:
-        raise UsageError(
-            "bad-entropy",
-            f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
-            "give the target entropy in nats per token",
-        )
-    law, fits = averaged.basis
+    values, (law, fits) = checked_entropies(entropy), averaged.basis
     fresh = np.repeat([0.0, 1.0], values.size)
     each = {}
     for name, fit in fits.fits.items():
         rows = fit.form.designs(fit.form.onward(values), fit.shape)
         each[name] = _mixture(fit, np.tile(rows, (1, 2, 1)), fresh=fresh, floor=law.noise_floor)
-    method = f"averaged over forms; {residual_model(law.interval).method}"
-    found = estimates(_averaged(each, fits.probability), level=level, method=method)
-    lowest, highest = float(law.smoothed_entropy.min()), float(law.smoothed_entropy.max())
-    predictions = tuple(
-        Prediction(entropy=at, mean=mean, observation=new, extrapolated=not lowest <= at <= highest)
-        for at, mean, new in zip(values.tolist(), found[: values.size], found[values.size :], strict=True)
-    )
+    numbers, method = _averaged(each, fits.probability), averaged.ceiling.method
+    predictions = as_predictions(numbers, law.smoothed_entropy, values, level=level, method=method)
     return predictions[0] if np.ndim(entropy) == 0 else predictions
 
 
 def _fits(law: LawFit) -> FormFits:
     """Every form on the law's evaluations; of the law itself the posterior of the fit."""
     fits = fit_forms(law.step, law.smoothed_entropy, law.reward, law.residual_covariances, AVERAGED)
-    law_fit = fits.fits["law"]
-    batch = type(law.posterior).joined([law.posterior])
-    known = FormFit(
-        form=law_fit.form,
-        shape=law_fit.shape,
-        posteriors=batch,
-        weight=law_fit.weight,
-        log_evidence=law_fit.log_evidence,
-    )
-    return FormFits(fits={**fits.fits, "law": known}, probability=fits.probability, skipped=fits.skipped)
+    known = replace(fits.fits["law"], posteriors=Posterior.joined([law.posterior]))
+    return replace(fits, fits={**fits.fits, "law": known})
 
 
 def _now_and_ceiling(fit: FormFit) -> Mixture:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "40000"))
+ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "200000"))
 CHUNK = 1_000_000
 
 pytestmark = [

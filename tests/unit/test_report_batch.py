@@ -260,7 +260,7 @@ ENDINGS = {
 }
 
 
-def test_killed_while_it_writes_every_file_is_whole_and_the_next_run_completes_it(run, logs, tmp_path):
+def test_killed_at_twenty_moments_every_file_is_whole_and_the_next_run_completes_it(run, logs, tmp_path):
     log(logs / "run-4.csv", seed=4)
     command = ["report", "logs", "-o", "out", "--figures", "svg,png,pdf", "--jobs", "2"]
     when = random.Random(20261121)
@@ -268,7 +268,7 @@ def test_killed_while_it_writes_every_file_is_whole_and_the_next_run_completes_i
     def finished():
         return {path.stat().st_mtime_ns for path in (tmp_path / "out" / STATE).glob("run-*.json")}
 
-    for _ in range(6):
+    for kill in range(20):
         before = finished()
         started = subprocess.Popen(
             [sys.executable, "-m", "entropylaw", *command, "--level", f"{when.uniform(0.5, 0.9):.3f}"],
@@ -277,10 +277,13 @@ def test_killed_while_it_writes_every_file_is_whole_and_the_next_run_completes_i
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        # With another level every run is made again.
-        while started.poll() is None and finished() == before:
-            time.sleep(0.02)
-        time.sleep(when.uniform(0.0, 1.0))
+        if kill % 3 == 0:
+            # While it writes: with another level every run is made again.
+            while started.poll() is None and finished() == before:
+                time.sleep(0.02)
+            time.sleep(when.uniform(0.0, 1.0))
+        else:
+            time.sleep(when.uniform(0.3, 3.0))
         started.kill()
         started.wait()
         # A worker of the killed process may still write the file that it is at.

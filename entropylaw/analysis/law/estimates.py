@@ -97,6 +97,15 @@ def checked_level(level: float) -> float:
 def predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
     """:meth:`LawFit.predict <entropylaw.LawFit.predict>`."""
     level = law.level if level is None else checked_level(level)
+    values = checked_entropies(entropy)
+    predictions = predict_at(
+        law.posterior, law.noise_floor, law.smoothed_entropy, values, level, law.interval
+    )
+    return predictions[0] if np.ndim(entropy) == 0 else predictions
+
+
+def checked_entropies(entropy: Any) -> FloatArray:
+    """One entropy or several, nats, as an array (m,); UsageError ``bad-entropy`` as :func:`predict`."""
     values = as_floats(entropy, "entropy")
     bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
     if bad.size:
@@ -105,10 +114,7 @@ def predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tupl
             f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
             "give the target entropy in nats per token",
         )
-    predictions = predict_at(
-        law.posterior, law.noise_floor, law.smoothed_entropy, values, level, law.interval
-    )
-    return predictions[0] if np.ndim(entropy) == 0 else predictions
+    return values
 
 
 def predict_at(
@@ -117,7 +123,14 @@ def predict_at(
     """Predictions at ``values``, all at once."""
     rows, fresh = np.tile(design(law_column(values)), (2, 1)), np.repeat([0.0, 1.0], len(values))
     numbers = law.functional(rows, fresh=fresh, floor=floor)
-    found = estimates(numbers, level=level, method=residual_model(interval).method)
+    return as_predictions(numbers, fitted, values, level=level, method=residual_model(interval).method)
+
+
+def as_predictions(
+    numbers: Mixture, fitted: FloatArray, values: FloatArray, *, level: float, method: str
+) -> tuple[Prediction, ...]:
+    """Predictions at ``values`` (m,) from 2m numbers: the means, then new evaluations."""
+    found = estimates(numbers, level=level, method=method)
     lowest, highest = float(fitted.min()), float(fitted.max())
     each = zip(values.tolist(), found[: len(values)], found[len(values) :], strict=True)
     return tuple(
