@@ -6,34 +6,40 @@ from collections.abc import Sequence
 from typing import Any
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import catalog
+from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.catalog import config
+from entropylaw.ingest.choose import Chosen, ChosenReward, choose_entropy, choose_reward
 from entropylaw.ingest.runs import Run
-from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
+from entropylaw.ingest.select import select
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
 from entropylaw.results.result import replace, sentences
 
 
 def explain(
-    run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
+    run: Run,
+    *,
+    entropy: str | None = None,
+    reward: str | None = None,
+    pair: str | None = None,
+    problem: EntropyLawError | None = None,
 ) -> ColumnReport:
     """Report what :func:`~entropylaw.ingest.select` would do with the same arguments, and why.
 
-    An error is part of the report, and not raised.
+    An error is part of the report, and not raised. ``problem`` is one of reading, and stands before others.
     """
     chosen: Chosen | None = None
     rewarded: ChosenReward | None = None
-    problem: Refusal | None = None
+    found = problem
     settings, paired = config.entropy_settings(run), dict[str, Any]()
     notes, findings = list(run.notes), [*config.findings(settings, run, None)]
     try:
-        chosen = choose_entropy(run, entropy)
+        chosen = choose_entropy(run, entropy, reward)
         notes += chosen.notes
         findings = [*config.findings(settings, run, chosen.values)]
         rewarded = choose_reward(run, chosen, reward, pair)
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
-        problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+        found = problem or error
     notes += config.notes(settings)
     if rewarded is not None:
         notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
@@ -47,7 +53,9 @@ def explain(
     reasons = {name: catalog.decoy(name) for name in (*run.columns, *run.texts) if name not in listed}
     decoys = tuple(Decoy(column=name, why=reason) for name, reason in reasons.items() if reason)
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
-    others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
+    used = listed | {decoy.column for decoy in decoys} | set(weights) | {run.step_column}
+    numeric, others = set(run.names) - used, {*run.names, *run.texts} - used
+    possible = suggest.could_be(run)
     return ColumnReport(
         run=run.name,
         source=run.source,
@@ -65,9 +73,14 @@ def explain(
         read_dropped=run.dropped,
         notes=tuple(notes),
         cautions=sentences(findings, "caution"),
-        other_columns=len(others),
+        other_columns=len(numeric),
         texts=tuple(run.texts),
-        problem=problem,
+        others={
+            suggest.showable(name, place): possible.get(name, "")
+            for place, name in enumerate((*run.names, *run.texts), start=1)
+            if name in others
+        },
+        problem=None if found is None else Refusal(slug=found.slug, message=found.message, hint=found.hint),
         **paired,
     )
 

@@ -15,10 +15,10 @@ from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.ingest import catalog
-from entropylaw.ingest.catalog.config import relevant, settings_beside
-from entropylaw.ingest.readers.parquet import FRAME, fingerprint, from_frame, is_frame
+from entropylaw.ingest.catalog.config import flat_settings, relevant, settings_beside
+from entropylaw.ingest.readers.parquet import fingerprint, from_frame, is_frame
 from entropylaw.ingest.readers.trackers.wandb import history_notes
-from entropylaw.ingest.runs import Run, Table
+from entropylaw.ingest.runs import FRAME, Run, Table
 from entropylaw.ingest.runs.joining import joined, whole_source, without_copies
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.sources import folders
@@ -29,6 +29,7 @@ from entropylaw.ingest.sources.registry import find_reader, split_format
 from entropylaw.paths import hostless, is_folder, is_own, note_input, release_input
 from entropylaw.results.columns import Source
 from entropylaw.results.result import replace
+from entropylaw.wandb_runs import SCHEME, history
 
 
 class UnreadFileWarning(UserWarning):
@@ -83,7 +84,8 @@ def read_runs(
     ----------
     path
         A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to force
-        a format, a URL that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping of sequences.
+        a format, a URL that fsspec knows (``s3://…``), a run at W&B (``wandb://ENTITY/PROJECT/RUN``), or a
+        table: pandas, pyarrow, a mapping of sequences.
     step, run
         The step column, and the column that labels the runs of one table.
     columns
@@ -169,6 +171,9 @@ class _Collector:
                 what = f"a path or a table was expected, not {type(path).__name__}"
                 hint = "several paths go to entropylaw.ingest.read_all"
                 raise UsageError("frame-not-understood", what, hint)
+            elif argument.startswith(SCHEME):
+                if not self._seen_before(argument):
+                    self._add(self._run_at_wandb(argument))
             elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
                 self._take_folder(argument)
             else:
@@ -179,6 +184,17 @@ class _Collector:
                     self._add(self._table_of([load(file)], forced=forced))
         except EntropyLawError as error:
             self.failures.append(Failure(path=argument, error=error))
+
+    def _run_at_wandb(self, url: str) -> _Read:
+        """Fetch a run's history, and read it as JSON lines."""
+        fetched = history(url)
+        if not fetched.lines.strip():
+            hint = "check that the run has logged something"
+            raise InputError("file-empty", f"{quoted_path(url)} has an empty history", hint)
+        read = self._table_of([Content(url, fetched.lines)], forced="jsonl")
+        settings = relevant(flat_settings(fetched.config))
+        source = replace(read.source, format="wandb-api")
+        return _Read(replace(read.table, settings=settings), source, fetched.name, read.lost)
 
     def _take_folder(self, folder: str) -> None:
         """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""

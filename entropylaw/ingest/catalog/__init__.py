@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from entropylaw.errors import InputError
-from entropylaw.escaping import counted, listing, nearest, quoted_path, shown, shown_cell
+from entropylaw.escaping import listing
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.splitting import BOOKKEEPING, RUN_NAMES
 from entropylaw.ingest.runs.step_column import COUNTERS, STEP_NAMES, folded
@@ -26,8 +25,8 @@ from entropylaw.results.columns import Meaning
 LEAST, GREATEST = "__MIN", "__MAX"
 _BOUNDS = (LEAST, GREATEST)
 _ROLES = ("entropy", "training", "validation")
-#: What to do about a column of text, at the end of a hint.
-NUMBERS = "or write numbers without unit and with a decimal point"
+#: Why a column with entropy in its name is none, where nothing more is known.
+UNKNOWN_NAME = "a name that is not in the catalog"
 
 # Columns with entropy in their name that are not the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
@@ -308,7 +307,7 @@ def decoy(column: str) -> str | None:
     if not any(part in name for part in ("entrop", "ent_coef", "kl_ent")):
         return None
     reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
-    return next(reasons, "a name that is not in the catalog")
+    return next(reasons, UNKNOWN_NAME)
 
 
 def coefficients(columns: Iterable[str]) -> list[str]:
@@ -319,36 +318,6 @@ def coefficients(columns: Iterable[str]) -> list[str]:
 def sample_columns(columns: Iterable[str]) -> list[str]:
     """List those columns that mark a record as one token or one sample."""
     return [column for column in columns if column.casefold() in names("sample")]
-
-
-def missing(run: Run, known: Sequence[Match], role: str) -> InputError:
-    """Make the error where no column can have a role: empty, text, or absent, with the nearest names."""
-    where = f"{quoted_path(run.source.path)} (run {shown(run.name)})"
-    if known:
-        empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
-        what = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
-        return InputError("column-empty", what, f"name another column with --{role} COLUMN")
-    text = next(filter(is_metric, run.texts), None)
-    if text is not None:
-        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        return InputError("column-not-numeric", what, f"name another column with --{role}, {NUMBERS}")
-    trainer, columns = detect(run.names).trainer, run.names[1:]
-    hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
-    if trainer.halves:
-        hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
-    elif run.partial:
-        hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
-    if role == "entropy":
-        hint = ". ".join(filter(None, (hint, trainer.absent)))
-        alike, exact = list(filter(decoy, columns)), exact_names("entropy")
-    else:
-        alike = [name for name in columns if "reward" in folded(name)]
-        exact = exact_names("validation", "training")
-    close = list(dict.fromkeys([*alike, *nearest(exact, columns)]))[:12]
-    near = f"none of {counted(len(columns), 'column')} is near" if columns else "it has only a step column"
-    near = f"nearest by name: {listing(close)}" if close else near
-    what = f"{where} has no {role} column that is in the catalog; {near}"
-    return InputError(f"no-{role}-column", what, hint)
 
 
 def _matches(key: Key, column: str) -> bool:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice, product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +47,14 @@ MEANS: Mapping[float | str, str] = {
 }
 # Between the coefficient of a KL term and the switch without which it has no effect.
 _SWITCH = " if "
-_CONTROL_COLUMNS = {"entropy_target": "target", "learned_coefficient": "learned-coefficient"}
+# Kinds of names in the catalog → by what a column of such a name shows that the entropy is controlled.
+_CONTROL_COLUMNS = {
+    "entropy_control": "switch",
+    "entropy_target": "target",
+    "learned_coefficient": "learned-coefficient",
+}
+# Coefficients that differ by less, relative to the largest, are one number in single precision.
+_ROUNDING = 1e-6
 
 Node = dict[str, Any] | list[Any] | str | float | int | bool | None
 
@@ -240,9 +247,20 @@ def entropy_settings(run: Run) -> EntropySettings:
 
 def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Report what the settings mean for the law; ``entropy`` has the values that are used."""
-    # By what the entropy is controlled towards a target; empty where nothing shows that it is.
-    control: dict[str, float | str] = {}
-    coefficient = _logged(run, "ent")
+    control = _control(run, entropy)
+    found = [caution("entropy-controlled", **control)] if control else []
+    if not control and (term := settings.entropy_weight):
+        found.append(caution("entropy-term", weight=term.value, name=term.name))
+    if term := settings.kl_weight:
+        found.append(caution("kl-term", weight=term.value, name=term.name))
+    return tuple(found)
+
+
+def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
+    """Find by what the entropy is controlled, and the values seen; empty where nothing shows that it is."""
+    coefficients = list(_entropy_coefficients(run))
+    if coefficients and not any(values.any() for _, values in coefficients):
+        return {}  # turned on or not, it never had an effect
     switches, targets = (
         {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
         for kind in ("entropy_control", "entropy_target")
@@ -250,24 +268,31 @@ def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) ->
     active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
     if not switches:
         active = [name for name, value in targets.items() if value not in ("none", "null", "")]
-    columns = ((name, kind) for name in run.columns for kind in _CONTROL_COLUMNS if _ends_with(name, kind))
-    logged = next(((name, kind) for name, kind in columns if np.isfinite(run.columns[name]).any()), None)
-    if coefficient is not None and coefficient.value == 0:
-        pass  # turned on or not, it never had an effect
-    elif active:
-        control = {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])}
-    elif logged is not None:
-        control = {"by": _CONTROL_COLUMNS[logged[1]], "name": logged[0]}
-    elif coefficient is not None and entropy is not None:
-        target = _adaptive_target(run.columns[coefficient.name], entropy)
+    if active:
+        return {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])}
+    known = {name for name, _ in coefficients}
+    for name, kind in product(run.columns, _CONTROL_COLUMNS):
+        if name not in known and _ends_with(name, kind):
+            # A switch that is logged as 0 is off; a target may be 0.
+            there = run.finite(name)
+            if there.any() if kind == "entropy_control" else there.size:
+                return {"by": _CONTROL_COLUMNS[kind], "name": name}
+    for name, _ in coefficients:
+        target = None if entropy is None else _adaptive_target(run.columns[name], entropy)
         if target is not None:
-            control = {"by": "coefficient", "name": coefficient.name, "value": target}
-    found = [caution("entropy-controlled", **control)] if control else []
-    if not control and (term := settings.entropy_weight):
-        found.append(caution("entropy-term", weight=term.value, name=term.name))
-    if term := settings.kl_weight:
-        found.append(caution("kl-term", weight=term.value, name=term.name))
-    return tuple(found)
+            return {"by": "coefficient", "name": name, "value": target}
+    for name, values in coefficients:
+        low, high = float(values.min()), float(values.max())
+        if high - low > _ROUNDING * max(abs(low), abs(high)):
+            return {"by": "varying-coefficient", "name": name, "low": low, "high": high}
+    return {}
+
+
+def _entropy_coefficients(run: Run) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the logged coefficients of an entropy term, and their finite values."""
+    for name in catalog.coefficients(run.columns):
+        if "ent" in folded(name) and (values := run.finite(name)).size:
+            yield name, values
 
 
 def notes(settings: EntropySettings) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.ingest.catalog import sample_columns
-from entropylaw.ingest.runs import Table, unique_names
+from entropylaw.ingest.runs import FRAME, Table, unique_names
 from entropylaw.ingest.runs.number_parsing import Column, MixedColumn, classify, parse_column
 from entropylaw.ingest.sources.assemble import refuse_samples
 from entropylaw.ingest.sources.content import Content
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-FRAME = "<frame>"
 """The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
 
 

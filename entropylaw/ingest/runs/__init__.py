@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.escaping import shown
+from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.ingest.runs.number_parsing import Column
 from entropylaw.results.arrays import BoolArray, FloatArray
 from entropylaw.results.columns import Choice, PhaseColumn, Source
 from entropylaw.results.result import Finding, sentences
+
+FRAME = "<frame>"
+"""The path of a table in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,7 +76,7 @@ def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
     return unique, tuple(notes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Run:
     """One training run: a table with one row per step, where it came from, what was dropped and why.
 
@@ -120,6 +123,13 @@ class Run:
         """Every numeric column of the log, with the step's and those left unread."""
         return (self.step_column, *self.columns, *self.unread)
 
+    def __repr__(self) -> str:
+        """One line: the name, how much there is, and where it came from."""
+        rows = f"{counted(len(self.step), 'row')}, {counted(len(self.columns), 'column')}"
+        return (
+            f"<Run {shown(self.name)}: {rows}, from {quoted_path(self.source.path)} ({self.source.format})>"
+        )
+
     def finite(self, column: str) -> FloatArray:
         """Return the finite values of a column."""
         return self.columns[column][np.isfinite(self.columns[column])]
@@ -133,14 +143,18 @@ def added(*counts: Mapping[str, int]) -> dict[str, int]:
     return dict(+total)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Series:
     """The evaluations that an analysis uses: paired arrays of shape (n,), and how they were chosen.
 
     ``entropy`` is in nats and positive by convention (the sign of a negated logger is reversed, and ``notes``
     say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
-    what the run's settings mean for the law; ``offer`` names a training reward with many more evaluations,
-    where this one has few. ``entropy_sd`` is the known noise of each entropy in nats, where the user gave it.
+    what the run's settings mean for the law. ``entropy_sd`` is the known noise of each entropy in nats, where
+    the user gave it.
+
+    Where this is a validation reward with few evaluations and the run has a training reward with many more,
+    ``offer`` names that one, and ``training`` is its own series, paired with the same entropy; it is None
+    where that cannot be paired.
     """
 
     run: str
@@ -156,6 +170,17 @@ class Series:
     findings: tuple[Finding, ...] = ()
     offer: Finding | None = None
     entropy_sd: FloatArray | None = None
+    training: Series | None = None
+
+    def __repr__(self) -> str:
+        """One line: the run's name, the number of pairs, and their columns."""
+        columns = f"{shown(self.entropy_choice.column)} and {shown(self.reward_choice.column)}"
+        return f"<Series {shown(self.run)}: {counted(len(self.step), 'pair')} of {columns}>"
+
+    @property
+    def rewards(self) -> tuple[Series, ...]:
+        """The series of every reward to fit: this one, then that of the training reward."""
+        return (self,) if self.training is None else (self, self.training)
 
     @property
     def cautions(self) -> tuple[str, ...]:

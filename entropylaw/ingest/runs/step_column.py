@@ -8,7 +8,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 
 from __future__ import annotations
 
-import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -31,6 +31,10 @@ STEP_NAMES = (
 )
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)
+
+#: Named as the step column, it counts the rows of a table that has no column of this name.
+ROW = "row"
+BY_THE_USER, ROWS_COUNTED = "named by the user", "the rows are counted"
 
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
@@ -57,14 +61,14 @@ class StepColumn(NamedTuple):
     why: str
 
 
-def find_step(table: Table, path: str, column: str | None = None) -> StepColumn:
-    """Choose the step column, or use the user's ``column``.
+def find_step(table: Table, path: str, column: str | None = None) -> StepColumn | None:
+    """Choose the step column, or use the user's ``column``; None where there is none.
 
-    Raises ``column-not-found``, ``no-step-column`` or ``step-not-numeric``.
+    Raises ``column-not-found`` or ``step-not-numeric``.
     """
     if column is not None:
         name = require_column(column, tuple(table.columns), path, "--step")
-        return StepColumn(name, _steps(name, table.columns[name], path), "named by the user")
+        return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
     by_fold = by_folded_name(table.columns)
     own = [name for name in map(folded, STEP_NAMES) if name in by_fold]
     read: dict[str, FloatArray] = {}
@@ -74,8 +78,10 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn:
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
             problems.append(unreadable)
+    if problems and not read:
+        raise problems[0]
     if not read:
-        raise (*problems, _no_step_column(tuple(table.columns), path))[0]
+        return None
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     best, *others = sorted(read, key=lambda name: -filled[name])
     why = f"on {filled[best]} of {len(read[best])} records"
@@ -84,16 +90,6 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn:
     elif others:
         why += f", first among {listing([best, *others], 4)}"
     return StepColumn(best, read[best], why)
-
-
-def _no_step_column(names: Sequence[str], path: str) -> InputError:
-    # Without a step, the header may be a command line with keys: only plain names are quoted.
-    plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
-    close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
-    near = f"among them {listing(close)}" if close else "none is near"
-    what = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
-    hint = "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option"
-    return InputError("no-step-column", what, hint)
 
 
 def require_column(column: str, names: Sequence[str], path: str, option: str) -> str:
@@ -105,8 +101,8 @@ def require_column(column: str, names: Sequence[str], path: str, option: str) ->
         return alike[0]
     close = alike or nearest([column], names, most=5)
     what = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
-    hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` lists those that matter"
-    hint = f"did you mean {listing(close)}?" if close else hint
+    hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` says what each could be"
+    hint = f"did you mean {listing(close)}? Type {option} {shlex.quote(close[0])}" if close else hint
     raise InputError("column-not-found", f"{what}{counted(len(names), 'column')}", hint)
 
 

@@ -23,8 +23,18 @@ from entropylaw.ingest.runs.splitting import (
     merge,
     split_runs,
 )
-from entropylaw.ingest.runs.step_column import COUNTERS, NO_STEP, find_step, folded, on_one_axis
+from entropylaw.ingest.runs.step_column import (
+    COUNTERS,
+    NO_STEP,
+    ROW,
+    ROWS_COUNTED,
+    by_folded_name,
+    find_step,
+    folded,
+    on_one_axis,
+)
 from entropylaw.ingest.sources.content import plain_name
+from entropylaw.ingest.suggest import no_step
 from entropylaw.results.columns import Source
 
 # Names of files that do not identify the run in them.
@@ -73,12 +83,19 @@ def assemble(
     their label occurs in no other record, or they are so many that they may be a run, there is an error.
 
     ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names.
+    The rows are counted where ``step`` is ``"row"`` and no column has that name.
 
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
     table = on_one_axis(table, source.path) if step is None else table
+    count_rows = step == ROW and ROW not in by_folded_name(table.columns)
+    for cells in [*table.columns.values()][:1] if count_rows else ():
+        table = replace(table, columns={**table.columns, ROW: np.arange(1.0, len(cells) + 1)})
     steps = find_step(table, source.path, step)
+    if steps is None:
+        raise no_step(table, source.path)
+    steps = steps._replace(why=ROWS_COUNTED) if count_rows else steps
     refuse_samples(source.path, table.columns, steps.values)
     split = split_runs(table, steps.values, source.path, run)
     parsed = {

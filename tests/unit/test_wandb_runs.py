@@ -1,0 +1,144 @@
+"""Runs at W&B: read and written through the wandb package, against a server in a thread."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest import read_runs, select
+from entropylaw.wandb_runs import write_summary
+from tests.typed import typed
+from tests.wandb_server import Server, serving
+
+RUN = "wandb://ent/proj/abc"
+N = 40
+ENTROPY = 0.1 + 0.7 * np.exp(-np.arange(N) / 8)
+REWARD = 0.9 - 0.25 * np.expm1(ENTROPY) + 0.004 * np.cos(3.1 * np.arange(N))
+
+installed = pytest.mark.skipif(not importlib.util.find_spec("wandb"), reason="wandb is not installed")
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    """A server's address in the environment, for this process and for commands; the server."""
+    rows = [
+        {
+            "_step": 3 * i,
+            "training/global_step": i,
+            "actor/entropy": float(h),
+            "val-core/x/acc/mean@1": float(r),
+        }
+        | {"media": {"_type": "table-file", "size": 7}, "nothing": "NaN"}
+        for i, (h, r) in enumerate(zip(ENTROPY, REWARD, strict=True))
+    ]
+    server = Server(rows, {"actor_rollout_ref": {"rollout": {"temperature": 0.6}}, "password": "hidden"})
+    with serving(server) as url:
+        for name, value in (("BASE_URL", url), ("API_KEY", "0" * 40), ("CACHE_DIR", str(tmp_path / "cache"))):
+            monkeypatch.setenv(f"WANDB_{name}", value)
+        yield server
+    if module := sys.modules.get("wandb"):
+        module.teardown()  # its settings would hold the server's address for other tests
+
+
+@installed
+def test_a_run_is_read_as_its_log_would_be(address):
+    (run,) = read_runs(RUN)
+    assert (run.name, run.source.path, run.source.format) == ("my run", RUN, "wandb-api")
+    assert run.step_column == "training/global_step"
+    np.testing.assert_array_equal(run.columns["actor/entropy"], ENTROPY)
+    assert run.settings == {"actor_rollout_ref/rollout/temperature": 0.6}
+    series = select(run)
+    assert series.reward_choice.column == "val-core/x/acc/mean@1"
+    assert any("temperature 0.6" in note for note in series.notes)
+    # The same history is the same bytes.
+    assert read_runs(RUN)[0].source.sha256 == run.source.sha256
+
+
+@installed
+def test_a_fit_of_a_run_is_written_into_its_summary(address, tmp_path):
+    done = typed("fit", RUN, "--to-wandb", "ent/proj/abc", "--format", "json", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "wrote the summary of ent/proj/abc" in done.stderr
+    answer = json.loads(done.stdout)["runs"][0]["answer"]
+    assert address.summary["entropylaw/ceiling"] == pytest.approx(answer["ceiling"]["value"])
+    assert address.summary["entropylaw/ceiling_low"] < address.summary["entropylaw/ceiling_high"]
+    assert address.summary["entropylaw/headroom"] == pytest.approx(answer["headroom"]["value"])
+    assert address.summary["entropylaw/p_headroom"] == pytest.approx(answer["p_headroom"])
+    assert address.summary["entropylaw/verdict"] == answer["verdict"]
+
+
+@installed
+def test_what_is_unknown_is_not_written(address):
+    write_summary(RUN, {"verdict": "holds", "ceiling": 0.5, "low": float("nan"), "why": None})
+    assert address.summary == {"entropylaw/verdict": "holds", "entropylaw/ceiling": 0.5}
+
+
+@installed
+@pytest.mark.parametrize(
+    ("path", "slug"), [("ent/proj/none", "wandb-run-not-found"), ("ent/secret/abc", "wandb-not-logged-in")]
+)
+def test_a_run_that_is_not_there_or_not_for_this_user(address, path, slug):
+    with pytest.raises(InputError) as caught:
+        read_runs(f"wandb://{path}")
+    assert caught.value.slug == slug
+    assert f"'{path}'" in caught.value.message
+
+
+@installed
+def test_without_a_key_it_says_how_to_log_in(address, tmp_path, monkeypatch):
+    monkeypatch.delenv("WANDB_API_KEY")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    done = typed("fit", RUN, "-o", "-", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "error[wandb-not-logged-in]" in done.stderr
+    assert "wandb login" in done.stderr
+
+
+@installed
+def test_without_an_answer_it_names_the_network(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setattr("entropylaw.wandb_runs._PATIENCE", 1)
+    with pytest.raises(InputError) as caught:
+        read_runs(RUN)
+    assert caught.value.slug == "wandb-unreachable"
+
+
+@installed
+def test_a_summary_that_cannot_be_written_leaves_the_fit(address, tmp_path):
+    done = typed("fit", RUN, "--to-wandb", "ent/proj/none", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "error[wandb-run-not-found]" in done.stderr
+    assert "ceiling" in done.stdout
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(UsageError) as caught:
+        read_runs(RUN)
+    assert caught.value.slug == "remote-not-installed"
+    assert "pip install wandb" in caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["wandb://", "wandb://ent/proj", "wandb://a/b/c/d", "wandb://a//c"])
+def test_a_path_of_another_form(path):
+    with pytest.raises(UsageError) as caught:
+        read_runs(path)
+    assert caught.value.slug == "wandb-path"
+
+
+def test_several_runs_have_no_one_summary(tmp_path):
+    for name in ("a", "b"):
+        rows = [f"{i},{h},{r}" for i, (h, r) in enumerate(zip(ENTROPY, REWARD + len(name), strict=True))]
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["step,entropy,val_acc", *rows, f"99,0.1,{ord(name)}"])
+        )
+    done = typed("fit", "a.csv", "b.csv", "--to-wandb", "e/p/r", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "error[to-wandb-several]" in done.stderr
