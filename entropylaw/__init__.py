@@ -1,9 +1,8 @@
 """entropylaw: the entropy law of reinforcement learning for language models, with calibrated intervals.
 
 >>> import entropylaw
->>> run, = entropylaw.read_runs("data/lab/grpo_s0/metrics.parquet")       # doctest: +SKIP
->>> fit = entropylaw.fit_run(run)                                          # doctest: +SKIP
->>> fit.validity.ok, fit.ceiling.value, fit.ceiling.low, fit.ceiling.high  # doctest: +SKIP
+>>> fit = entropylaw.fit("data/lab/grpo_s0/metrics.parquet")  # doctest: +SKIP
+>>> fit.verdict, fit.why, f"{fit.ceiling:.3f}", fit.p_headroom  # doctest: +SKIP
 
 Every public name is imported on first use: ``import entropylaw`` takes almost no time.
 """
@@ -17,7 +16,7 @@ __version__ = "0.1.0"
 
 # The stub has every public name with its module, for type checkers, too; pathlib would be slow to import.
 with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: PTH123
-    _MODULES = {words[3]: words[1] for words in map(str.split, stub) if words[:1] == ["from"]}
+    _MODULES = {words[5]: (words[1], words[3]) for words in map(str.split, stub) if words[:1] == ["from"]}
 
 __all__ = sorted([*_MODULES, "__version__"])
 
@@ -26,7 +25,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in _MODULES:
         raise AttributeError(f"module 'entropylaw' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
+    module, home = _MODULES[name]
+    value = getattr(import_module(module), home)
     globals()[name] = value
     return value
 

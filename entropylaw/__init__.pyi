@@ -1,14 +1,13 @@
 """The public names, each from its home: for type checkers and for the imports on first use."""
 
 __version__: str
-from entropylaw.analysis.averaging import average_forms as average_forms
+from entropylaw.analysis.answer import fit_law as fit_law
 from entropylaw.analysis.backtest import backtest as backtest
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
 from entropylaw.analysis.groups import fit_shared as fit_shared
-from entropylaw.analysis.law.fitting import fit_law as fit_law
 from entropylaw.analysis.law.fitting import fit_laws as fit_laws
-from entropylaw.analysis.law.validity import influences as influences
+from entropylaw.analysis.law.influence import influences as influences
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
 from entropylaw.analysis.level_shift import fit_segments as fit_segments
 from entropylaw.analysis.nonlinear import fit_nonlinear as fit_nonlinear
@@ -29,18 +28,18 @@ from entropylaw.ingest import select as select
 from entropylaw.ingest.load import read_runs as read_runs
 from entropylaw.ingest.runs import Run as Run
 from entropylaw.ingest.runs import Series as Series
+from entropylaw.pipeline.answers import fit_log as fit  # noqa: F401
 from entropylaw.pipeline.answers import fit_run as fit_run
 from entropylaw.pipeline.steps import fit_logs as fit_logs
 from entropylaw.results import EntropySet as EntropySet
 from entropylaw.results import Estimate as Estimate
 from entropylaw.results import Prediction as Prediction
-from entropylaw.results import Rival as Rival
-from entropylaw.results import Saturation as Saturation
-from entropylaw.results import Validity as Validity
+from entropylaw.results import Verdict as Verdict
+from entropylaw.results import Why as Why
+from entropylaw.results.fit import Fit as Fit
 from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast
 from entropylaw.results.forecast import SaturationForecast as SaturationForecast
-from entropylaw.results.law import Averaged as Averaged
 from entropylaw.results.law import LawFit as LawFit
 from entropylaw.results.phases import PhaseFit as PhaseFit
 from entropylaw.results.phases import PhasesAcross as PhasesAcross

@@ -14,6 +14,8 @@ import numpy as np
 
 from entropylaw.errors import UsageError
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
+from entropylaw.results.law import LawFit
 
 T = TypeVar("T")
 
@@ -61,6 +63,11 @@ def of_kind(value: Any, kind: type[T], name: str) -> T:
     if not isinstance(value, kind):
         raise _bad(name, f"an object of type {kind.__name__}", _kind(value))
     return value
+
+
+def law_of(value: Any) -> LawFit:
+    """The law of a :class:`~entropylaw.results.fit.Fit`, or ``value`` where it is the law itself."""
+    return of_kind(value.law if isinstance(value, Fit) else value, LawFit, "law")
 
 
 def text_or_none(value: Any, name: str) -> str | None:

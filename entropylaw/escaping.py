@@ -10,11 +10,15 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 
 from entropylaw.paths import hostless
 
 WIDTH = 100
-"""Columns of a terminal that are used."""
+"""Characters of the longest lines of sentences."""
+
+COLUMNS: ContextVar[int] = ContextVar("COLUMNS", default=WIDTH)
+"""Characters of the lines that are written: of a file :data:`WIDTH`, of a terminal as many as it has."""
 
 _NEARLY_A_NUMBER = re.compile(r"[\d\s.,:/%e+-]{1,24}", re.ASCII | re.IGNORECASE)
 

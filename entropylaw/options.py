@@ -7,119 +7,35 @@ field's metadata hold an option's flags, help, values and key in a settings file
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.errors import UsageError
+from entropylaw.kinds import (
+    COLUMN,
+    COUNT,
+    GAIN,
+    LEVEL,
+    NAMES,
+    NOISE,
+    NUMBER,
+    PATH,
+    SAMPLES,
+    SWITCH,
+    TEXT,
+    Kind,
+    one_of,
+)
 
 if TYPE_CHECKING:
     from entropylaw.cli.settings import InForce
 
 T = TypeVar("T")
 
-COLUMNS, INTERVALS, OUTPUT, ADVANCED, OTHER = "Columns", "Intervals", "Output", "Advanced", "Other"
-GROUPS = ("Targets", "Gates", COLUMNS, INTERVALS, OUTPUT, ADVANCED, OTHER)
+COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED = "Columns", "Intervals", "Output", "General", "Advanced"
+GROUPS = ("Targets", "Gates", COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED)
 """The headings of a command's help, in order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """The values of an option.
-
-    ``expected`` describes the texts that ``read`` converts, and ``several`` the items of a list; ``read``
-    raises ValueError for any other text. ``example`` is such a text, ``types`` are those of a settings file.
-    """
-
-    expected: str
-    several: str = "texts"
-    metavar: str = ""
-    example: str = "NAME"
-    read: Callable[[str], Any] = str
-    types: tuple[type, ...] = (str,)
-    choices: tuple[str, ...] = ()
-
-    def choices_from(self, incomplete: str) -> list[str]:
-        """The choices that begin so."""
-        return [choice for choice in self.choices if choice.startswith(incomplete)]
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
-
-
-def _level(text: str) -> float:
-    number = float(text)
-    if not 0 < number < 1:
-        message = f"level {number:g}, expected a coverage between 0 and 1"
-        raise UsageError("bad-level", message, "for 95 % give 0.95")
-    return number
-
-
-def _samples(text: str) -> int:
-    """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
-    parts = text.lower().replace("×", "x").split("x")
-    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
-    if len(parts) > 2 or not digits or not (count := math.prod(map(int, parts))):
-        message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
-        raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
-    return count
-
-
-def _noise(text: str) -> str:
-    """A standard deviation in nats, as a text, or the name of a column."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if not 0 < number < math.inf:
-        hint = "give the standard error of one logged entropy, or the column that holds it"
-        raise UsageError("bad-entropy-sd", f"entropy sd {text}, expected a number of nats above 0", hint)
-    return text
-
-
-def one_of(*choices: str) -> Kind:
-    """The values of an option that takes one of some words."""
-
-    def read(text: str) -> str:
-        if text not in choices:
-            raise ValueError(text)
-        return text
-
-    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
-    metavar = f"<{'|'.join(choices)}>"
-    return Kind(expected=expected, metavar=metavar, example=choices[0], read=read, choices=choices)
-
-
-TEXT = Kind(expected="a text")
-COLUMN = Kind(expected="a column's name", metavar="COLUMN")
-PATH = Kind(expected="a path", several="paths", metavar="FILE")
-NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
-COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))
-LEVEL = Kind(
-    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, types=(int, float)
-)
-SAMPLES = Kind(
-    expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, types=(int, str)
-)
-NOISE = Kind(
-    expected="a number of nats above 0, or a column's name",
-    metavar="SD",
-    read=_noise,
-    types=(int, float, str),
-)
-NAMES = Kind(
-    expected="a text such as 'a,b'",
-    metavar="NAMES",
-    read=lambda text: tuple(map(str.strip, text.split(","))) if text else (),
-)
-GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
-SWITCH = Kind(expected="true or false", types=(bool,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +203,7 @@ class Command:
 class Quiet(Command):
     """Commands with messages on standard error."""
 
-    quiet: bool = switch("-q --quiet", "Print only errors on standard error.", OTHER)
+    quiet: bool = switch("-q --quiet", "Print only errors on standard error.", GENERAL)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -303,7 +219,7 @@ class Styled(Quiet):
     """Commands that draw."""
 
     style: str | None = setting(
-        "--style", "A matplotlib style file, applied after the built-in style.", PATH, OUTPUT
+        "--style", "A matplotlib style file, applied after the built-in style.", PATH, ADVANCED
     )
 
 
@@ -323,7 +239,7 @@ class Logs:
     logs: tuple[str, ...] = option(
         "LOGS",
         "Log files or folders; '-' reads standard input; NAME:csv forces a format (csv, jsonl, parquet, "
-        "verl).",
+        "verl); wandb://ENTITY/PROJECT/RUN reads a run at W&B.",
         PATH,
         key="inputs",
         many=True,
@@ -335,7 +251,7 @@ class Logs:
 class LogOptions:
     """Family: the columns that order and divide the rows of any log."""
 
-    step: str | None = column("step", "Step column.")
+    step: str | None = column("step", "Step column; row counts the rows of a log without one.")
     run: str | None = column("run", "Column that names the run in a log of several.")
 
 
@@ -386,6 +302,18 @@ class LawOptions(ColumnOptions):
         INTERVALS,
         unset="estimated",
     )
+    from_step: float | None = setting(
+        "--from-step",
+        "Fit from this step on; the number of evaluations before it is printed.",
+        *(NUMBER, ADVANCED),
+        unset="the first",
+    )
+    max_reward: float | None = setting(
+        "--max-reward",
+        "The largest reward that is possible: no ceiling is above it.",
+        *(NUMBER, ADVANCED),
+        unset="1 for an accuracy",
+    )
     keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
         "Fit gross outliers too; by default they are listed and left out.",
@@ -394,8 +322,20 @@ class LawOptions(ColumnOptions):
     )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Gained:
+    """Family: the gain of reward that counts."""
+
+    gain: float = setting(
+        "--gain",
+        "The smallest gain of reward that counts; its probability is printed.",
+        *(GAIN, INTERVALS),
+        default=0.01,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class FitOptions(LawOptions, Coverage):
+class FitOptions(LawOptions, Gained, Coverage):
     """Family: the laws of some runs, between level shifts and over runs. The settings of a fit document."""
 
     ALWAYS: ClassVar = frozenset(

@@ -96,7 +96,7 @@ _READ: dict[tuple[int, int], tuple[str, bool]] = {}
 
 _OWN_TABLES = (
     b"run,path,n,valid,",
-    b"run,path,part,n,valid,",
+    b"run,path,part,verdict,why,",
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
     b"run,path,role,column,",

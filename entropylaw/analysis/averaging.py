@@ -1,4 +1,4 @@
-"""Estimates averaged over the functional forms by their posterior probability.
+"""Numbers averaged over the functional forms by their posterior probability.
 
 Which form is true is one more unknown: the posterior of a number is the mixture of its posteriors under all
 forms, and the ends of its interval are quantiles of that mixture (Hoeting et al. 1999,
@@ -7,108 +7,283 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law.estimates import as_predictions, checked_entropies, checked_level, estimates
+from entropylaw.analysis.law.estimates import (
+    as_predictions,
+    checked_entropies,
+    checked_level,
+    checked_reward,
+    compatible_entropies,
+    estimates,
+    tails,
+    unknown,
+)
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.analysis.rivals import FormFit, FormFits, fit_forms
-from entropylaw.arguments import as_number, of_kind
-from entropylaw.errors import UsageError
-from entropylaw.results import Prediction
+from entropylaw.analysis.law.verdict import step_terms
+from entropylaw.analysis.rivals import (
+    FormFit,
+    FormFits,
+    described,
+    fit_forms,
+    most_probable_first,
+    posterior_mean,
+)
+from entropylaw.results import Curve, EntropySet, Estimate, LawTests, Prediction
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.law import Averaged, FormAnswer, LawFit
-from entropylaw.results.mixture import Mixture
+from entropylaw.results.fit import Fit, FormAnswer
+from entropylaw.results.law import LawFit
+from entropylaw.results.mixture import Mixture, t_cdf
 from entropylaw.results.posterior import Posterior
-
-AVERAGED = (*(name for name, kind in FORMS.items() if kind.core), "power")
-"""The forms that are averaged: those of every fit, and the power of H."""
-
-GAIN = 0.01
-"""Reward: the smallest gain that counts, one point of a score between 0 and 1."""
+from entropylaw.results.result import replace
 
 _NEGLIGIBLE = 1e-7
 """Probability of components that are left out, together."""
 
+_ROUGH = 1e-4
+"""The same where many numbers are needed at once: bands of a figure, and inverted bands."""
 
-def average_forms(law: LawFit, *, gain: float = GAIN) -> Averaged:
-    """The ceiling, the headroom and the reward now, averaged over the functional forms.
 
-    Parameters
-    ----------
-    law
-        A fit of :func:`entropylaw.fit_law`, whose smoothed entropy, residual model and level are used.
-    gain
-        Reward: ``p_headroom`` is the probability that the headroom is at least this.
+def basis(fit: Fit) -> FormFits:
+    """The posteriors of the forms from which a fit's averaged numbers are read, inferred again."""
+    return averaged_forms(fit.law, fit.tests if fit.present_stage else None, most=fit.max_reward)
 
-    Raises
-    ------
-    UsageError
-        ``bad-gain`` for a gain that is not above 0.
 
-    Notes
-    -----
-    The forms are those of :data:`AVERAGED` that can be fitted to the run, with equal prior probabilities and
-    the prior of :func:`entropylaw.analysis.rivals.fit_forms`. None is left out for a small probability.
+def averaged_forms(
+    law: LawFit, beside: LawTests | None = None, fits: FormFits | None = None, *, most: float | None = None
+) -> FormFits:
+    """Every form on the law's evaluations; of the law itself the posterior of its fit.
+
+    With ``beside``, the tests of a law beside which a term in the step is needed, each form has that term.
+    ``fits`` are the forms without it where they are known. ``most`` is the largest reward that is possible,
+    where that is known.
     """
-    law, gain = of_kind(law, LawFit, "law"), as_number(gain, "gain")
-    if not gain > 0:
-        raise UsageError("bad-gain", f"gain {gain:g}, expected a reward above 0", "give 0.01 for one point")
-    fits = _fits(law)
-    level, method = law.level, f"averaged over forms; {residual_model(law.interval).method}"
+    term = None if beside is None else needed_term(law.step, beside)
+    if fits is None or term is not None:
+        fits = fit_forms(law.step, law.smoothed_entropy, law.reward, law.residual_covariances, term=term)
+    if term is None:
+        # Errors in the entropy are in the law's own posterior.
+        known = replace(fits.fits["law"], posteriors=Posterior.joined([law.posterior]))
+        fits = replace(fits, fits={**fits.fits, "law": known})
+    return fits if most is None else at_most(fits, most)
+
+
+def at_most(fits: FormFits, most: float) -> FormFits:
+    """The forms given that no ceiling is above the largest possible reward.
+
+    Every component of a posterior is weighed by its probability of a ceiling of at most ``most``, and so is
+    every form. Within a component nothing is cut, so that an interval may end above ``most`` by about one
+    component's width. Where hardly any component remains, nothing is changed.
+    """
+    found, evidence = {}, {}
+    for name, fit in fits.fits.items():
+        each = fit.posteriors.functional(fit.form.ceiling_row(fit.shape))
+        below = t_cdf(float(fit.posteriors.df), (most - each.location) / each.scale)
+        weight = fit.posteriors.weight * below.reshape(fit.posteriors.weight.shape)
+        share = weight.sum(axis=1)
+        evidence[name] = fits.probability[name] * float(fit.weight @ share)
+        if evidence[name] > 0:
+            posteriors = replace(fit.posteriors, weight=weight / np.where(share > 0, share, 1.0)[:, None])
+            kept = fit.weight * share
+            found[name] = replace(fit, posteriors=posteriors, weight=kept / kept.sum())
+    total = sum(evidence.values())
+    if total < _ROUGH or "law" not in found:
+        return fits
+    return replace(fits, fits=found, probability={name: evidence[name] / total for name in found})
+
+
+def needed_term(step: FloatArray, tests: LawTests) -> FloatArray | None:
+    """The step or its logarithm, whichever is more probable beside the law; None where neither helps."""
+    odds = (tests.odds_step or 0.0, tests.odds_log_step or 0.0)
+    return step_terms(step)[int(odds[1] > odds[0])] if max(odds) >= 1.0 else None
+
+
+def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) -> dict[str, Any]:
+    """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
+    method = _method(law)
     each = {name: _now_and_ceiling(fit) for name, fit in fits.fits.items()}
     together = _averaged(each, fits.probability)
     ceiling, headroom, now = estimates(together, level=level, method=method)
-    own = {name: estimates(part.pruned(), level=level, method=method) for name, part in each.items()}
+    alone = residual_model(law.interval).method
+    own = {name: estimates(part.pruned(1e-5), level=level, method=alone) for name, part in each.items()}
     answers = (
         FormAnswer(
-            form=name,
-            formula=fit.form.formula,
-            probability=fits.probability[name],
+            **described(fit, fits.probability[name], law.reward, level),
             ceiling=own[name][0],
             headroom=own[name][1],
         )
         for name, fit in fits.fits.items()
     )
-    result = Averaged(
-        run=law.run,
-        forms=tuple(sorted(answers, key=lambda one: (-float(f"{one.probability:.9g}"), one.form))),
-        skipped=fits.skipped,
-        ceiling=ceiling,
-        headroom=headroom,
-        reward_now=now,
-        gain=gain,
-        p_headroom=float(1.0 - together.cdf(np.full(3, gain))[1]),
-        entropy_now=law.entropy_now,
-        lowest_entropy=float(law.smoothed_entropy.min()),
-        level=level,
+    return {
+        "ceiling": ceiling,
+        "headroom": headroom,
+        "reward_now": now,
+        "used": _used(law, fits, level),
+        "gain": gain,
+        "p_headroom": float(1.0 - together.cdf(np.full(3, gain))[1]),
+        "forms": tuple(sorted(answers, key=most_probable_first)),
+        "skipped": fits.skipped,
+    }
+
+
+def p_gain(fit: Fit, gain: float) -> float:
+    """Probability that the headroom of a fit is at least a gain."""
+    fits = fit.basis
+    each = {name: _now_and_ceiling(one) for name, one in fits.fits.items()}
+    return float(1.0 - _averaged(each, fits.probability).cdf(np.full(3, gain))[1])
+
+
+def _method(law: LawFit) -> str:
+    return f"averaged over functional forms; {residual_model(law.interval).method}"
+
+
+def curve(fit: Fit) -> Curve:
+    """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0 to the largest entropy."""
+    law, fits = fit.law, fit.basis
+    at = np.linspace(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 61)
+    numbers = _predicted(law, fits, at).pruned(_ROUGH).quantiles(tails(fit.level))
+    (low, mean, high), (new_low, _, new_high) = numbers[:, : at.size], numbers[:, at.size :]
+    return Curve(
+        entropy=tuple(at.tolist()),
+        mean=tuple(mean.tolist()),
+        low=tuple(low.tolist()),
+        high=tuple(high.tolist()),
+        observation_low=tuple(new_low.tolist()),
+        observation_high=tuple(new_high.tolist()),
+        forms={
+            form: tuple(posterior_mean(one, one.form.onward(at)).tolist())
+            for form, one in fits.fits.items()
+            if FORMS[form].colour or form == "law"
+        },
     )
-    vars(result)["basis"] = law, fits
-    return result
 
 
-def predict(averaged: Averaged, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
-    """:meth:`Averaged.predict <entropylaw.results.law.Averaged.predict>`."""
-    level = averaged.level if level is None else checked_level(level)
-    values, (law, fits) = checked_entropies(entropy), averaged.basis
+def predict(fit: Fit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
+    """:meth:`Fit.predict <entropylaw.results.fit.Fit.predict>`."""
+    level = fit.level if level is None else checked_level(level)
+    values, law = checked_entropies(entropy), fit.law
+    numbers = _predicted(law, fit.basis, values)
+    predictions = as_predictions(numbers, law.smoothed_entropy, values, level=level, method=_method(law))
+    return predictions[0] if np.ndim(entropy) == 0 else predictions
+
+
+def _predicted(law: LawFit, fits: FormFits, values: FloatArray) -> Mixture:
+    """The mean at each of m entropies, then one more evaluation at each: 2m numbers."""
     fresh = np.repeat([0.0, 1.0], values.size)
     each = {}
     for name, fit in fits.fits.items():
         rows = fit.form.designs(fit.form.onward(values), fit.shape)
         each[name] = _mixture(fit, np.tile(rows, (1, 2, 1)), fresh=fresh, floor=law.noise_floor)
-    numbers, method = _averaged(each, fits.probability), averaged.ceiling.method
-    predictions = as_predictions(numbers, law.smoothed_entropy, values, level=level, method=method)
-    return predictions[0] if np.ndim(entropy) == 0 else predictions
+    return _averaged(each, fits.probability)
 
 
-def _fits(law: LawFit) -> FormFits:
-    """Every form on the law's evaluations; of the law itself the posterior of the fit."""
-    fits = fit_forms(law.step, law.smoothed_entropy, law.reward, law.residual_covariances, AVERAGED)
-    known = replace(fits.fits["law"], posteriors=Posterior.joined([law.posterior]))
-    return replace(fits, fits={**fits.fits, "law": known})
+def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
+    """:meth:`Fit.entropy_for <entropylaw.results.fit.Fit.entropy_for>`."""
+    level = fit.level if level is None else checked_level(level)
+    reward, fits = checked_reward(reward), fit.basis
+
+    def below(entropy: FloatArray) -> FloatArray:
+        each = {
+            name: _mixture(one, one.form.designs(one.form.onward(entropy), one.shape))
+            for name, one in fits.fits.items()
+        }
+        return _averaged(each, fits.probability).pruned(_ROUGH).cdf(np.full(entropy.size, reward))
+
+    value, note = _crossing(below, fit.law.entropy_now), None
+    if value is None:
+        note = f"the averaged curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats"
+    known = np.array([] if value is None else [value])
+    intervals = compatible_entropies(below, tails(level)[0], known)
+    if not intervals:
+        note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
+    return EntropySet(
+        reward=reward,
+        value=value,
+        intervals=intervals,
+        level=level,
+        method=f"inverted band ({_method(fit.law)})",
+        note=note,
+    )
+
+
+def _crossing(below: Callable[[FloatArray], FloatArray], now: float) -> float | None:
+    """The entropy nearest to ``now`` at which the averaged curve crosses a reward; None without any."""
+    grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
+    for _ in range(4):
+        under = below(grid) < 0.5
+        crossings = np.flatnonzero(under[1:] != under[:-1])
+        if not crossings.size:
+            return None
+        nearest = crossings[np.argmin(np.abs(grid[crossings] - now))]
+        grid = np.linspace(grid[nearest], grid[nearest + 1], 33)
+    return float(grid[:2].mean() if not crossings.size else 0.5 * (grid[0] + grid[-1]))
+
+
+def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
+    """Share of the reward to be gained from entropy that the run has gained by now.
+
+    With R₀ = the curve's reward at the first entropy, R = the reward now and c the ceiling, it is
+
+        u = (R − R₀) / (c − R₀),
+
+    0 at the start, 1 where no gain remains, and more where the reward is above the ceiling. u ≤ s exactly
+    where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is a mixture: the
+    interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). Where c − R₀ cannot be
+    distinguished from 0 there is none.
+    """
+    method = f"ratio, inverted ({_method(law)})"
+    if not residual_model(law.interval).fixed_level:
+        why = "the ceiling is relative to the last evaluation"
+        return unknown(why, level=level, method=method)
+    each = {}
+    for name, fit in fits.fits.items():
+        first = fit.form.designs(fit.form.onward(law.smoothed_entropy[:1]), fit.shape)
+        now, ceiling = (
+            fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :],
+            fit.form.ceiling_row(fit.shape),
+        )
+        # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
+        rows = [now - (1.0 - s) * first - s * ceiling for s in (0.0, 0.5, 1.0)]
+        drift = np.array([1.0, 1.0, 1.0, 0.0])
+        each[name] = _mixture(fit, np.concatenate([*rows, ceiling - first], axis=1), drift_now=drift)
+    known = _averaged(each, fits.probability).pruned(_ROUGH)
+    if float(known.cdf(np.zeros(4))[3]) > tails(level)[0]:
+        why = "the attainable gain cannot be distinguished from 0"
+        return unknown(why, level=level, method=method)
+    at_0, at_half, at_1 = known.scale[:3] ** 2
+
+    def below(shares: FloatArray) -> FloatArray:
+        """Probability that the share is at most each of some, from a variance that is quadratic in it."""
+        s = shares[:, None]
+        location = (1.0 - s) * known.location[0] + s * known.location[2]
+        square_term = 2.0 * (at_0 + at_1) - 4.0 * at_half
+        variance = at_0 + s * (at_1 - at_0 - square_term) + s**2 * square_term
+        scale = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+        return replace(known, location=location, scale=scale).cdf(np.zeros(shares.size))
+
+    chance = np.array(tails(level))
+    shares = np.linspace(-4.0, 6.0, 41)
+    place = np.searchsorted(np.maximum.accumulate(below(shares)), chance)
+    outside = (place == 0) | (place == shares.size)
+    place = np.clip(place, 1, shares.size - 1)
+    low_end, high_end = shares[place - 1], shares[place]
+    for _ in range(30):
+        middle = 0.5 * (low_end + high_end)
+        under = below(middle) < chance
+        low_end, high_end = np.where(under, middle, low_end), np.where(under, high_end, middle)
+    found = 0.5 * (low_end + high_end)
+    low, value, high = (
+        None if out else one for out, one in zip(outside.tolist(), found.tolist(), strict=True)
+    )
+    end = "beyond -4 to 6" if None in (low, value, high) else None
+    if value is None:
+        low = high = None
+    return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
 
 
 def _now_and_ceiling(fit: FormFit) -> Mixture:
@@ -131,10 +306,10 @@ def _mixture(
     some = np.flatnonzero(fit.weight > _NEGLIGIBLE)
     posteriors = fit.posteriors[some]
     each = posteriors.functional(rows[some], drift_now, fresh, floor=floor)
-    shapes, k = len(some), rows.shape[1]
+    shapes, k, points = len(some), rows.shape[1], posteriors.weight.shape[1]
 
     def by_number(values: FloatArray) -> FloatArray:
-        return values.reshape(shapes, k, -1).swapaxes(0, 1).reshape(k, -1)
+        return values.reshape(shapes, k, points).swapaxes(0, 1).reshape(k, shapes * points)
 
     weight = (fit.weight[some, None] / fit.weight[some].sum() * posteriors.weight).ravel()
     scale, location = by_number(each.scale), by_number(each.location)

@@ -64,10 +64,15 @@ class Band:
         median = self.mixture.quantile(0.5)
         return np.clip(median + self.factor * (self.mixture.quantile(probability) - median), *self.limits)
 
-    def exceeds(self, value: FloatArray) -> FloatArray:
-        """Probability of more than ``value`` (m,) at each point, shape (m,)."""
-        median = self.mixture.quantile(0.5)
-        return np.asarray(1.0 - self.mixture.cdf(median + (value - median) / self.factor))
+    def exceeds(self, value: FloatArray, noise: float = 0.0) -> FloatArray:
+        """Probability of at least ``value`` (m,) at each point, (m,), without a measurement's ``noise``.
+
+        ``noise`` is the standard deviation that the mixture has beyond the level's own; its share of the
+        variance is taken out of the distances from the median.
+        """
+        median, spread = self.mixture.quantile(0.5), self.mixture.standard_deviation()
+        kept = np.sqrt(np.maximum(1.0 - (noise / spread) ** 2, np.finfo(float).eps))
+        return np.asarray(1.0 - self.mixture.cdf(median + (value - median) / (self.factor * kept)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -275,6 +280,12 @@ def _ahead(fit: LocalLevelFit, rows: FloatArray, lead: FloatArray) -> FloatArray
     """Mean prediction of a local level with regressors ``rows`` (m, p), ``lead`` steps after the last one."""
     mixture = fit.predict(rows, lead)
     return np.asarray(mixture.location @ mixture.weight)
+
+
+def noise_sd(step: FloatArray, values: FloatArray) -> float:
+    """Standard deviation of the noise about the local level."""
+    found = _local_level(step, values).posterior
+    return float(np.sqrt(found.weight @ (found.variance * (1.0 - found.drift_share))))
 
 
 def level_now(step: FloatArray, values: FloatArray) -> Mixture:

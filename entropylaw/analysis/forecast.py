@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.ensemble import REWARD_FORMULAS, Band, level_now, outlook
+from entropylaw.analysis.ensemble import REWARD_FORMULAS, Band, level_now, noise_sd, outlook
 from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
-from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, from_mixture, spent_entropy, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evaluations, complete, refuse
 from entropylaw.analysis.law.inference import smooth_entropy
-from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import drift_grid
@@ -25,7 +23,6 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import SPENT, Forecast, ForecastMember, Gain, SaturationForecast
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import note
 
 FEWEST = 8
@@ -139,7 +136,7 @@ def saturation_forecast(
     step, entropy, reward, level, run
         As :func:`forecast`.
     gains
-        Gains of reward whose probability is estimated.
+        Gains of the run's reward, evaluation noise aside, whose probability is estimated.
     at_step
         The step of these gains; where not given, no gain is estimated.
 
@@ -179,8 +176,9 @@ def saturation_forecast(
         assert at_step is not None
         band = outlook(s, h, r, np.array([at_step]), None).band
         assert present.value is not None
+        noise = noise_sd(s, r)
         for gain in points:
-            chance = float(band.exceeds(np.array([present.value + gain]))[0])
+            chance = float(band.exceeds(np.array([present.value + gain]), noise)[0])
             reachable.append(Gain(points=gain, step=float(at_step), by_step=chance))
     return SaturationForecast(
         run=run,
@@ -264,56 +262,6 @@ def blocked(
     count = step.size // size
     s, h, r = (x[x.size - count * size :].reshape(count, size).mean(axis=1) for x in (step, entropy, reward))
     return s, h, r, size
-
-
-def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
-    """Share of the reward to be gained from entropy that the run has gained by now.
-
-    With R₀ = the law's reward at the first entropy, R = the reward now and c the ceiling, it is
-
-        u = (R − R₀) / (c − R₀),
-
-    0 at the start, 1 where no gain remains, and more where the reward is above the ceiling.
-
-    Notes
-    -----
-    u ≤ s exactly where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is the
-    engine's: the interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x) for a mixture.
-    Where c − R₀ cannot be distinguished from 0 there is none. With ``interval="walk"`` R is the law's own,
-    and u follows from the entropies alone.
-    """
-    level = law.level if level is None else level
-    method = f"ratio, inverted ({residual_model(law.interval).method})"
-    first, now = (float(np.expm1(h)) for h in (law.smoothed_entropy[0], law.smoothed_entropy[-1]))
-    gain = law.posterior.functional(np.array([[0.0, first]]))
-    if first <= 0 or float(gain.cdf(np.zeros(1))[0]) > tails(level)[0]:
-        why = "the attainable gain cannot be distinguished from 0"
-        return unknown(why, level=level, method=method)
-    if not residual_model(law.interval).fixed_level:
-        note = "follows from the form of the law and the entropies alone"
-        return Estimate(
-            value=(first - now) / first, low=None, high=None, level=level, method=method, note=note
-        )
-    start, here = design(law_column(law.smoothed_entropy[:1])), design(law_column(law.smoothed_entropy[-1:]))
-
-    def share_below(probability: float) -> float | None:
-        """Quantile of the share; None where it is beyond −4 to 6."""
-        low, high = -4.0, 6.0
-        for _ in range(4):
-            shares = np.linspace(low, high, 65)
-            rows = here - (1.0 - shares[:, None]) * start - shares[:, None] * np.array([[1.0, 0.0]])
-            below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(65))
-            at = int(np.searchsorted(np.maximum.accumulate(below), probability))
-            if at in (0, 65):
-                return None
-            low, high = float(shares[at - 1]), float(shares[at])
-        return 0.5 * (low + high)
-
-    low, value, high = map(share_below, tails(level))
-    end = "beyond -4 to 6" if None in (low, value, high) else None
-    if value is None:
-        low = high = None
-    return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
 
 
 def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:

@@ -8,7 +8,7 @@ is not the reward at H = 0, unless the entropy is spent: a run that keeps its en
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -107,6 +107,26 @@ class Form:
         if self.variable == "entropy":
             return self.designs(self.onward(np.zeros(1)), shape)
         return np.tile(np.eye(1, len(self.coefficients)), (len(shape), 1, 1))
+
+
+def beside(form: Form, term: FloatArray) -> Form:
+    """The form with one more column, ``term`` (n,), as its last.
+
+    Its ceiling and its curve are those at the term's last value: the present stage of the run.
+    """
+    stage = term - term[-1]
+
+    def with_term(inputs: Inputs, shape: FloatArray) -> FloatArray:
+        own = form.design(inputs, shape)
+        last = np.broadcast_to(inputs["term"][:, None], (*own.shape[:-1], 1))
+        return np.concatenate([own, last], axis=-1)
+
+    return replace(
+        form,
+        inputs={**form.inputs, "term": stage},
+        coefficients=(*form.coefficients, "term"),
+        design=with_term,
+    )
 
 
 def linear(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
@@ -287,6 +307,16 @@ FORMS = {
         coefficients=("ceiling", "a"),
         design=lambda x, shape: design(x["entropy"] ** shape[..., 0, None]),
         prepare=free_power,
+        core=True,
+        colour="purple",
+    ),
+    "square": FormKind(
+        label="the square of H",
+        formula="c − a·H²",
+        coefficients=("ceiling", "a"),
+        design=lambda x, _: design(x["entropy"] ** 2),
+        core=True,
+        colour="muted",
     ),
     "hinge": FormKind(
         label="two straight lines in H",
@@ -302,6 +332,7 @@ FORMS = {
         design=lambda x, _: design(law_column(x["entropy"]), x["rise"]),
         prepare=two_branches,
         core=True,
+        colour="muted",
         nested={"law": lambda x: (law_column(x["entropy"]), x["rise"])},
     ),
 }

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri, fdtrc, gammaln, logsumexp, stdtrit
 
+from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.law.estimates import from_mixture, tails, unknown, weighted_quantiles
-from entropylaw.analysis.law.fitting import fit_law
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import several
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
 from entropylaw.results.groups import SameTest, SeedSpread, SharedFit, SharedRun
 from entropylaw.results.law import LawFit
 from entropylaw.results.mixture import Mixture
@@ -50,7 +51,7 @@ def fit_shared(
     ----------
     runs
         One ``(entropy, reward, step, name)`` per run: entropy in nats, shape (n,), and the rest as
-        :func:`~entropylaw.analysis.law.fitting.fit_law` takes them; ``step`` may be None.
+        :func:`entropylaw.fit_law` takes them; ``step`` may be None.
     shared
         Names of the common coefficients: one of "a", "b", "ceiling"; two name all three.
     level, interval, eval_size
@@ -59,9 +60,9 @@ def fit_shared(
     Raises
     ------
     UsageError
-        ``bad-shared``, ``bad-level``, and as :func:`~entropylaw.analysis.law.fitting.fit_law`.
+        ``bad-shared``, ``bad-level``, and as :func:`entropylaw.fit_law`.
     FitError
-        ``too-few-runs``, and as :func:`~entropylaw.analysis.law.fitting.fit_law` for any of the runs.
+        ``too-few-runs``, and as :func:`entropylaw.fit_law` for any of the runs.
     """
     shared_names(shared)
     fits = []
@@ -76,7 +77,7 @@ def fit_shared(
     return share(fits, shared=shared)
 
 
-def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> SharedFit:
+def share(fits: Sequence[Fit], *, shared: Sequence[str] = ("a", "b")) -> SharedFit:
     """Common coefficients of runs that are already fitted, stored fits included.
 
     Parameters
@@ -91,27 +92,28 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     the other coefficient of a run then follows from p_i given θ.
     """
     names = shared_names(shared)
-    fits = several(fits, LawFit, "fits")
-    level, method = _alike(fits)
+    answers = several(fits, Fit, "fits")
+    laws = [answer.law for answer in answers]
+    level, method = _alike(laws)
     rows = np.array([ROWS[names[0]]]) if len(names) == 1 else np.eye(2)
-    parts = [marginal(fit.posterior, rows) for fit in fits]
+    parts = [marginal(law.posterior, rows) for law in laws]
     points = product(parts)
     known = {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
     common = dict.fromkeys(ROWS, unknown("each run has its own", level=level, method=method)) | known
     mean, scale, df = map(np.array, zip(*((*part.moments(), part.df) for part in parts), strict=True))
     same = welch_test(
-        mean, scale, df, hypothesis=f"all {len(fits)} runs have the same {' and '.join(names[:2])}"
+        mean, scale, df, hypothesis=f"all {len(laws)} runs have the same {' and '.join(names[:2])}"
     )
     runs = []
-    for fit, own in zip(fits, parts, strict=True):
+    for answer, own in zip(answers, parts, strict=True):
         others = product([part for part in parts if part is not own], rough=True)
-        runs.append(_shared_run(fit, own, others, points, common))
+        runs.append(_shared_run(answer, own, others, points, common))
     spread = []
     for name, row in ROWS.items():
         if name not in known:  # with only this one in common
-            alone = product([marginal(fit.posterior, np.array([row])) for fit in fits])
+            alone = product([marginal(law.posterior, np.array([row])) for law in laws])
             known[name] = alone.estimate(np.array([1.0]), level=level, method=method)
-        spread.append(seed_spread(name, fits, known[name]))
+        spread.append(seed_spread(name, laws, known[name]))
     return SharedFit(shared=names, same=same, runs=tuple(runs), spread=tuple(spread), level=level, **common)
 
 
@@ -251,7 +253,7 @@ def product(parts: Sequence[Marginal], *, rough: bool = False) -> Points:
 
 
 def _shared_run(
-    fit: LawFit, own: Marginal, others: Points, points: Points, common: dict[str, Estimate]
+    answer: Fit, own: Marginal, others: Points, points: Points, common: dict[str, Estimate]
 ) -> SharedRun:
     """A run with its coefficients given the common ones, and its deviations from the other runs.
 
@@ -259,7 +261,7 @@ def _shared_run(
     runs, and ``points`` that from all.
     """
     names = [name for name, estimate in common.items() if estimate.value is not None]
-    level, method = fit.level, common[names[0]].method
+    fit, level, method = answer.law, answer.level, common[names[0]].method
     together, deviation = dict(common), {}
     if len(names) == 1:
         # Columns: directions of β in which the shared coefficient is constant, and in which it changes by 1.
@@ -291,7 +293,7 @@ def _shared_run(
     return SharedRun(
         run=fit.run,
         n=fit.n,
-        valid=fit.validity.ok,
+        verdict=answer.verdict,
         own={"a": fit.a, "b": fit.b, "ceiling": fit.ceiling},
         together=together,
         deviation=deviation,

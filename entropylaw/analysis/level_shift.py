@@ -14,10 +14,10 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import fdtrc, stdtr
 
+from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, estimates
 from entropylaw.analysis.law.evaluations import Evaluations, check_scale, check_steps, complete, usable
-from entropylaw.analysis.law.fitting import fit_law
 from entropylaw.analysis.law.inference import SmoothedEntropy, entropy_for_model, infer_run
 from entropylaw.analysis.law.residual_models import (
     DEFAULT_RESIDUAL,
@@ -229,7 +229,7 @@ def fit_segments(
         Steps of the level shifts, in any order. The first evaluation at or after one begins a new segment;
         two between the same evaluations count once.
     level, interval, eval_size, entropy_sd
-        As for :func:`~entropylaw.analysis.law.fitting.fit_law`.
+        As for :func:`entropylaw.fit_law`.
     run
         Name of the run; a segment has it with its number.
 
@@ -260,9 +260,9 @@ def fit_segments(
     segments: list[Segment] = []
     fitted = []
     for part in parts:
-        law, refusal = None, None
+        fit, refusal = None, None
         try:
-            law = fit_law(
+            fit = fit_law(
                 part.entropy,
                 part.reward,
                 part.step,
@@ -276,7 +276,7 @@ def fit_segments(
         except FitError as error:
             refusal = error.message
         first, last = part.step[[0, -1]].tolist()
-        segments.append(Segment(first_step=first, last_step=last, n=part.step.size, law=law, refusal=refusal))
+        segments.append(Segment(first_step=first, last_step=last, n=part.step.size, fit=fit, refusal=refusal))
     same, left = None, len(parts) - len(fitted)
     findings = [note("segments-left-out", left=left, segments=len(parts))] if left else []
     if len(fitted) > 1:

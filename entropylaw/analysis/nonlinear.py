@@ -17,7 +17,7 @@ from entropylaw.analysis.forms import Form, all_forms
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.residual_models import check_fixed_level
 from entropylaw.analysis.rivals import fit_each
-from entropylaw.arguments import of_kind
+from entropylaw.arguments import law_of, of_kind
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import Grid
 from entropylaw.errors import FitError, UsageError
@@ -104,7 +104,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     too: its intervals are narrower than the engine's, much narrower where drift is strong
     (``docs/decisions.md``).
     """
-    law, form = of_kind(law, LawFit, "law"), of_kind(form, str, "form")
+    law, form = law_of(law), of_kind(form, str, "form")
     check_fixed_level(law.interval, "a model of lmfit", "; a model of lmfit has none")
     offered, skipped = all_forms(law.smoothed_entropy, law.step)
     forms, grid = {one.name: one for one in offered}, law.residual_covariances
@@ -170,7 +170,7 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
     others refitted, passes an F test at ``level`` (Bates & Watts 1988, doi:10.1002/9780470316757, ch. 6).
     At the change point of two lines the profile is not smooth, and its interval is approximate.
     """
-    law = of_kind(law, LawFit, "law")
+    law = law_of(law)
     level = law.level if level is None else checked_level(level)
     model = to_lmfit(form, law)
     result = fit_model(model, law.reward)

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, design, entropy_forms
+from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, design, entropy_forms
 from entropylaw.analysis.law.estimates import from_mixture, tails
 from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.arguments import of_kind
+from entropylaw.arguments import law_of
 from entropylaw.engine.posterior import Solver, infer
 from entropylaw.engine.prior import Grid, first_best
-from entropylaw.results import Estimate, Rival
+from entropylaw.results import PLAUSIBLE, Estimate, FormEstimate
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import Comparison, FormResult, LawFit, NestedTest
 from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import Posterior
@@ -202,9 +203,6 @@ def independent(designs: FloatArray) -> Any:
     return np.all(np.isfinite(rest) & (rest > DEPENDENT * np.linalg.norm(designs, axis=-2)), axis=-1)
 
 
-PLAUSIBLE = 0.05
-"""A form whose posterior probability is below this is ruled out."""
-
 STRONG = 20.0
 """Odds from which the data decide between two forms: "strong" in Kass & Raftery 1995,
 doi:10.1080/01621459.1995.10476572."""
@@ -230,7 +228,13 @@ class FormFits:
 
 
 def fit_forms(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid, names: Iterable[str] | None = None
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    names: Iterable[str] | None = None,
+    *,
+    term: FloatArray | None = None,
 ) -> FormFits:
     """Fit forms R(H) with the same residual model.
 
@@ -247,11 +251,15 @@ def fit_forms(
         The residual covariances, the same for every form, those of errors in the entropy included.
     names
         Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; and the law.
+    term
+        Shape (n,): one more column of every form (:func:`entropylaw.analysis.forms.beside`).
     """
     offered, reasons = entropy_forms(entropy)
     core = (name for name, kind in FORMS.items() if kind.core)
     requested = {"law", *(core if names is None else names)}
     chosen = [form for form in offered if form.name in requested]
+    if term is not None:
+        chosen = [beside(form, term) for form in chosen]
     fits, degenerate = fit_each(chosen, step, reward, grid)
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in requested}
     return FormFits(fits=fits, probability=_probabilities(fits), skipped=skipped)
@@ -307,36 +315,21 @@ def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
     )
 
 
-def rivals_of(fits: FormFits, reward: FloatArray, *, level: float, method: str) -> tuple[Rival, ...]:
-    """The rivals of the law, most probable first."""
-    rivals = (
-        Rival(
-            **_described(fit, fits.probability[name], reward, level, method),
-            rate=shape_estimate(fit, 0, level) if FORMS[name].law_at is not None else None,
-        )
-        for name, fit in fits.fits.items()
-        if name != "law"
-    )
-    return tuple(sorted(rivals, key=_most_probable_first))
+def most_probable_first(one: FormEstimate) -> tuple[float, str]:
+    """The order of forms, the same for probabilities that differ by rounding only."""
+    return -float(f"{one.probability:.9g}"), one.form
 
 
-def _most_probable_first(rival: Rival) -> tuple[float, str]:
-    return -float(f"{rival.probability:.9g}"), rival.form
-
-
-def _described(
-    fit: FormFit, probability: float, reward: FloatArray, level: float, method: str
-) -> dict[str, Any]:
-    """The fields that a :class:`Rival` and a :class:`FormResult` have in common."""
+def described(fit: FormFit, probability: float, reward: FloatArray, level: float) -> dict[str, Any]:
+    """The fields of a :class:`~entropylaw.results.FormEstimate` but for the ceiling."""
     residual = reward - posterior_mean(fit, fit.form.inputs)
     return {
         "form": fit.form.name,
         "formula": fit.form.formula,
         "parameters": fit.form.parameters,
-        "ceiling": from_mixture(ceiling_of(fit), level=level, method=method),
         "probability": probability,
         "residual_sd": float(np.sqrt(residual @ residual / (residual.size - fit.form.parameters))),
-        "ruled_out": probability < PLAUSIBLE,
+        "shapes": {s.name: shape_estimate(fit, i, level) for i, s in enumerate(fit.form.shapes)},
     }
 
 
@@ -361,7 +354,7 @@ def range_over(forms: Sequence[tuple[str, float, Estimate]], level: float) -> Es
     )
 
 
-def compare_forms(law: LawFit) -> Comparison:
+def compare_forms(law: Fit | LawFit) -> Comparison:
     """Fit every form to the evaluations of a law, and compare them.
 
     Parameters
@@ -376,7 +369,7 @@ def compare_forms(law: LawFit) -> Comparison:
     unchanged; the reward at H = 0 is that without entropy. They are one number only where the entropy is
     spent.
     """
-    law = of_kind(law, LawFit, "law")
+    law = law_of(law)
     step, entropy, reward = law.step, law.smoothed_entropy, law.reward
     grid = law.residual_covariances
     forms, skipped = all_forms(entropy, step)
@@ -385,14 +378,14 @@ def compare_forms(law: LawFit) -> Comparison:
     base, method = fits["law"].log_evidence, residual_model(law.interval).method
     rows = (
         FormResult(
-            **_described(fit, probability[name], reward, law.level, method),
+            **described(fit, probability[name], reward, law.level),
+            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=method),
             variable=fit.form.variable,
             log_odds=fit.log_evidence - base,
-            shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
         )
         for name, fit in fits.items()
     )
-    results = tuple(sorted(rows, key=lambda row: (row.variable, *_most_probable_first(row))))
+    results = tuple(sorted(rows, key=lambda row: (row.variable, *most_probable_first(row))))
 
     def over(*variables: str) -> Estimate | None:
         some = [(row.form, row.probability, row.ceiling) for row in results if row.variable in variables]

@@ -52,7 +52,7 @@ def root(
 ) -> None:
     """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
 
-    Validity first: every result says whether the law describes the run, and how certain that is.
+    The answer first: what is left, the ceiling, and whether the law holds, each with its uncertainty.
 
     Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
     fitted, 5 a gate tripped, 130 interrupted.

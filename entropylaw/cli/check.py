@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +14,13 @@ import typer
 from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.errors import OutputError, UsageError
-from entropylaw.paths import check_targets, shown_path
+from entropylaw.errors import InputError, OutputError, UsageError
+from entropylaw.kinds import GATE, PATH
+from entropylaw.paths import check_targets, is_file, is_own, shown_path
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import CheckDocument, CheckedFile
+    from entropylaw.documents.loading import Stored
     from entropylaw.gates.quantities import Part, Subject
 
 TRIPPED = 5
@@ -35,19 +38,19 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
 
     sources: tuple[str, ...] = opt.option(
         "FITS|LOGS",
-        "Documents that `fit`, `report`, `phases` or `predict` wrote, a folder of fits, or logs, which are "
-        "fitted.",
-        opt.PATH,
+        "Documents that `fit`, `report`, `phases` or `predict` wrote; a report, by its folder or its "
+        "report.json; or logs, which are fitted.",
+        PATH,
         key="inputs",
         many=True,
         required=True,
     )
     fail_if: tuple[str, ...] = opt.option(
         "--fail-if",
-        "What must not be true: QUANTITY OP NUMBER, as ceiling<0.62 or used>90%; phases=='overlapping'; "
-        "verdict=='law fails'; regression(BASELINE.fit.json)>1% (fall of the ceiling); invalid (the law "
-        "fails, is undecided or unknown); refused (not fitted). Repeatable.",
-        opt.GATE,
+        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; why=='no relation'; "
+        "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; refused "
+        "(not fitted). Repeatable.",
+        GATE,
         GATES,
         key="gates",
         many=True,
@@ -56,8 +59,8 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
         "--strict", "Fail also where the interval does not exclude the expression.", GATES
     )
     point: bool = opt.switch("--point", "Compare the estimate, not its interval.", GATES)
-    even_if_invalid: bool = opt.switch(
-        "--even-if-invalid", "Compare the numbers of a law that does not hold, too.", GATES
+    even_if_fails: bool = opt.switch(
+        "--even-if-fails", "Compare the numbers that are unknown because the law fails, too.", GATES
     )
     format: str = opt.formats()
     output: tuple[str, ...] = opt.outputs(opt.WRITE.replace("here", "here, too"))
@@ -70,13 +73,13 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
     CheckCommand, example="entropylaw check data/lab/clean_start_s0/metrics.parquet --fail-if 'ceiling<0.4'"
 )
 def check(options: CheckCommand) -> None:
-    """Fail a pipeline if an expression is true for a run: exit code 5.
+    """Exit with code 5 if a --fail-if condition holds.
 
-    The interval decides, not the point. A gate trips where the whole interval satisfies EXPR, so that the
-    data establish it; where a part of it does, "not excluded" is printed, and only --strict fails. An
-    unknown value fails, and the reason is printed: a run that was refused, an interval that is missing, and
-    every number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was
-    fitted.
+    Every run is compared with every condition. The interval decides, not the point: a condition holds
+    where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
+    --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
+    that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
+    follow entropy. Exit code 4 or 3 means that no run was fitted.
     """
     from entropylaw.documents.document import CheckDocument
     from entropylaw.gates.decide import Rules, decide, load_baselines
@@ -99,8 +102,8 @@ def check(options: CheckCommand) -> None:
         refuse_flags("a stored document", options, opt.FitOptions)
     if logs:
         parts = {gate.quantity.part for gate in gates}
-        sources.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs)
-    rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_invalid")}
+        sources.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs, quiet=options.quiet)
+    rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_fails")}
     subjects = joined(sources.subjects)
     cases = decide(gates, subjects, baselines, Rules(**rules))
     document = CheckDocument(
@@ -132,29 +135,46 @@ class _Sources:
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns the other sources, which are logs."""
         from entropylaw.documents.loading import FITS
-        from entropylaw.gates.quantities import READ, checked_file, missing_pages, stored_subjects
+        from entropylaw.gates.quantities import READ, documents_of, missing_pages
         from entropylaw.pipeline.sources import places
 
         logs = []
         for place in places(sources):
+            if place.others and Path(place.path).suffix.lower() == ".csv":
+                refuse_own_table(place.path)
             for one in place.documents:
-                if place.folder:
-                    self.documents.add(shown_path(one.path))
-                    self.subjects += missing_pages(one)
-                # A folder may hold documents of other kinds, such as the index of a report.
-                if not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
+                self.documents.add(shown_path(one.path))
+                if one.kind == "index":
+                    # The runs of a report; those in a folder are found there.
                     self.documents.add(place.path)
-                    if (file := checked_file(one)) not in self.inputs:
-                        self.inputs.append(file)
-                        self.subjects += stored_subjects(one)
+                    self.subjects += missing_pages(one)
+                    self.read([] if place.folder else documents_of(one))
+                elif not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
+                    self.documents.add(place.path)
+                    self.read([one])
                 else:
                     self.warnings.append(f"{shown_path(one.path)} was not read: no gate uses such a document")
             if place.others or place.path not in self.documents:
                 logs.append(place.path)
         return logs
 
+    def read(self, documents: Iterable[Stored]) -> None:
+        """Read documents, each once."""
+        from entropylaw.gates.quantities import checked_file, stored_subjects
+
+        for one in documents:
+            if (file := checked_file(one)) not in self.inputs:
+                self.inputs.append(file)
+                self.subjects += stored_subjects(one)
+
     def read_logs(
-        self, logs: Sequence[str], settings: opt.FitOptions, parts: Set[Part], jobs: int | None
+        self,
+        logs: Sequence[str],
+        settings: opt.FitOptions,
+        parts: Set[Part],
+        jobs: int | None,
+        *,
+        quiet: bool,
     ) -> None:
         """Fit the runs of logs, with the ``parts`` that gates compare.
 
@@ -173,7 +193,7 @@ class _Sources:
         failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
         ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
         reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
-        fits = law.document(reading, output.result_of(law, reading.runs, jobs))
+        fits = law.document(reading, output.result_of(law, reading.runs, jobs, quiet=quiet))
         ahead = Part.ahead in parts
         report = from_fits(fits, output.result_of(steps.Ahead(), fits.runs, jobs)) if ahead else fits
         subjects = subjects_of(report, "the fit")
@@ -183,6 +203,22 @@ class _Sources:
         self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
         self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]
         self.warnings += fits.warnings
+
+
+def refuse_own_table(path: str) -> None:
+    """Refuse a table that entropylaw wrote, in place of its document.
+
+    Raises InputError (``not-a-document``).
+    """
+    head = b""
+    if is_file(path):
+        with suppress(OSError), Path(path).open("rb") as file:
+            head = file.read(100)
+    if is_own(head):
+        message = f"{shown_path(path)} is a table that entropylaw wrote, and gates read documents"
+        raise InputError(
+            "not-a-document", message, "give the JSON of the same call, or the folder of the report"
+        )
 
 
 def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:

@@ -15,29 +15,28 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from entropylaw.options import GROUPS, OTHER, SWITCH, Option, options_of
+from entropylaw.kinds import SWITCH
+from entropylaw.options import ADVANCED, GENERAL, GROUPS, Option, options_of
 from entropylaw.options import Command as Options
 
 T = TypeVar("T", bound=Options)
 F = TypeVar("F", bound=Callable[[Any], None])
 
 NAMES = {
-    "fit": "Fit R = -a·exp(H) + b to every run: validity, intervals, rivals, what was read and dropped.",
-    "predict": "Predict reward at target entropies, or the entropies for a target reward, with intervals.",
-    "columns": "Show the columns of logs, which of them would be used, and why.",
-    "backtest": "Test forecasts on finished runs: fit the first 15 % and the first third, predict the rest.",
-    "tokens": "Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.",
-    "phases": "Test planning and execution entropy for a change point, estimate its step, and which comes "
-    "first.",
-    "plot": "Draw one figure of one run, 3.4 inches wide: a column of a paper.",
-    "report": "Write a report on one run or a thousand: an index, a page per run, Markdown, JSON, CSV and "
-    "figures.",
-    "check": "Fail a pipeline if an expression is true for a run: exit code 5.",
-    "config": "Print the settings in force, and the source of each: a file and its key, or the default.",
-    "schema": "Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.",
+    "fit": "Fit the entropy law to every run.",
+    "predict": "Predict reward at an entropy or a later step.",
+    "columns": "Show which columns of a log would be used.",
+    "backtest": "Test forecasts on finished runs.",
+    "tokens": "Summarise token-level logs by step.",
+    "phases": "Test planning and execution for change points.",
+    "plot": "Draw one figure of one run for a paper.",
+    "report": "Write a report: pages, tables and figures.",
+    "check": "Exit with code 5 if a --fail-if condition holds.",
+    "config": "Print the settings in force and their sources.",
+    "schema": "Print the JSON Schema of a document.",
 }
-"""The commands in the order of the help, and the first sentence of each one's help: the list is printed
-without importing a command."""
+"""The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
+the list is printed without importing a command."""
 
 MODULES = {"backtest": "predict", "columns": "info", "config": "info", "schema": "info", "tokens": "phases"}
 """The modules of commands that share one; the others are in the module of their name."""
@@ -170,7 +169,7 @@ class Command(_Reader, TyperCommand):
             heading = each.group if each.flags else "Arguments"
             required = " [required]" * (each.required and bool(each.flags))
             sections[heading].append((each.usage, each.help_with_default + required))
-        sections[OTHER].append(("-h, --help", "Show this message and exit."))
+        sections[GENERAL].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
                 with formatter.section(heading):
@@ -203,12 +202,11 @@ class Commands(_Reader, TyperGroup):
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The first sentence of each command's help, without making the commands."""
-        width = formatter.width - 6 - max(map(len, NAMES))
-        rows = []
-        for name, sentence in NAMES.items():
-            cut = sentence[: width - 2].rpartition(" ")[0]
-            rows.append((name, sentence if len(sentence) <= width else f"{cut}..."))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The commands, without making them, and the options before a command."""
+        records = {each.name: each.get_help_record(ctx) for each in self.get_params(ctx)}
+        usual = {name: records.pop(name) for name in ("version", "help")}
+        sections = {"Commands": list(NAMES.items()), "Options": usual.values(), ADVANCED: records.values()}
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(filter(None, rows)))

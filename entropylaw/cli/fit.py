@@ -1,96 +1,174 @@
-"""``entropylaw fit``: the law of every run, validity first."""
+"""``entropylaw fit``: the answer for every run, verdict first."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.options import FOLDER, FitOptions, Logs, Parallel, Written, outputs, part
+from entropylaw.errors import UsageError
+from entropylaw.kinds import SWITCH
+from entropylaw.options import (
+    FOLDER,
+    OUTPUT,
+    FitOptions,
+    Logs,
+    Parallel,
+    Written,
+    option,
+    options_of,
+    part,
+    switch,
+)
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument
+    from entropylaw.results.fit import Fit
+
+MOST_NAMED = 3
+"""Stored fits that are named; the others are counted."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FitCommand(Parallel, FitOptions, Logs, Written):
     """``entropylaw fit``."""
 
-    output: tuple[str, ...] = outputs(unset=f"{FOLDER}/NAME.fit.json")
+    save: bool = option(
+        "--save/--no-save",
+        f"Store the fit of each log in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o it "
+        "is written there instead.",
+        *(SWITCH, OUTPUT),
+        key="save",
+        default=True,
+        general=False,
+    )
+    details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
+    to_wandb: str | None = option(
+        "--to-wandb RUN",
+        "Write verdict, ceiling and what is left into the summary of a run at W&B.",
+        unset="none",
+    )
 
 
 @takes(FitCommand, example="entropylaw fit data/lab/grpo_s0/metrics.parquet")
 def fit(options: FitCommand) -> None:
-    """Fit R = -a·exp(H) + b to every run: validity, intervals, rivals, what was read and dropped.
+    """Fit the entropy law to every run.
 
-    A run that the law does not describe is a result, not an error: the reasons are printed and the
-    exit code is 0. Exit code 4 means that no run at all could be fitted.
+    The law is R = -a·exp(H) + b, with R the reward and H the entropy. The verdict comes first, then the
+    intervals, the other functional forms, and what was read and dropped. A run that the law does not
+    describe is a result, not an error: the reasons are printed and the exit code is 0. Exit code 4 means
+    that no run could be fitted.
     """
     from entropylaw.documents.codec import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = options.format, options.quiet
+    if options.details:
+        if format != "text":
+            message = f"--details is for text, and --format {format} has everything"
+            raise UsageError("details-are-text", message, "leave out one of them")
+        format = "details"
     formats = output.destinations(options.output, format)
     refuse_documents(options.logs)
     step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
     from entropylaw.pipeline.steps import combine, with_shared
 
-    fits = dict(zip(reading.runs, output.result_of(step, reading.runs, options.jobs), strict=True))
+    results = output.result_of(step, reading.runs, options.jobs, quiet=quiet)
+    fits = dict(zip(reading.runs, results, strict=True))
     # A run belongs to the first argument that led to it.
     by_argument = reading.by_argument().items()
     parts = {path: step.document(one, [fits[run] for run in one.runs]) for path, one in by_argument}
     combined = with_shared(combine(list(parts.values())))
     output.say_skipped(combined.warnings, quiet=quiet)
-    stored = {} if formats else store(parts, quiet=quiet)
+    stored, kept = store(parts) if options.save and not formats else ({}, [])
     files = {path: dumps(document.to_json()) for path, document in stored.items()}
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
-    if combined.fitted or format != "text":
+    if combined.answered or format not in ("text", "details"):
         formats["-"] = format
     output.deliver(combined, formats, others=files, quiet=quiet)
-    for path, document in stored.items():
-        output.say(f"next  {next_command(path, document)}", quiet=quiet)
+    if options.to_wandb:
+        output.say(f"wrote the summary of {to_wandb(options.to_wandb, combined)}", quiet=quiet)
+    for line in [stored_line([*stored]), *kept, next_command(stored)] if stored else []:
+        output.say(line, quiet=quiet or not line)
     output.finish_fits(combined.runs)
 
 
-def next_command(path: str, document: FitDocument) -> str:
-    """A command to try next: the report where no law holds, a prediction where one does."""
-    valid = [law for law in document.fitted if law.validity.ok]
-    if not valid:
-        return f"entropylaw report {shlex.quote(path)} -o {FOLDER}/"
-    target = f"{valid[0].entropy_now / 2:.2g}"
-    return f"entropylaw predict {shlex.quote(path)} --target-entropy {target} --saturation"
+def to_wandb(run_path: str, document: FitDocument) -> str:
+    """Write the answer of the one run that was fitted to W&B; returns the path of the run there.
+
+    Raises UsageError ``to-wandb-several``, and as :func:`entropylaw.wandb_runs.write_summary`.
+    """
+    from entropylaw.wandb_runs import write_summary
+
+    if len(document.fitted) != 1:
+        what = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
+        raise UsageError("to-wandb-several", what, "name the log of that run alone")
+    write_summary(run_path, summary_values(document.fitted[0]))
+    return run_path
 
 
-def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDocument]:
-    """``reports/NAME.fit.json`` → the document for it, for every log that gave a fit.
+def summary_values(fit: Fit) -> dict[str, float | str | None]:
+    """What the summary of a run at W&B gets: the verdict, why, and the averaged ceiling and headroom."""
+    values: dict[str, float | str | None] = {
+        "verdict": fit.verdict.value,
+        "why": None if fit.why is None else fit.why.value,
+        "gain": fit.gain,
+        "p_headroom": fit.p_headroom,
+    }
+    for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
+        values |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return values
+
+
+def stored_line(paths: Sequence[str]) -> str:
+    """What was stored, in one line."""
+    if len(paths) == 1:
+        return f"Stored the fit in {paths[0]}, which `entropylaw predict` reads (--no-save stores none)."
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return f"Stored {len(paths)} fits in {', '.join(paths[:MOST_NAMED])}{more} (--no-save stores none)."
+
+
+def next_command(stored: Mapping[str, FitDocument]) -> str:
+    """A command to try next: a prediction for one run, the report for several; none of many."""
+    if len(stored) > MOST_NAMED:
+        return ""
+    path, document = next(iter(stored.items()))
+    if len(stored) > 1 or not document.fitted:
+        return f"next  entropylaw report {shlex.join(stored)} -o {FOLDER}/"
+    return f"next  entropylaw predict {shlex.quote(path)}"
+
+
+def store(fitted: Mapping[str, FitDocument]) -> tuple[dict[str, FitDocument], list[str]]:
+    """``reports/NAME.fit.json`` → the document for it, for every log that gave a fit; and what is kept.
 
     NAME is the run's where there is one run, otherwise the log's.
     """
     output.refuse_link(FOLDER)
     taken: set[str] = set()
     stored: dict[str, FitDocument] = {}
+    kept: list[str] = []
     for log, document in fitted.items():
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
-            path, kept = _free_path(name, document, taken, moved=moved)
-            if kept:
-                message = f"{kept} holds a fit with other options and is kept: this fit goes to {path}"
-                output.say(message, quiet=quiet)
+            path, others = _free_path(name, document, taken, moved=moved)
             stored[path] = document
-    return stored
+            kept += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
+    return stored, kept
 
 
-def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool) -> tuple[str, str]:
+def _free_path(
+    name: str, document: FitDocument, taken: set[str], *, moved: bool
+) -> tuple[str, dict[str, str]]:
     """A path in the reports folder that is new, or holds an earlier fit of the same files and options.
 
     Logs in different folders may have one name. A log that was ``moved`` (given by an absolute path, which
-    documents do not keep, or on standard input) is the same only if its bytes are. The second path holds a
-    fit of the same files with other options, where there is one.
+    documents do not keep, or on standard input) is the same only if its bytes are. Fits of the same files
+    with other options are kept: path → the options that differ.
     """
     from entropylaw.documents.loading import load_fit
     from entropylaw.errors import EntropyLawError
@@ -99,7 +177,7 @@ def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool
     def identity(combined: FitDocument) -> list[tuple[str, str]]:
         return [(file.path, file.sha256 if moved else "") for file in combined.inputs]
 
-    kept = ""
+    kept: dict[str, str] = {}
     while True:
         path = f"{FOLDER}/{safe_name(name, taken)}.fit.json"
         taken.add(Path(path).name.removesuffix(".fit.json"))
@@ -112,4 +190,20 @@ def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool
         if identity(earlier) == identity(document):
             if earlier.settings == document.settings:
                 return path, kept
-            kept = path
+            kept[path] = _difference(earlier.settings, document.settings)
+
+
+def _difference(earlier: FitOptions, now: FitOptions) -> str:
+    """The options of an earlier fit that differ from those now, as they are typed."""
+    words = []
+    for name, known in options_of(FitOptions).items():
+        value = getattr(earlier, name)
+        if value == getattr(now, name):
+            continue
+        if value in (None, (), False):
+            words.append(f"without {known.label}")
+            continue
+        values = [",".join(value)] if name == "shared" else value if isinstance(value, tuple) else [value]
+        typed = (known.label if known.kind is SWITCH else f"{known.label} {one}" for one in values)
+        words.append(f"with {' '.join(typed)}")
+    return ", ".join(words)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from entropylaw.cli.command import all_settings, takes
 from entropylaw.cli.output import print_result, read_shown, show_error, shown
 from entropylaw.cli.settings import InForce, SettingsFile, general_settings, located, with_paths
 from entropylaw.documents.loading import KINDS
-from entropylaw.options import ColumnOptions, Command, Logs, Option, formats, one_of, option
+from entropylaw.kinds import one_of
+from entropylaw.options import ColumnOptions, Command, Logs, Option, formats, option
 from entropylaw.paths import shown_path
 
 
@@ -23,17 +24,35 @@ class ColumnsCommand(ColumnOptions, Logs, Command):
 
 @takes(ColumnsCommand, example="entropylaw columns data/lab/grpo_s0/metrics.parquet")
 def columns(options: ColumnsCommand) -> None:
-    """Show the columns of logs, which of them would be used, and why. Fits nothing."""
+    """Show which columns of a log would be used.
+
+    Each choice is given with its reason, and every column is listed, also those that nothing is known of.
+    Where a file has no step column, its rows are counted. Nothing is fitted.
+    """
     from entropylaw.documents.document import columns_document
     from entropylaw.ingest.explain import explain
+    from entropylaw.ingest.runs.step_column import ROW
 
     entropy, reward = options.entropy, options.reward
-    reading = read_shown(options.logs, options, [name for name in (entropy, reward) if name])
-    if not reading.runs:
+    named = [name for name in (entropy, reward) if name]
+    reading = read_shown(options.logs, options, named)
+    # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
+    readable = {path for path in options.logs if path != "-"}
+    problems = {
+        path: error
+        for path, error, _ in reading.failures
+        if error.slug == "no-step-column" and path in readable
+    }
+    counted = read_shown(list(problems), replace(options, step=ROW), named).runs if problems else ()
+    if not (reading.runs or counted):
         raise reading.failures[0].error
     for failure in reading.failures:
-        show_error(failure.error)
-    reports = [explain(run, entropy=entropy, reward=reward, pair=options.pair) for run in reading.runs]
+        if failure.path not in problems:
+            show_error(failure.error)
+    reports = [
+        explain(run, entropy=entropy, reward=reward, pair=options.pair, problem=problems.get(run.source.path))
+        for run in (*reading.runs, *counted)
+    ]
     print_result(shown(columns_document(reports), options.format))
 
 
@@ -46,11 +65,11 @@ class ConfigCommand(Command):
 
 @takes(ConfigCommand, example="entropylaw config")
 def config(options: ConfigCommand) -> None:
-    """Print the settings in force, and the source of each: a file and its key, or the default.
+    """Print the settings in force and their sources.
 
-    A file is looked for here and in the folders above, up to the one with .git; entropylaw.toml wins over
-    [tool.entropylaw] in pyproject.toml, and a flag over both. `entropylaw --config FILE config` shows
-    another file, and so does ENTROPYLAW_CONFIG.
+    A source is a file and its key, or the default. A file is looked for here and in the folders above, up
+    to the one with .git; entropylaw.toml wins over [tool.entropylaw] in pyproject.toml, and a flag over
+    both. `entropylaw --config FILE config` shows another file, and so does ENTROPYLAW_CONFIG.
     """
     from entropylaw import __version__
     from entropylaw.documents.codec import dumps
@@ -119,11 +138,12 @@ class SchemaCommand(Command):
 
 @takes(SchemaCommand, example="entropylaw schema fit > fit.schema.json")
 def schema(options: SchemaCommand) -> None:
-    """Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.
+    """Print the JSON Schema of a document.
 
-    `report` is the document of one run, in runs/, `index` that of all runs, report.json. A document names its
-    schema and the version of entropylaw that wrote it. Fields may be added to a schema; a change that breaks
-    readers makes a new one.
+    Documents are what `--format json` and `-o FILE.json` write. `report` is the document of one run, in
+    runs/, `index` that of all runs, report.json. A document names its schema and the version of
+    entropylaw that wrote it. Fields may be added to a schema; a change that breaks readers makes a new
+    one.
     """
     print_result(schema_text(options.kind))
 

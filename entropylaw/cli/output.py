@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path, PurePath
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
@@ -19,11 +21,12 @@ from entropylaw.options import SUFFIXES, FitOptions, PhaseOptions
 from entropylaw.paths import check_targets, is_folder
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
     from entropylaw.documents.document import RunFit
     from entropylaw.gates.quantities import Subject
     from entropylaw.ingest.load import Reading
+    from entropylaw.pipeline.pool import Progress
     from entropylaw.pipeline.steps import Answer, Step
 
 R = TypeVar("R")
@@ -31,12 +34,18 @@ R = TypeVar("R")
 FEW = 3
 """Logs up to which one process is expected to be faster than several."""
 
+MOST_NAMED = 3
+"""Names of skipped files that are given; the others are counted."""
+
+NARROWEST = 60
+"""Characters of a line below which a narrower terminal wraps it itself."""
+
 _LARGE = 1 << 26
 
 _BADGES = {
-    "green": r"valid|VALID|usable|tested|passed|PASSED",
-    "yellow": r"with cautions|undecided|not tested|refused|not excluded|SAME\?|caution",
-    "red": r"law fails|NOT VALID|NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|reason",
+    "green": r"usable|tested|passed|PASSED",
+    "yellow": r"not tested|refused|not excluded|SAME\?|caution",
+    "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|reason",
 }
 """Colour → the words at the beginning of a line that have it."""
 
@@ -44,7 +53,7 @@ _BADGES = {
 @contextmanager
 def reading_shown() -> Iterator[None]:
     """Show how much is read, on a terminal and for files beyond 64 MiB; otherwise do nothing."""
-    if not sys.stderr.isatty():
+    if not _moving():
         yield
         return
     from entropylaw.ingest.sources.content import PROGRESS
@@ -73,7 +82,7 @@ def reading_shown() -> Iterator[None]:
 @contextmanager
 def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
     """Show the share that is done, on a terminal, by the function that is yielded."""
-    if not sys.stderr.isatty():
+    if not _moving():
         yield None
         return
     with _bar(what, "TaskProgressColumn") as bar:
@@ -81,7 +90,36 @@ def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
         yield lambda share: bar.update(task, completed=share, refresh=True)
 
 
-def _bar(text: str, done: str) -> Progress:
+@contextmanager
+def runs_shown(what: str, *, quiet: bool) -> Iterator[Progress]:
+    """Show the runs that are done: on a terminal as a bar, elsewhere as a line per run, in their order."""
+    from entropylaw.escaping import one_line
+
+    names: dict[int, str] = {}
+    printed = 0
+    with share_shown(what) as shown:
+
+        def progress(done: int, total: int, place: int, name: str) -> None:
+            nonlocal printed
+            if shown is not None:
+                shown(done / total)
+                return
+            names[place] = name
+            while printed in names:
+                # A single run is announced by its result.
+                if names[printed] and total > 1:
+                    say(f"[{printed + 1}/{total}] {one_line(names[printed])}", quiet=quiet)
+                printed += 1
+
+        yield progress
+
+
+def _moving() -> bool:
+    """Whether standard error is a terminal on which a bar can move."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _bar(text: str, done: str) -> Bar:
     """A bar after a text, before a column of rich that shows what is done, and the time left."""
     from rich import console, progress
 
@@ -122,20 +160,23 @@ def read_for(
     return known, read_shown(logs, options, known.columns)
 
 
-def answered(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[Answer[R]]:
-    """Run a step on every run behind a progress bar, with the user's cache."""
+def answered(
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True
+) -> list[Answer[R]]:
+    """Run a step on every run, with the user's cache; ``quiet`` says nothing but shows a bar."""
     from entropylaw.pipeline.cache import user_cache
     from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.steps import answers
 
-    with share_shown("fitting") if len(subjects) > 1 else nullcontext() as shown:
-        progress = None if shown is None else lambda done, total: shown(done / total)
+    with runs_shown("fitting", quiet=quiet) if len(subjects) > 1 else nullcontext() as progress:
         return answers(step, subjects, jobs=jobs or cores(), cache=user_cache(), progress=progress)
 
 
-def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[R]:
+def result_of(
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True
+) -> list[R]:
     """The results alone, of which some are refusals."""
-    return [result for result, _ in answered(step, subjects, jobs)]
+    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet)]
 
 
 def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o") -> str:
@@ -155,7 +196,13 @@ def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o
 
 def destinations(output: Sequence[str], format: str) -> dict[str, str]:
     """Path of an output → its format; every suffix is checked before any work is done."""
-    return {path: format if path == "-" else format_of(path) for path in output}
+
+    def of(path: str) -> str:
+        found = format if path == "-" else format_of(path)
+        # Text has its details in files, too.
+        return format if (format, found) == ("details", "text") else found
+
+    return {path: of(path) for path in output}
 
 
 def rendered(document: Any, format: str) -> str:
@@ -170,9 +217,21 @@ def rendered(document: Any, format: str) -> str:
 
 
 def shown(document: Any, format: str) -> str:
-    """A document for standard output: text has colours on a terminal, where NO_COLOR is not set."""
-    text = rendered(document, format)
-    if format != "text" or os.environ.get("NO_COLOR") or sys.stdout is None or not sys.stdout.isatty():
+    """A document for standard output: text is as wide as the terminal, or as COLUMNS says.
+
+    It has colours on a terminal, where NO_COLOR is not set and TERM is not ``dumb``.
+    """
+    from entropylaw.escaping import COLUMNS, WIDTH
+
+    # Without a terminal and COLUMNS it is that of files.
+    width = max(get_terminal_size((WIDTH, 1)).columns, NARROWEST)
+    before = COLUMNS.set(width)
+    try:
+        text = rendered(document, format)
+    finally:
+        COLUMNS.reset(before)
+    plain = format not in ("text", "details") or os.environ.get("NO_COLOR")
+    if plain or sys.stdout is None or not sys.stdout.isatty():
         return text
     from rich.console import Console
     from rich.text import Text
@@ -181,6 +240,8 @@ def shown(document: Any, format: str) -> str:
     styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
     for colour, words in _BADGES.items():
         styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
+    for colour, word in {"green": "HOLDS", "yellow": "UNDECIDED", "red": "FAILS"}.items():
+        styled.highlight_regex(rf"(?m)(?<=· ){word}(?=:)", colour)
     console = Console(file=sys.stdout)
     with console.capture() as capture:
         console.print(styled, end="", soft_wrap=True)
@@ -222,16 +283,22 @@ def _give_up(stream: TextIO) -> None:
 def deliver(
     document: Any, formats: Mapping[str, str], *, quiet: bool, others: Mapping[str, str] | None = None
 ) -> None:
-    """Write a document to the paths of some formats, and ``others`` that are ready: path → content."""
+    """Write a document to the paths of some formats, and ``others`` that are ready: path → content.
+
+    The caller says that it wrote the others.
+    """
     files = {path: rendered(document, format) for path, format in formats.items() if path != "-"}
     printed = shown(document, formats["-"]) if "-" in formats else None
-    write_out(files | dict(others or {}), printed, quiet=quiet)
+    write_out(files | dict(others or {}), printed, quiet=quiet, unsaid=others or ())
 
 
-def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
+def write_out(
+    files: Mapping[str, str], printed: str | None, *, quiet: bool, unsaid: Container[str] = ()
+) -> None:
     """Write files, and then print to standard output, so that its reader cannot prevent a file.
 
-    A file that cannot be written stops none of the others.
+    A file that cannot be written stops none of the others. Of ``unsaid`` ones it is not said that they were
+    written.
 
     Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
     standard error; UsageError ``output-is-input``: nothing is written.
@@ -254,7 +321,7 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
     except OutputError as error:
         problems.append(error)
     for path in written:
-        say(f"wrote {path}", quiet=quiet)
+        say(f"wrote {path}", quiet=quiet or path in unsaid)
     for problem in problems[:-1]:
         show_error(problem)
     if problems:
@@ -295,7 +362,8 @@ def finish_fits(runs: Sequence[RunFit] | Sequence[Subject]) -> None:
     """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
     errors = [refused(run.run, run.refusal) for run in failed]
-    finish(errors, answered=len(failed) < len(runs), read=any(run.read for run in failed))
+    answered = len(failed) < len(runs) or any(getattr(run, "training", None) for run in failed)
+    finish(errors, answered=answered, read=any(run.read for run in failed))
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:
@@ -341,12 +409,25 @@ def say(message: str, *, quiet: bool) -> None:
 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
-    """Say how many files of a folder were skipped."""
-    if warnings:
-        files = "1 file that is not a training log, or is a copy of one"
-        if len(warnings) > 1:
-            files = f"{len(warnings)} files that are not training logs, or are copies of one"
-        say(f"skipped {files}; the JSON has the reasons", quiet=quiet)
+    """Say how many files of a folder were skipped, with the most common names; print other warnings."""
+    from entropylaw.escaping import one_line
+
+    names, others = list[str](), list[str]()
+    for path, skipped, why in (warning.partition(" was not read: ") for warning in warnings):
+        if why.startswith("written by entropylaw"):
+            continue  # a table or a text beside its document
+        (names if skipped else others).append(PurePath(path).name if skipped else path)
+    if names:
+        files = "1 file that is not a training log or is a duplicate"
+        if len(names) > 1:
+            files = f"{len(names)} files that are not training logs or are duplicates"
+        common = Counter(names).most_common()
+        kept = [each for each in common[:MOST_NAMED] if each[1] > 1 or len(common) <= MOST_NAMED]
+        rest = len(names) - sum(count for _, count in kept)
+        listed = ", ".join(f"{count} {name}" for name, count in [*kept, ("other", rest)] if count)
+        say(one_line(f"Skipped {files} ({listed})." if kept else f"Skipped {files}."), quiet=quiet)
+    for warning in others:
+        say(one_line(warning), quiet=quiet)
 
 
 def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:

@@ -11,6 +11,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
+from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
 
 if TYPE_CHECKING:
@@ -33,17 +34,18 @@ class TokensCommand(opt.TokenOptions, opt.Quiet):
         "-o --output",
         "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet). "
         "'-' prints only.",
-        opt.PATH,
+        PATH,
     )
 
 
 @takes(TokensCommand, example="entropylaw tokens data/lab/grpo_s0/tokens.parquet -o steps.parquet")
 def tokens(options: TokensCommand) -> None:
-    """Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.
+    """Summarise token-level logs by step.
 
-    Every number follows from exact sums, so that it does not depend on the order of the rows, on their
-    division into files, or on the engine. That holds for joined shards, too: a response with tokens in two
-    of them is one response, unless there are more than a million; what is then unknown is left empty.
+    The entropy of all tokens and of each class, for `entropylaw phases`. Every number follows from exact
+    sums, so that it does not depend on the order of the rows, on their division into files, or on the
+    engine. That holds for joined shards, too: a response with tokens in two of them is one response,
+    unless there are more than a million; what is then unknown is left empty.
     """
     from entropylaw.escaping import one_line
     from entropylaw.tokens.run import (
@@ -83,18 +85,19 @@ class PhasesCommand(opt.Parallel, opt.PhaseOptions, opt.Logs, opt.Written):
         "--figure",
         "Draw one run into FILE (.svg .png .pdf), or every run into a folder, as SVG and PNG; the "
         "folder also receives the histograms that `entropylaw tokens` wrote with a summary.",
-        opt.PATH,
+        PATH,
     )
 
 
 @takes(PhasesCommand, example="entropylaw phases data/lab/grpo_s0/metrics.parquet --figure phases.svg")
 def phases(options: PhasesCommand) -> None:
-    """Test planning and execution entropy for a change point, estimate its step, and which comes first.
+    """Test planning and execution for change points.
 
-    The null hypothesis is one smooth decay; drift and noise are integrated out. A run without a change point
-    is a result, and the smallest rise that could have been detected is reported with it. LOGS are step-level
-    logs or what `entropylaw tokens` wrote. With the entropy of all tokens only, that curve is fitted alone.
-    Exit code 4 means that no run at all could be fitted.
+    The step of each change point is estimated, and which of the two comes first. The null hypothesis is
+    one smooth decay; drift and noise are integrated out. A run without a change point is a result, and
+    the smallest rise that could have been detected is reported with it. LOGS are step-level logs or what
+    `entropylaw tokens` wrote. With the entropy of all tokens only, that curve is fitted alone. Exit code
+    4 means that no run could be fitted.
     """
     from entropylaw.escaping import one_line
     from entropylaw.pipeline.sources import histogram_beside, refuse_documents
@@ -107,7 +110,7 @@ def phases(options: PhasesCommand) -> None:
     if picture and len(reading.runs) > 1:
         message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = output.answered(step, reading.runs, options.jobs)
+    answers = output.answered(step, reading.runs, options.jobs, quiet=quiet)
     document = step.document(reading, [entry for entry, _ in answers])
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:

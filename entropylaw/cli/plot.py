@@ -11,6 +11,7 @@ from entropylaw import options as opt
 from entropylaw.cli.command import takes
 from entropylaw.cli.output import format_of, read_for, result_of, say, say_missing_fonts
 from entropylaw.errors import FitError, UsageError
+from entropylaw.kinds import PATH, Kind, one_of
 from entropylaw.report.figures import FIGURES as ALL_FIGURES
 
 if TYPE_CHECKING:
@@ -26,24 +27,43 @@ FAN = 12
 
 MOST_NAMED = 8
 
+WIDTHS = {"single": 3.4, "double": 6.9}
+"""Inches of the columns of a paper."""
+
+
+def _width(text: str) -> str:
+    """A width, if it is one."""
+    if text not in WIDTHS and not 2.5 <= float(text) <= 20.0:
+        raise ValueError(text)
+    return text
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
     """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
     figure: str = opt.option(
-        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", opt.one_of(*FIGURES), required=True
+        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", one_of(*FIGURES), required=True
     )
     source: str = opt.option("SOURCE", "A log, or a fit, report or phases document.", required=True)
+    width: str = opt.option(
+        "--width WIDTH",
+        "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",
+        Kind(expected="single, double, or inches from 2.5 to 20", example="double", read=_width),
+        default="single",
+    )
+    title: bool = opt.switch(
+        "--title/--no-title", "The verdict as the title, on figures that have one.", default=True
+    )
     run: str | None = opt.option("--run NAME", "Name of the run to draw, if SOURCE has several.")
     output: str = opt.option(
-        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", opt.PATH, required=True
+        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
     )
 
 
 @takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
 def plot(options: PlotCommand) -> None:
-    """Draw one figure of one run, 3.4 inches wide: a column of a paper."""
+    """Draw one figure of one run for a paper."""
     from entropylaw.documents.codec import write_atomically
     from entropylaw.escaping import safe_name
     from entropylaw.report.figures import plotting
@@ -55,7 +75,8 @@ def plot(options: PlotCommand) -> None:
         extra = plotting.read_style(options.style)
         say_missing_fonts(options.style, extra, quiet=quiet)
     result = _result(options)
-    with plotting.style(extra):
+    width = WIDTHS.get(options.width) or float(options.width)
+    with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):
         figure, entry = FIGURES[options.figure], result.fit if hasattr(result, "fit") else result
         if entry.refusal is not None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)

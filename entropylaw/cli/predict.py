@@ -12,12 +12,13 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
+from entropylaw.kinds import GAIN, LEVEL, NUMBER, PATH, TEXT, Kind
 
 _MOST = 10_000
 TARGETS = "Targets"
 
 
-def _target(flags: str, help: str, kind: opt.Kind = opt.NUMBER) -> Any:
+def _target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
     return opt.option(flags, f"{help} Repeatable.", kind, TARGETS, many=True)
 
 
@@ -27,37 +28,40 @@ class PredictCommand(opt.LawOptions, opt.Quiet):
 
     source: str | None = opt.option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
     target_entropy: tuple[str, ...] = _target(
-        "--target-entropy H", "Entropy in nats, or a range START:STOP:STEP.", opt.TEXT
+        "--target-entropy H", "Entropy in nats, or a range START:STOP:STEP.", TEXT
     )
     target_reward: tuple[float, ...] = _target(
         "--target-reward R", "Reward: prints the entropies compatible with it."
     )
     saturation: bool = opt.switch(
         "--saturation",
-        "Entropy at which 95 % of the law's headroom is gained, the reward there, and the forecast step.",
+        "When the entropy is spent at the current rate: the forecast step, and the reward there.",
         TARGETS,
     )
     at_step: tuple[float, ...] = _target("--at-step N", "A later step: the reward to expect there.")
-    gain: tuple[float, ...] = _target(
-        "--gain X",
-        "With --at-step: probability that the reward at the last of these steps is above the reward now by "
-        "more than X.",
+    gain: float | None = opt.option(
+        "--gain",
+        "A gain of reward: probability that at least this is left, and that it is reached at --at-step.",
+        GAIN,
+        TARGETS,
+        unset="the fit's",
     )
     level: float | None = opt.option(
-        "--level", "Coverage of the intervals.", opt.LEVEL, opt.INTERVALS, key="level", unset="the fit's"
+        "--level", "Coverage of the intervals.", LEVEL, opt.INTERVALS, key="level", unset="the fit's"
     )
     format: str = opt.formats()
-    output: str | None = opt.option("-o --output", opt.WRITE, opt.PATH)
+    output: str | None = opt.option("-o --output", opt.WRITE, PATH)
 
 
 @takes(PredictCommand, example="entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05")
 def predict(options: PredictCommand) -> None:
-    """Predict reward at target entropies, or the entropies for a target reward, with intervals.
+    """Predict reward at an entropy or a later step.
 
-    Two intervals at an entropy: for the law's mean, and the wider prediction interval.
-    An entropy outside the fitted range is marked as extrapolated. A later step is forecast by a mixture of
-    curves, weighted by the accuracy of their forecasts from earlier in the same run. Options of the
-    fit are for logs, not for what `entropylaw fit` wrote.
+    Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
+    again. Predictions are averaged over functional forms. An entropy has two intervals: for the mean, and
+    the wider prediction interval; one outside the fitted range is marked as extrapolated. A later step is
+    forecast by a mixture of curves, weighted by the accuracy of their forecasts from earlier in the same
+    run. Options of the fit, columns included, are for logs, not for what `entropylaw fit` wrote.
     """
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
@@ -67,14 +71,8 @@ def predict(options: PredictCommand) -> None:
         "rewards": options.target_reward,
         "saturation": options.saturation,
         "at_step": options.at_step,
-        "gains": options.gain,
+        "gain": options.gain,
     }
-    if not any(targets.values()):
-        hint = "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation"
-        raise UsageError("nothing-to-predict", "no target was given", hint)
-    if options.gain and not options.at_step:
-        message = "--gain is a probability by a step, and no step was given"
-        raise UsageError("gain-needs-a-step", message, "add --at-step N")
     source = options.source
     if source is None:
         source = newest_fit(opt.FOLDER)
@@ -86,8 +84,9 @@ def predict(options: PredictCommand) -> None:
         refuse_flags(source, options, opt.LawOptions)
         fits = load_fit(source)
     else:
-        level = opt.FitOptions.level if options.level is None else options.level
-        step, reading = output.read_for("Fit", [source], opt.part(options, opt.FitOptions, level=level))
+        unset = [name for name in ("gain", "level") if getattr(options, name) is None]
+        fresh = opt.part(options, opt.FitOptions, **{name: getattr(opt.FitOptions, name) for name in unset})
+        step, reading = output.read_for("Fit", [source], fresh)
         fits = step.document(reading, output.result_of(step, reading.runs))
     if fits.fitted:
         from entropylaw.pipeline.answers import predict_runs
@@ -145,19 +144,20 @@ class BacktestCommand(opt.Parallel, opt.ColumnOptions, opt.Coverage, opt.Logs, o
 
 @takes(BacktestCommand, example="entropylaw backtest data/lab/grpo_s0/metrics.parquet")
 def backtest(options: BacktestCommand) -> None:
-    """Test forecasts on finished runs: fit the first 15 % and the first third, predict the rest.
+    """Test forecasts on finished runs.
 
-    Each is made with observed and with forecast entropies; a last test, with observed entropies, fits the
-    later two thirds and predicts the first third. The errors are compared with those of the last value, the
-    law and a line by least squares, and the ScaleRL sigmoid; the coverage of the intervals is counted.
-    Exit code 4 means that no run at all could be tested.
+    The first 15 % and the first third are fitted, and the rest is predicted, with observed and with
+    forecast entropies; a last test, with observed entropies, fits the later two thirds and predicts the
+    first third. The errors are compared with those of the last value, the law and a line by least
+    squares, and the ScaleRL sigmoid; the coverage of the intervals is counted. Exit code 4 means that no
+    run could be tested.
     """
     from entropylaw.pipeline.sources import refuse_documents
 
     formats = output.destinations(options.output or ["-"], options.format)
     refuse_documents(options.logs)
     step, reading = output.read_for("Backtest", options.logs, opt.part(options, opt.FitOptions), options.jobs)
-    answers = output.answered(step, reading.runs, options.jobs)
+    answers = output.answered(step, reading.runs, options.jobs, quiet=options.quiet)
     document = step.document(reading, [entry for entry, _ in answers])
     output.say_skipped(document.warnings, quiet=options.quiet)
     tested = bool(document.overall)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted
+from entropylaw.kinds import PATH, Kind
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.site import Outcome
@@ -31,18 +33,38 @@ def _figures(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in opt.PICTURES if kind in named)
 
 
+def _pattern(text: str) -> str:
+    """A regular expression, as it is."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(text) from error
+    return text
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
     """``entropylaw report``."""
 
     output: str = opt.option(
-        "-o --output FOLDER", "Folder to write into.", opt.PATH, key="folder", default=opt.FOLDER
+        "-o --output FOLDER|FILE.html",
+        "Folder to write into, or the one HTML file to write, with everything in it.",
+        *(PATH, opt.OUTPUT),
+        key="folder",
+        default=opt.FOLDER,
     )
     figures: tuple[str, ...] | None = opt.option(
         "--figures",
         "Formats of the figures' files: svg,png,pdf or none.",
-        opt.Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
+        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
         unset="all, beyond 50 runs svg",
+    )
+    arms: str | None = opt.option(
+        "--arms",
+        "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
+        Kind(expected="a regular expression", metavar="REGEX", example="'^(.+)-run'", read=_pattern),
+        opt.OUTPUT,
+        unset="names that differ by a seed",
     )
     phases: bool = opt.switch(
         "--phases/--no-phases",
@@ -57,11 +79,12 @@ class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
 
 @takes(ReportCommand, example="entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab")
 def report(options: ReportCommand) -> None:
-    """Write a report on one run or a thousand: an index, a page per run, Markdown, JSON, CSV and figures.
+    """Write a report: pages, tables and figures.
 
-    LOGS may also be what `entropylaw fit` or `entropylaw report` wrote: it is rendered unchanged, and options
-    of the fit are then refused. Runs are fitted in parallel; what has not changed since the last report in
-    that folder is kept. A run that cannot be fitted does not stop the others.
+    An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
+    what `entropylaw fit` or `entropylaw report` wrote: it is rendered unchanged, and options of the fit
+    are then refused. Runs are fitted in parallel; what has not changed since the last report in that
+    folder is kept. A run that cannot be fitted does not stop the others.
     """
     if "output" not in options.given:
         output.refuse_link(options.output)
@@ -72,26 +95,33 @@ def report(options: ReportCommand) -> None:
         output.say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
     output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
     from entropylaw.pipeline.cache import user_cache
+    from entropylaw.pipeline.one_page import one_page
     from entropylaw.pipeline.pages import Making
     from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.site import report_logs
 
+    target = Path(options.output)
+    single = target.suffix.lower() in (".html", ".htm") and not target.is_dir()
+    if single and options.figures:
+        message = f"--figures makes files, and -o {options.output} is one file with the figures in it"
+        raise UsageError("bad-figures", message, "leave --figures out, or give a folder with -o")
     making = Making(
-        folder=Path(options.output),
+        folder=target,
         settings=opt.part(options, opt.FitOptions),
-        kinds=options.figures,
+        kinds=() if single else options.figures,
         phases=options.phases,
         style=options.style,
+        arms=options.arms,
         cache=user_cache(),
     )
     fixed, jobs = options.flags_given(opt.FitOptions), options.jobs or cores()
-    with output.reading_shown(), output.share_shown("runs") as shown:
+    with output.reading_shown(), output.runs_shown("runs", quiet=options.quiet) as progress:
 
-        def progress(done: int, total: int) -> None:
-            if shown is not None:
-                shown(done / max(total, 1))
+        def made(folder: Path) -> Outcome:
+            into = replace(making, folder=folder)
+            return report_logs(options.logs, into, jobs=jobs, fixed=fixed, progress=progress)
 
-        outcome = report_logs(options.logs, making, jobs=jobs, fixed=fixed, progress=progress)
+        outcome = one_page(target, made) if single else made(target)
     finish(outcome, strict=options.strict, quiet=options.quiet)
 
 

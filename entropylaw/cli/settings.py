@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.options import PATH, Option
+from entropylaw.kinds import PATH
+from entropylaw.options import Option
 from entropylaw.paths import hostless, is_file, note_input, shown_path
 
 OWN_FILE = "entropylaw.toml"

@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from entropylaw import __version__
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.loading import KINDS
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results import EntropySet, Estimate, Prediction, Saturation, Validity
+from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
+from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
 from entropylaw.results.groups import LevelShift, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
@@ -104,13 +105,14 @@ def read_of(log: Log | str, series: Series | PhaseSeries | None = None, name: st
 
 
 class RunFit(Result, frozen=True, kw_only=True):
-    """One run of a document: its columns and its law, or the reason why there is none.
+    """One run of a document: its columns and its answer, or the reason why there is none.
 
     ``entropy_column``, ``reward_column`` and ``pair`` are None for a run whose columns could not be chosen.
-    ``used`` is the share of the reward to be gained from entropy that the run has gained,
-    ``drop_per_100_steps`` its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`); both are None
-    for a refused run. ``level_shifts`` are those found, ``segments`` the law between the given or found ones;
+    ``drop_per_100_steps`` is its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`), None for a
+    refused run. ``level_shifts`` are those found, ``segments`` the law between the given or found ones;
     ``findings`` say why one of them is missing. ``read_notes`` is what was decided while reading and pairing.
+    ``summary`` is the answer in three lines. ``training`` is the same run with its training reward, where the
+    validation reward has few evaluations.
     """
 
     run: str
@@ -120,13 +122,14 @@ class RunFit(Result, frozen=True, kw_only=True):
     pair: str | None
     dropped: Mapping[str, int]
     read_notes: tuple[str, ...]
-    law: LawFit | None
+    answer: Fit | None
     refusal: Refusal | None
-    level_shifts: tuple[LevelShift, ...] = field(default=(), name="seams")
+    level_shifts: tuple[LevelShift, ...] = ()
     segments: SegmentFit | None = None
-    used: Estimate | None = None
     drop_per_100_steps: Estimate | None = None
     findings: tuple[Finding, ...] = ()
+    summary: tuple[str, ...] = ()
+    training: RunFit | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -134,9 +137,14 @@ class RunFit(Result, frozen=True, kw_only=True):
         return (*self.read_notes, *sentences(self.findings, "note"))
 
     @property
-    def validity(self) -> Validity | None:
-        """The law's; None for a refused run."""
-        return None if self.law is None else self.law.validity
+    def law(self) -> LawFit | None:
+        """The law's own numbers, and the evaluations; None for a refused run."""
+        return None if self.answer is None else self.answer.law
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the law in a word; ``refused`` for a run that could not be fitted."""
+        return "refused" if self.answer is None else self.answer.verdict.value
 
     @property
     def read(self) -> bool:
@@ -144,8 +152,9 @@ class RunFit(Result, frozen=True, kw_only=True):
         return self.entropy_column is not None
 
     def flaw(self) -> str:
-        """Both a law and a refusal, or neither."""
-        return "" if (self.law is None) != (self.refusal is None) else "a law or a refusal, one of them"
+        """Both an answer and a refusal, or neither."""
+        given = (self.answer is None) != (self.refusal is None)
+        return "" if given else "an answer or a refusal, one of them"
 
 
 class FitDocument(Document[RunFit], frozen=True, kw_only=True):
@@ -160,14 +169,20 @@ class FitDocument(Document[RunFit], frozen=True, kw_only=True):
     schema: str = KINDS["fit"].schema
 
     @property
-    def fitted(self) -> tuple[LawFit, ...]:
-        """The laws of all runs that have one."""
-        return tuple(run.law for run in self.runs if run.law is not None)
+    def fitted(self) -> tuple[Fit, ...]:
+        """The answers of all runs that have one."""
+        return tuple(run.answer for run in self.runs if run.answer is not None)
+
+    @property
+    def answered(self) -> bool:
+        """Whether any run has an answer, be it for its training reward."""
+        return any(run.answer is not None or run.training is not None for run in self.runs)
 
 
-def fitted_run(run: Log, series: Series, law: LawFit, **progress: Estimate | None) -> RunFit:
-    """A run with its law and its progress: ``used`` and ``drop_per_100_steps``."""
-    return _run_fit(read_of(run, series), series, law=law, **progress)
+def fitted_run(run: Log, series: Series, answer: Fit, drop_per_100_steps: Estimate) -> RunFit:
+    """A run with its answer and its recent loss of entropy."""
+    found = {"answer": answer, "drop_per_100_steps": drop_per_100_steps}
+    return _run_fit(read_of(run, series), series, **found)
 
 
 def refused_run(log: Log | str, series: Series | None, error: EntropyLawError, name: str = "") -> RunFit:
@@ -186,7 +201,7 @@ def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFi
         entropy_column=series.entropy_choice if series else None,
         reward_column=series.reward_choice if series else None,
         pair=series.pair if series else None,
-        **{"law": None, "refusal": None} | found,
+        **{"answer": None, "refusal": None} | found,
     )
 
 
@@ -312,19 +327,23 @@ def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
 
 
 class RunPrediction(Result, frozen=True, kw_only=True):
-    """Predictions for one run; ``validity`` is the fit's, to be read first.
+    """Predictions for one run, averaged over the functional forms.
 
-    ``forecast`` is of later steps, ``spending`` of when the entropy will be spent; where these were requested
-    and are None, ``no_forecast`` says why.
+    ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
+    of reward is left. ``forecast`` is of later steps, ``spending`` of when
+    the entropy will be spent; where these were requested and are None, ``no_forecast`` says why.
     """
 
     run: str
     path: str
-    validity: Validity
+    verdict: Verdict
+    why: Why | None
+    findings: tuple[Finding, ...]
+    gain: float
+    p_headroom: float
     entropy_range: tuple[float, float]
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
-    saturation: Saturation | None
     forecast: Forecast | None = None
     spending: SaturationForecast | None = None
     no_forecast: str | None = None
@@ -416,7 +435,7 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
 class CheckDocument(AnyDocument, frozen=True, kw_only=True):
     """Outcomes of gates.
 
-    ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_invalid`` are the options.
+    ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_fails`` are the options.
     ``failed`` says whether any case failed. ``warnings`` are about files, not runs.
     """
 
@@ -424,7 +443,7 @@ class CheckDocument(AnyDocument, frozen=True, kw_only=True):
     gates: tuple[str, ...]
     strict: bool
     point: bool
-    even_if_invalid: bool
+    even_if_fails: bool
     runs: int
     failed: bool
     cases: tuple[GateCase, ...]

@@ -1,4 +1,4 @@
-"""The kinds of documents: found by their content, and read back as results, those of older versions too."""
+"""The kinds of documents: found by their content, and read back as results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Kind:
     """A kind of document.
 
-    ``command`` writes it; its type is imported from ``module`` when it is first needed. Version 2 holds
-    findings where version 1 held sentences; both are read.
+    ``command`` writes it; its type is imported from ``module`` when it is first needed. Other versions are
+    refused: the log is fitted again.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("fit", "entropylaw fit", 2),
-        Kind("prediction", "entropylaw predict", 2),
+        Kind("fit", "entropylaw fit", 3),
+        Kind("prediction", "entropylaw predict", 3),
         Kind("phases", "entropylaw phases", 2),
-        Kind("report", "entropylaw report", 2),
-        Kind("index", "entropylaw report", 2, "entropylaw.pipeline.site"),
+        Kind("report", "entropylaw report", 3),
+        Kind("index", "entropylaw report", 3, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check"),
         Kind("backtest", "entropylaw backtest"),
         Kind("columns", "entropylaw columns"),
@@ -62,18 +62,6 @@ FITS = ".fit.json"
 
 # Larger than what any number of runs makes.
 _LARGEST = 1 << 30
-
-_SENTENCES: dict[str, dict[str, str]] = {
-    "contradicted": {"reasons": "reason", "cautions": "caution"},
-    "share_planning": {"cautions": "caution", "notes": "note"},
-    "planning_column": {"cautions": "caution"},
-    "path_members": {"notes": "note"},
-    "share_both": {"notes": "note"},
-}
-"""A member that identifies an object → the members that held its sentences, with their severity."""
-
-_OF_SEGMENTS = ("no seam found: ", "no law by segment: ")
-"""How those notes of a run began that were not about reading it."""
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
@@ -117,8 +105,6 @@ def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> An
 
     Raises InputError (``other-document-version``, ``damaged-document``).
     """
-    if kind.version == 2 and data["schema"] == f"entropylaw/{kind.name}/1":
-        data = {**upgraded(data), "schema": kind.schema}
     if data["schema"] != kind.schema:
         raise InputError(
             "other-document-version",
@@ -215,39 +201,3 @@ def documents_in(folder: str) -> tuple[list[Stored], bool]:
         others = others or None in inside or isinstance(visit, OSError)
         found += filter(None, inside)
     return found, others
-
-
-def upgraded(value: Any) -> Any:
-    """The values of a document of version 1 in the form of version 2; its sentences stay as they were.
-
-    Values that version 1 did not allow are left as they are: decoding reports them.
-    """
-    # Lists of numbers are long and hold no sentences.
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return [upgraded(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    found = {name: upgraded(inner) for name, inner in value.items()}
-    held = next((fields for mark, fields in _SENTENCES.items() if mark in found), None)
-    if held is not None:
-        findings = [_stated(severity, found.pop(name, [])) for name, severity in held.items()]
-        found["findings"] = [finding for each in findings for finding in each]
-    elif {"seams", "same", "note"} <= found.keys():
-        note = found.pop("note")
-        found["findings"] = _stated("note", [] if note is None else [note])
-    elif {"reward_column", "law", "notes"} <= found.keys() and isinstance(found["notes"], list):
-        notes = found.pop("notes")
-        of_segments = [note for note in notes if isinstance(note, str) and note.startswith(_OF_SEGMENTS)]
-        found["read_notes"] = [note for note in notes if note not in of_segments]
-        found["findings"] = _stated("note", of_segments)
-    return found
-
-
-def _stated(severity: str, sentences: Any) -> list[Any]:
-    """Findings whose only value is a sentence; a value that is no sentence is left as it is."""
-    return [
-        {"code": "stated", "severity": severity, "values": {"sentence": each}}
-        if isinstance(each, str)
-        else each
-        for each in (sentences if isinstance(sentences, list) else [sentences])
-    ]

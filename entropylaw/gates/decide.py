@@ -2,8 +2,7 @@
 
 A gate is a condition that must not be true. It trips if the data establish it: the expression holds for the
 whole interval. Where it holds for a part only, the data neither establish nor exclude it; this is reported,
-and trips with ``strict``. Where the quantity is unknown, or belongs to a law that does not hold, the gate
-fails.
+and trips with ``strict``. Where the quantity is unknown, or belongs to a law that fails, the gate fails.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from itertools import product
+from itertools import chain, product
 
 from entropylaw.documents.document import GateCase
-from entropylaw.documents.loading import KINDS, load_json
+from entropylaw.documents.loading import KINDS, find_document, load_json
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import (
@@ -29,10 +28,11 @@ from entropylaw.gates.quantities import (
     Subject,
     Unknown,
     Value,
+    pages_of,
     read_document,
     subjects_of,
 )
-from entropylaw.paths import note_input, shown_path
+from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate
 
@@ -51,12 +51,12 @@ class Rules:
     """How to decide.
 
     ``strict``: what is not excluded trips, too. ``point``: the point decides, not the interval.
-    ``even_if_invalid``: numbers of laws that do not hold are compared as well.
+    ``even_if_fails``: numbers that are unknown because the law fails are compared as well.
     """
 
     strict: bool = False
     point: bool = False
-    even_if_invalid: bool = False
+    even_if_fails: bool = False
 
 
 _BY_PART = {
@@ -75,6 +75,9 @@ _COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "!=": (operator.ne, "different from"),
 }
 """Operator → how it compares, and in words."""
+INDEX = "report.json"
+"""The index in a report's folder."""
+
 _MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 
@@ -86,6 +89,7 @@ def decide(
 ) -> tuple[GateCase, ...]:
     """Apply every gate to every run, run by run; ``baselines`` are as :func:`load_baselines` has them."""
     counts = Counter(subject.run for subject in subjects)
+    alone = sum(Part.law in one.parts or one.refusal is not None for one in subjects) == 1
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
     cases = []
     for subject, gate in product(subjects, gates):
@@ -93,7 +97,7 @@ def decide(
         if gate.quantity.kind is Kind.flag:
             outcome, sentence = _by_flag(gate, subject)
         else:
-            value = _value(gate, subject, baselines, rules)
+            value = _value(gate, subject, baselines, rules, alone=alone)
             outcome, sentence = _by_value(gate, value, rules)
         case = GateCase(
             run=subject.run + (f" ({', '.join(subject.sources)})" if counts[subject.run] > 1 else ""),
@@ -112,31 +116,40 @@ def decide(
 
 
 def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
-    refusal = subject.refusal
-    if gate.quantity.name == "refused":
-        trips, other = f"the run was refused: {refusal.message}" if refusal else "", "the run was not refused"
-    elif subject.reasons is None:
+    refusal, name = subject.refusal, gate.quantity.name
+    if name == "refused":
+        said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
+        return (Outcome.tripped if refusal else Outcome.passed), said
+    if subject.verdict is None:
         why = refusal.message if refusal else "none of the given documents contains a fit of this run"
         return Outcome.unknown, f"whether the law holds is not known: {why}"
-    else:
-        trips, other = subject.invalid, "the law is valid for this run"
-    return (Outcome.tripped, trips) if trips else (Outcome.passed, other)
+    reason = f": {subject.reasons[0]}" if subject.reasons else ""
+    said = f"the verdict is {subject.verdict}{f', {subject.why}' if subject.why else ''}{reason}"
+    return (Outcome.tripped if subject.verdict == name else Outcome.passed), said
 
 
-def _value(gate: Gate, subject: Subject, baselines: Mapping[str, Sequence[Subject]], rules: Rules) -> Value:
-    """The value that a gate compares: validity first, then the number."""
+def _value(
+    gate: Gate,
+    subject: Subject,
+    baselines: Mapping[str, Sequence[Subject]],
+    rules: Rules,
+    *,
+    alone: bool,
+) -> Value:
+    """The value that a gate compares: the verdict first, then the number."""
     quantity, refusal = gate.quantity, subject.refusal
     value = subject.value(QUANTITIES[gate.measured] if gate.measured else quantity)
     if value is None:
         written = f"{WRITTEN_BY[quantity.part]} writes one"
         missing = f"none of the documents for this run has {quantity.name}; {written}"
         return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
-    if quantity.of_law and subject.invalid and not rules.even_if_invalid:
-        return Unknown(reason=subject.invalid)
+    needs = (QUANTITIES[gate.measured] if gate.measured else quantity).needs
+    if (lacking := subject.lacks(needs)) and not rules.even_if_fails:
+        return Unknown(reason=lacking)
     if gate.baseline is None or gate.measured is None:
         return value
-    others = baselines[gate.baseline]
-    return regression(value, others, gate.measured, subject.run, any_law=rules.even_if_invalid)
+    others, any_law = baselines[gate.baseline], rules.even_if_fails
+    return regression(value, others, gate.measured, subject.run, alone=alone, any_law=any_law)
 
 
 def _by_value(gate: Gate, value: Value, rules: Rules) -> tuple[Outcome, str]:
@@ -217,21 +230,24 @@ def _text(x: Decimal, decimals: int) -> str:
 
 
 def regression(
-    value: Value, baseline: Sequence[Subject], measured: str, name: str, *, any_law: bool
+    value: Value, baseline: Sequence[Subject], measured: str, name: str, *, alone: bool, any_law: bool
 ) -> Value:
-    """The relative decrease to a value from that of the run of the same ``name`` in the baseline.
+    """The relative decrease to a value from that of a run in the baseline.
 
-    With ``any_law`` the baseline's law need not hold.
+    One run that is ``alone`` is compared with one run, whatever its name; of several runs on either side,
+    with the run of the same ``name``. With ``any_law`` the baseline's law may fail.
     """
-    runs = [run for run in baseline if run.run == name and Part.law in run.parts]
+    lawful = [run for run in baseline if Part.law in run.parts]
+    runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == name]
     if len(runs) != 1:
         count = "no run" if not runs else f"{len(runs)} runs"
-        return Unknown(reason=f"the baseline has {count} of the name {name!r}")
+        why = "where there are several runs, here or there, their names have to match"
+        return Unknown(reason=f"the baseline has {count} of the name {name!r}; {why}")
     (before,) = runs
     if before.refusal is not None:
         return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
-    if before.reasons and not any_law:
-        return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
+    if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
+        return Unknown(reason=f"in the baseline {lacking}")
     then = before.value(QUANTITIES[measured])
     if not isinstance(value, Estimate):
         return Unknown(reason=f"this run has no {measured}")
@@ -241,21 +257,39 @@ def regression(
 
 
 def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
-    """The documents that regressions are measured against, each read once.
+    """The runs that regressions are measured against: of a fit, a run of a report, or a whole report.
+
+    A report is named by its folder or by its index, report.json. Each document is read once.
 
     InputErrors are those of :func:`load_json` and :func:`read_document`.
     """
     loaded: dict[str, list[Subject]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
-        note_input(path)
-        data, shown = load_json(path), shown_path(path)
-        document = read_document(data, shown)
-        if document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
-            message = f"the baseline {shown} has schema {known_form(data['schema'])}, which holds no law"
-            hint = "give what `entropylaw fit` or `entropylaw report` wrote"
-            raise InputError("not-a-document", message, hint)
-        loaded[path] = subjects_of(document, shown)
+        named = f"{path.rstrip('/')}/{INDEX}" if is_folder(path) else path
+        index = find_document(named)
+        pages = [str(page) for page in pages_of(index)] if index is not None and index.data else []
+        loaded[path] = list(chain.from_iterable(map(_baseline, pages or [named])))
     return loaded
+
+
+def _baseline(path: str) -> list[Subject]:
+    """The runs of one document."""
+    note_input(path)
+    shown, found = shown_path(path), ""
+    document = None
+    try:
+        data = load_json(path)
+        found = known_form(data["schema"]) if isinstance(data, dict) and "schema" in data else ""
+        document = read_document(data, shown) if found else None
+    except InputError as error:
+        # What is no JSON is a log, perhaps.
+        if found or error.slug != "not-a-document":
+            raise
+    if document is None or document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
+        what = f"has schema {found}, which holds no law" if found else "is no document of entropylaw"
+        hint = "give what `entropylaw report` or `entropylaw fit LOG -o baseline.fit.json` wrote"
+        raise InputError("not-a-document", f"the baseline {shown} {what}", hint)
+    return subjects_of(document, shown)
 
 
 def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:

@@ -1,4 +1,4 @@
-"""The language of gates: ``ceiling<0.62``, ``phases=='overlapping'``, ``regression(F)>1%``, ``invalid``."""
+"""The language of gates: ``ceiling<0.62``, ``phases=='overlapping'``, ``regression(F)>1%``, ``fails``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ from entropylaw.paths import shown_path
 
 GRAMMAR = (
     "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), QUANTITY=='WORD', "
-    "regression(BASELINE.fit.json)>1%, invalid or refused; OP is one of < <= > >= == !="
+    "regression(BASELINE.fit.json)>1%, fails, undecided or refused; OP is one of < <= > >= == !="
 )
+
+RENAMED = {
+    "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
+    "law_weight": "write law_probability",
+}
+"""Names of earlier versions → what to write."""
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
 _WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 
@@ -85,7 +91,8 @@ class _Reader:
             names = [*QUANTITIES, REGRESSION.name]
             message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
             message += _meant(name, names)
-            raise UsageError("unknown-quantity", message, f"the quantities are {', '.join(names)}")
+            hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
+            raise UsageError("unknown-quantity", message, hint)
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
         gate = Gate(text=self.text.strip(), quantity=quantity, measured=measured, baseline=baseline)
         if quantity.kind is Kind.flag:

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
-from entropylaw.documents.loading import KINDS, Stored, as_document, damaged
+from entropylaw.documents.loading import KINDS, Stored, as_document, damaged, find_document
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import is_file, note_input, shown_path
-from entropylaw.results import VERDICTS, Estimate
+from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.columns import Refusal
+from entropylaw.results.result import sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Document, RunPhases
@@ -56,6 +57,14 @@ class Kind(StrEnum):
     flag = "flag"
 
 
+class Needs(StrEnum):
+    """What a quantity needs: nothing, reward that follows entropy, or the law."""
+
+    nothing = "nothing"
+    relation = "relation"
+    law = "law"
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
@@ -64,8 +73,8 @@ class Quantity:
     :class:`~entropylaw.documents.document.RunFit` with a law, from a run of a report or a prediction for
     later steps, from a :class:`~entropylaw.documents.document.RunPhases` or None for the phases. It is the
     path of an attribute, by default the one of its name in the law, or a function that returns None where
-    the document has no value. Flags have none. ``of_law`` marks quantities that are meaningful only where
-    the law holds; ``words`` are the values of a word.
+    the document has no value. Flags have none. ``needs`` is what must not fail for it to be known;
+    ``words`` are the values of a word.
     """
 
     name: str
@@ -74,25 +83,16 @@ class Quantity:
     accessor: str | Callable[[Any], Value | None] = ""
     kind: Kind = Kind.estimate
     part: Part = Part.law
-    of_law: bool = False
+    needs: Needs = Needs.nothing
     words: tuple[str, ...] = ()
 
     def read(self, holder: Any) -> Value:
         """The value in a part of a run's documents, or the reason why there is none."""
-        path = self.accessor or f"law.{self.name}"
+        path = self.accessor or f"answer.{self.name}"
         value = attrgetter(path)(holder) if isinstance(path, str) else path(holder)
         if value is None:
             return Unknown(reason=f"the document has no {self.name} for this run")
         return float(value) if isinstance(value, int) else value
-
-
-_VERDICTS = ("valid", "law fails", "undecided")
-
-
-def _since(name: str) -> Callable[[Any], Value]:
-    """An estimate with the law that documents of the first versions lack."""
-    older = Unknown(reason=f"the document is older than {name}; fit the log again")
-    return lambda run: getattr(run, name) or older
 
 
 def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
@@ -130,43 +130,73 @@ _reward = _ahead(lambda run: run.spending.reward if run.spending else None)
 _forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
 _order = _phases(lambda phases: phases.verdict, "a single curve has no order")
 _delta = _phases(lambda phases: phases.delta, "the difference is not known")
-_valid = partial(Quantity, of_law=True)
+_averaged = partial(Quantity, needs=Needs.relation)
+_own = partial(Quantity, needs=Needs.law)
 _number = partial(Quantity, kind=Kind.number)
 _later = partial(Quantity, part=Part.ahead)
 _ordered = partial(Quantity, part=Part.phases)
 
+
+def _answered(run: Any) -> Any:
+    """The verdict, its reason and its findings: of a prediction its own, of a fit those of its answer."""
+    return getattr(run, "answer", run)
+
+
+def _cautions(run: Any) -> Value:
+    return float(sum(finding.severity == "caution" for finding in _answered(run).findings))
+
+
+def _verdict(run: Any) -> Value:
+    return str(_answered(run).verdict)
+
+
+def _why(run: Any) -> Value:
+    """A run in which the law does not fail has no reason, which is no unknown one."""
+    why = _answered(run).why
+    return str(why) if why is not None else "none"
+
+
 _ALL = (
-    _valid("a", "coefficient of R = −a·exp(H) + b", "reward"),
-    _valid("b", "coefficient of R = −a·exp(H) + b", "reward"),
-    _valid("ceiling", "b − a, the reward at H = 0", "reward"),
-    _valid("headroom", "ceiling − reward_now", "reward"),
-    _valid("reward_now", "reward at the last evaluation, without evaluation noise", "reward"),
-    _valid("used", "share of the attainable gain reached", "share", _since("used")),
-    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", "nats", _since("drop_per_100_steps")),
-    _number("entropy_now", "entropy at the last evaluation", "nats"),
-    _number("entropy_noise", "noise of a logged entropy", "nats"),
-    _number("law_weight", "posterior probability of the law", "probability", "law.law_probability"),
-    _number("r_squared", "share of the reward's variance explained", "share"),
-    _number("n", "evaluations that were fitted", "evaluations"),
-    _number("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1"),
-    _number("effective_n", "effective sample size", "evaluations", "law.residuals.effective_n"),
-    _number("cautions", "number of cautions", "", lambda run: len(run.validity.cautions)),
-    Quantity("verdict", "verdict on the law", "", "validity.verdict", Kind.word, words=_VERDICTS),
+    _averaged("ceiling", "reward at H = 0, averaged over functional forms", "reward"),
+    _averaged("headroom", "ceiling − reward_now", "reward"),
+    _averaged(
+        "p_headroom", "probability that at least the gain of the fit is left", "probability", kind=Kind.number
+    ),
+    _averaged("used", "share of the attainable gain reached", "share"),
+    Quantity("reward_now", "reward at the last evaluation, without evaluation noise", "reward"),
+    _own("a", "coefficient of R = b − a·exp(H)", "reward", "answer.law.a"),
+    _own("b", "coefficient of R = b − a·exp(H)", "reward", "answer.law.b"),
+    _own("law.ceiling", "b − a, the reward at H = 0 by the law", "reward", "answer.law.ceiling"),
+    _own("law.headroom", "law.ceiling − reward_now", "reward", "answer.law.headroom"),
+    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", "nats", "drop_per_100_steps"),
+    _number("entropy_now", "entropy at the last evaluation", "nats", "answer.law.entropy_now"),
+    _number("entropy_noise", "noise of a logged entropy", "nats", "answer.law.entropy_noise"),
+    _number("law_probability", "posterior probability of the law", "probability", "answer.law.probability"),
+    _number("r_squared", "R² of the law by least squares", "share", "answer.law.r_squared"),
+    _number("n", "evaluations that were fitted", "evaluations", "answer.law.n"),
+    _number("lag1", "lag-1 autocorrelation of the residuals", "", "answer.law.residuals.lag1"),
+    _number("effective_n", "effective sample size", "evaluations", "answer.law.residuals.effective_n"),
+    _number("cautions", "number of cautions", "", _cautions),
+    Quantity("verdict", "verdict on the law", "", _verdict, Kind.word, words=tuple(Verdict)),
+    Quantity("why", "why the law fails", "", _why, Kind.word, words=tuple(Why)),
     _later("forecast_reward", "reward at the last step forecast", "reward", _forecast),
-    _later("saturation_step", "step at which the entropy is spent", "steps", _step, of_law=True),
-    _later("saturation_reward", "reward at that step", "reward", _reward, of_law=True),
+    _later("saturation_step", "step at which the entropy is spent", "steps", _step),
+    _later("saturation_reward", "reward at that step", "reward", _reward),
     _ordered("phases", "order of the change points (boundaries)", "", _order, Kind.word, words=VERDICTS),
     _ordered("boundary_planning", "step of planning's change point", "steps", _change_point("planning")),
     _ordered("boundary_execution", "step of execution's change point", "steps", _change_point("execution")),
     _ordered("delta", "planning's change point minus execution's", "steps", _delta),
-    Quantity("invalid", "the law does not hold, or this is not known", kind=Kind.flag),
+    Quantity("fails", "the law fails", kind=Kind.flag),
+    Quantity("undecided", "the data do not decide whether the law holds", kind=Kind.flag),
     Quantity("refused", "the run could not be fitted", kind=Kind.flag),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
 """Name → quantity, in the order in which they are listed."""
 
-REGRESSION = Quantity("regression", "relative decrease since the baseline's run", "share", of_law=True)
+REGRESSION = Quantity(
+    "regression", "relative decrease since the baseline's run", "share", needs=Needs.relation
+)
 """Computed from a quantity in two documents, which its expression names."""
 
 MEASURED = ("ceiling", "reward_now")
@@ -185,16 +215,18 @@ class Subject:
     """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
     ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
-    they hold nothing of a part that they could have. ``reasons`` are why its law may not be used: empty for a
-    valid law, None where no document holds its law. ``refusal`` is why it has no fit, ``read`` whether its
-    file could be read.
+    they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
+    answer, None where no document holds one. ``refusal`` is why it has no fit, ``read`` whether its file
+    could be read.
     """
 
     run: str
     path: str
     sources: tuple[str, ...]
     holders: Mapping[Part, Any] = field(default_factory=dict)
-    reasons: tuple[str, ...] | None = None
+    verdict: Verdict | None = None
+    why: Why | None = None
+    reasons: tuple[str, ...] = ()
     refusal: Refusal | None = None
     read: bool = True
 
@@ -203,22 +235,23 @@ class Subject:
         """The parts that its sources hold."""
         return frozenset(part for part, holder in self.holders.items() if holder is not None)
 
-    @property
-    def invalid(self) -> str:
-        """Why the law is not valid, the first reason of several; empty where it is, or is not known."""
-        if not self.reasons:
+    def lacks(self, needs: Needs) -> str:
+        """Why a quantity with such needs is unknown, the first reason of several; empty where it is known."""
+        without = self.why is Why.no_relation and needs is Needs.relation
+        if not without and not (self.verdict is Verdict.fails and needs is Needs.law):
             return ""
         more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
-        return f"the law is not valid for this run: {self.reasons[0]}{more}"
+        reason = self.reasons[0] if self.reasons else "its document gives no reason"
+        return f"the law fails for this run, {self.why}: {reason}{more}"
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
         if quantity.part not in self.holders:
-            # A prediction has the law's validity in addition to its own numbers.
-            validity = quantity.name in ("cautions", "verdict") and Part.ahead in self.holders
-            return quantity.read(self.holders[Part.ahead]) if validity else None
+            # A prediction has the verdict in addition to its own numbers.
+            known = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
+            return quantity.read(self.holders[Part.ahead]) if known else None
         holder = self.holders[quantity.part]
-        return None if quantity.part is Part.law and holder.law is None else quantity.read(holder)
+        return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
 
 
 READ = ("fit", "report", "phases", "prediction")
@@ -257,15 +290,16 @@ def subjects_of(document: Document[Any], source: str) -> list[Subject]:
         elif kind == "phases":
             holders = {Part.phases: entry}
             column = "aggregate_column" if entry.aggregate_column else "planning_column"
-        validity, reasons = getattr(run, "validity", None), None
-        if validity is not None:
-            reasons = () if validity.ok else validity.reasons or ("its document gives no reason",)
+        answer = getattr(run, "answer", run)
+        judged = None if kind == "phases" else answer
         subject = Subject(
             run=run.run,
             path=run.path,
             sources=(source,),
             holders=holders,
-            reasons=reasons,
+            verdict=getattr(judged, "verdict", None),
+            why=getattr(judged, "why", None),
+            reasons=sentences(judged.findings, "reason") if judged is not None else (),
             refusal=getattr(run, "refusal", None),
             read=getattr(run, column, "") is not None,
         )
@@ -284,12 +318,25 @@ def stored_subjects(document: Stored) -> list[Subject]:
         return [_unread(shown, error)]
 
 
-def missing_pages(index: Stored) -> list[Subject]:
-    """The runs in a report's index whose documents are missing from its folder; none of other documents."""
+def pages_of(index: Stored) -> list[Path]:
+    """The paths of the runs' documents that a report's index names; none of other documents."""
     rows = index.data.get("rows") if index.kind == "index" else None
     slugs = [row.get("slug") for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
-    paths = [Path(index.path).parent / "runs" / f"{slug}.json" for slug in slugs if isinstance(slug, str)]
-    missing = [shown_path(str(path)) for path in paths if not is_file(path)]
+    return [Path(index.path).parent / "runs" / f"{slug}.json" for slug in slugs if isinstance(slug, str)]
+
+
+def documents_of(index: Stored) -> list[Stored]:
+    """The runs' documents that a report's index names, as far as they are there."""
+    return [
+        # What is no document was one.
+        find_document(str(path)) or Stored(path=str(path), content=path.read_bytes(), data=None)
+        for path in filter(is_file, pages_of(index))
+    ]
+
+
+def missing_pages(index: Stored) -> list[Subject]:
+    """The runs in a report's index whose documents are missing from its folder; none of other documents."""
+    missing = [shown_path(str(path)) for path in pages_of(index) if not is_file(path)]
     why = "there is no {}, which the index of the report names"
     hint = "make the report again"
     return [_unread(shown, InputError("file-not-found", why.format(shown), hint)) for shown in missing]
@@ -325,13 +372,13 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
 
 
 def _merged(group: Sequence[Subject]) -> Subject:
-    """Several parts of a run as one subject; validity and refusal are those of its law, if it has one."""
+    """Several parts of a run as one subject; verdict and refusal are those of its fit, if it has one."""
     # Parts without a holder first, so that another document replaces them.
     pairs = chain(*(subject.holders.items() for subject in group))
     holders = dict(sorted(pairs, key=lambda pair: pair[1] is not None))
     with_law = [subject for subject in group if Part.law in subject.parts] or group
-    reasons = next((subject.reasons for subject in with_law if subject.reasons is not None), None)
+    judged = next((subject for subject in with_law if subject.verdict is not None), with_law[0])
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))
-    merged = replace(group[0], sources=sources, holders=holders, reasons=reasons)
-    return replace(merged, refusal=refused.refusal, read=refused.read)
+    merged = replace(group[0], sources=sources, holders=holders, verdict=judged.verdict, why=judged.why)
+    return replace(merged, reasons=judged.reasons, refusal=refused.refusal, read=refused.read)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from entropylaw.analysis.answer import fit_law
+from entropylaw.analysis.averaging import p_gain
 from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.changepoint import FEWEST
-from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast, used_share
-from entropylaw.analysis.law.fitting import fit_law
+from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
 from entropylaw.analysis.level_shift import find_level_shifts, fit_segments, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import as_stored
@@ -23,48 +26,86 @@ from entropylaw.documents.document import (
     RunReport,
     fitted_run,
     phased_run,
+    refused_run,
 )
-from entropylaw.errors import FitError
+from entropylaw.errors import FitError, InputError
 from entropylaw.ingest import select
-from entropylaw.ingest.runs import PhaseSeries, Run, Series
+from entropylaw.ingest.load import read_runs
+from entropylaw.ingest.runs import PhaseSeries, Run, Series, added
 from entropylaw.ingest.select import NO_SHARE
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.paths import shown_path
+from entropylaw.report.words import summary
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import caution, note, replace
 
 SPAN_AHEAD = 0.5
 """How far a report forecasts, in spans of the run."""
 
 
-def fit_series(series: Series, **options: Any) -> LawFit:
-    """Fit a paired series; findings about its columns join the cautions.
+def fit_series(series: Series, **options: Any) -> Fit:
+    """Fit a paired series; findings about its columns join those of the fit.
 
-    ``options`` are ``level``, ``interval``, ``eval_size``, ``keep_outliers`` of :func:`entropylaw.fit_law`.
+    ``options`` are ``level``, ``interval``, ``eval_size``, ``keep_outliers``, ``gain`` of
+    :func:`entropylaw.fit_law`.
 
     Raises FitError and UsageError: as :func:`entropylaw.fit_law`.
     """
     values = (series.entropy, series.reward, series.step)
+    choice, entropy = series.reward_choice, series.entropy_choice
+    about = list(series.findings)
+    if choice.meaning.kind == "training":
+        about.append(caution("training-reward", column=choice.column))
+    if entropy.meaning.estimator == "sampled":
+        about.append(caution("entropy-sampled", column=entropy.column))
+    if options.get("max_reward") is None and is_rate(choice.column, series.reward):
+        options["max_reward"] = 1.0
     try:
-        law = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, **options)
+        found = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, findings=about, **options)
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
         raise FitError(error.slug, error.message, series.offer.sentence) from error
-    findings = [*law.validity.findings, *series.findings]
-    choice, entropy = series.reward_choice, series.entropy_choice
-    if choice.meaning.kind == "training":
-        findings.append(caution("training-reward", column=choice.column))
-    if entropy.meaning.estimator == "sampled":
-        findings.append(caution("entropy-sampled", column=entropy.column))
-    if series.offer:
-        few = next((i for i, found in enumerate(findings) if found.code == "too-few-evaluations"), None)
-        if few is None:
-            findings.append(series.offer)
-        else:
-            # The longer column is the remedy for that reason, and is named in it.
-            findings[few] = replace(findings[few], values={**findings[few].values, **series.offer.values})
-    return replace(law, validity=replace(law.validity, findings=tuple(findings)))
+    if not series.offer or series.training is not None:
+        return found
+    findings = list(found.findings)
+    few = next((i for i, one in enumerate(findings) if one.code == "too-few-evaluations"), None)
+    if few is None:
+        findings.append(series.offer)
+    else:
+        # The longer column is the remedy for that reason, and is named in it.
+        findings[few] = replace(findings[few], values={**findings[few].values, **series.offer.values})
+    return replace(found, findings=tuple(findings))
+
+
+_RATES = re.compile(
+    r"(?:^|[/_@. -])(?:acc|accuracy|pass|success|solved?|correct|exact_match|em|win_rate)(?:$|[/_@. \d-])"
+)
+
+
+def is_rate(column: str, reward: FloatArray) -> bool:
+    """Whether a reward is a share of problems by its name, and all its values are between 0 and 1."""
+    return bool(reward.min() >= 0 and reward.max() <= 1 and _RATES.search(column.casefold()))
+
+
+def from_step_on(series: Series, first: float) -> Series:
+    """The evaluations from a step on; those before it are counted among the dropped ones.
+
+    Raises InputError (``no-step-left``) where there is none.
+    """
+    kept = series.step >= first
+    if not kept.any():
+        raise InputError(
+            "no-step-left",
+            f"steps go from {series.step[0]:g} to {series.step[-1]:g}, and none is {first:g} or more",
+            "give an earlier --from-step",
+        )
+    before = {f"before the first step to fit, {first:g}": int(series.step.size - kept.sum())}
+    arrays = ("step", "entropy", "reward", "entropy_sd")
+    cut = {name: value[kept] for name in arrays if (value := getattr(series, name)) is not None}
+    return replace(series, **cut, dropped=added(series.dropped, before))
 
 
 def fit_run(
@@ -78,7 +119,10 @@ def fit_run(
     eval_size: int | None = None,
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
-) -> LawFit:
+    gain: float = FitOptions.gain,
+    max_reward: float | None = None,
+    from_step: float | None = None,
+) -> Fit:
     """Choose the columns of a run by the catalog (or as given), pair them, and fit the law.
 
     ``entropy_sd`` is a number of nats, or the column that holds one for each entropy.
@@ -92,31 +136,85 @@ def fit_run(
     """
     known = None if entropy_sd is None else str(entropy_sd)
     series = select(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=known)
+    if from_step is not None:
+        series = from_step_on(series, from_step)
     return fit_series(
-        series, level=level, interval=interval, eval_size=eval_size, keep_outliers=keep_outliers
+        series,
+        level=level,
+        interval=interval,
+        eval_size=eval_size,
+        keep_outliers=keep_outliers,
+        gain=gain,
+        max_reward=max_reward,
     )
 
 
+def fit_log(log: str | os.PathLike[str], **options: Any) -> Fit:
+    """Read a log with one run, and fit it; ``options`` are those of :func:`entropylaw.fit_run`.
+
+    Raises
+    ------
+    InputError
+        ``several-runs``, or as :func:`entropylaw.read_runs`.
+    FitError, UsageError
+        As :func:`entropylaw.fit_law`.
+    """
+    runs = read_runs(log)
+    if len(runs) != 1:
+        names = ", ".join(run.name for run in runs[:8])
+        raise InputError(
+            "several-runs",
+            f"{shown_path(os.fspath(log))} holds {len(runs)} runs: {names}",
+            "read them with entropylaw.read_runs, and fit each with entropylaw.fit_run",
+        )
+    return fit_run(runs[0], **options)
+
+
 def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
+    """A run with its answer, and with that for its training reward where the validation reward is short.
+
+    Raises FitError where neither can be fitted.
+    """
+    if series.training is None:
+        return _fitted(run, series, options)
+    try:
+        entry = _fitted(run, series, options)
+    except FitError as error:
+        entry = refused_run(run, series, error)
+        entry = replace(entry, summary=summary(entry))
+    try:
+        training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
+    except FitError:
+        if entry.answer is None:
+            raise
+        return entry
+    return as_stored(replace(entry, training=training))
+
+
+def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
     """A run with its law and, where the options say so, its level shifts and the law between them."""
     how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "interval", "eval_size")}
-    law = fit_series(series, keep_outliers=options.keep_outliers, **how)
-    drop = entropy_drop(law.step, law.entropy, level=law.level)
-    entry = fitted_run(run, series, law, used=used_share(law), drop_per_100_steps=drop)
+    more = {name: getattr(options, name) for name in ("keep_outliers", "gain", "max_reward")}
+    if options.from_step is not None:
+        series = from_step_on(series, options.from_step)
+    answer = fit_series(series, **more, **how)
+    drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
+    entry = fitted_run(run, series, answer, drop)
+    entry = replace(entry, summary=summary(entry))
     if not (options.seams or options.find_seams):
         return as_stored(entry)
     values = (series.step, series.entropy, series.reward)
     shifts = find_level_shifts(*values) if options.find_seams else ()
-    more: dict[str, Any] = {"level_shifts": shifts}
+    found: dict[str, Any] = {"level_shifts": shifts}
     if steps := options.seams or level_shift_steps(shifts, series.step):
         try:
             how |= {"entropy_sd": series.entropy_sd, "run": series.run}
-            more["segments"] = fit_segments(*values, seams=steps, **how)
+            found["segments"] = fit_segments(*values, seams=steps, **how)
         except FitError as error:
-            more["findings"] = (note("segments-refused", message=error.message),)
+            found["findings"] = (note("segments-refused", message=error.message),)
     elif not shifts:
-        more["findings"] = (note("no-level-shift"),)
-    return as_stored(replace(entry, **more))
+        found["findings"] = (note("no-level-shift"),)
+    return as_stored(replace(entry, **found))
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
@@ -164,38 +262,47 @@ def predict_runs(
     rewards: Sequence[float] = (),
     saturation: bool = False,
     at_step: Sequence[float] = (),
-    gains: Sequence[float] = (),
+    gain: float | None = None,
     level: float | None = None,
 ) -> PredictionDocument:
     """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
 
-    Targets are ``entropies`` (nats), ``rewards``, later steps (``at_step``) and ``gains`` of reward whose
-    probability is estimated; ``saturation`` adds the entropy at which 95 % of the headroom is spent, and
-    when. ``level`` is by default that of each fit.
+    Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
+    entropy now, 0, and half as many steps again. ``saturation`` adds when the entropy will be
+    spent at the current rate. ``gain`` of reward and ``level`` are by default those of each fit.
     """
     runs = []
+    given = bool(entropies or rewards or saturation or at_step)
     for entry in fits.runs:
-        law = entry.law
-        if law is None:
+        if entry.answer is None:
             continue
+        answer, law = entry.answer, entry.answer.law
+        first, last = float(law.step[0]), float(law.step[-1])
+        at = list(entropies) if given else [max(law.entropy_now, 0.0), 0.0]
+        half = last + SPAN_AHEAD * (last - first)
+        later = list(at_step) if given else [float(np.ceil(half)) if (law.step % 1 == 0).all() else half]
+        least = answer.gain if gain is None else gain
         prediction = RunPrediction(
             run=entry.run,
             path=entry.path,
-            validity=law.validity,
+            verdict=answer.verdict,
+            why=answer.why,
+            findings=answer.findings,
+            gain=least,
+            p_headroom=p_gain(answer, least),
             entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
-            predictions=law.predict(list(entropies), level=level),
-            entropies=tuple(law.entropy_for(reward, level=level) for reward in rewards),
-            saturation=law.saturation(level=level) if saturation else None,
+            predictions=answer.predict(at, level=level),
+            entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
         )
         series = (law.step, law.entropy, law.reward)
-        where: dict[str, Any] = {"level": law.ceiling.level if level is None else level, "run": entry.run}
+        where: dict[str, Any] = {"level": law.level if level is None else level, "run": entry.run}
         ahead: dict[str, Any] = {}
         try:
-            if at_step:
-                ahead["forecast"] = forecast(*series, at_step=list(at_step), **where)
-            if saturation or gains:
-                last = max(at_step, default=None)
-                ahead["spending"] = saturation_forecast(*series, gains=list(gains), at_step=last, **where)
+            if later:
+                ahead["forecast"] = forecast(*series, at_step=later, **where)
+            if saturation or later:
+                by = max(later, default=None)
+                ahead["spending"] = saturation_forecast(*series, gains=[least], at_step=by, **where)
         except FitError as error:
             # The run is too short for it.
             ahead["no_forecast"] = error.message

@@ -55,7 +55,8 @@ class Making:
     """What is made of every run.
 
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
-    is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted.
+    is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
+    is a regular expression for the arms of the index.
     """
 
     folder: Path
@@ -63,6 +64,7 @@ class Making:
     kinds: tuple[str, ...] | None
     phases: bool
     style: str | None = None
+    arms: str | None = None
     cache: Cache = OFF
 
 

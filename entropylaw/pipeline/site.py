@@ -110,7 +110,7 @@ def report_logs(
     *,
     jobs: int,
     fixed: Sequence[str] = (),
-    progress: Progress = lambda done, total: None,
+    progress: Progress = lambda *_: None,
 ) -> Outcome:
     """Write the report of everything in some sources.
 
@@ -134,7 +134,9 @@ def report_logs(
         in_order = tuple(done[task.slug] for task in tasks if task.slug in done)
         outcome = replace(outcome, tasks=tasks, done=in_order, unchanged=unchanged)
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
-        return replace(outcome, written=_write_index(outcome, folder) if outcome.answered else ())
+        return replace(
+            outcome, written=_write_index(outcome, folder, making.arms) if outcome.answered else ()
+        )
 
 
 def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
@@ -235,9 +237,9 @@ def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tupl
     keys = (getattr(remembered(task), "fit_key", "") for task in logs)
     first = [replace(task, page=False) for task, key in zip(logs, keys, strict=True) if key != task.fit_key]
     for fitted, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
-        progress(fitted, len(first))
-    laws = [law for task in logs if (law := load_report(task.document).runs[0].fit.law) is not None]
-    shared = steps.shared_fit(laws, logs[0].making.settings.shared)
+        progress(fitted, len(first), -1, "")
+    fits = [fit for task in logs if (fit := load_report(task.document).runs[0].fit.answer) is not None]
+    shared = steps.shared_fit(fits, logs[0].making.settings.shared)
     return tuple(task if task.run is None else replace(task, shared=shared).with_keys() for task in tasks)
 
 
@@ -245,20 +247,21 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     """Every task's result by its slug, without those that an interrupt left, and how many were unchanged."""
     done: dict[str, Done] = {}
     waiting: list[Task] = []
+    places = {task.slug: place for place, task in enumerate(tasks)}
     for task in tasks:
         known = remembered(task)
         if known is not None and known.key == task.key:
             done[task.slug] = known
+            progress(len(done), len(tasks), places[task.slug], "")
         else:
             # A new neighbour or style changes a page but no number.
             again = getattr(known, "fit_key", "") == task.fit_key
             waiting.append(replace(task, again=True, run=None) if again else task)
     unchanged = len(done)
-    progress(len(done), len(tasks))
     try:
         for task, result in results(work, waiting, jobs=jobs, died=died):
             done[task.slug] = result
-            progress(len(done), len(tasks))
+            progress(len(done), len(tasks), places[task.slug], task.name)
     except KeyboardInterrupt:
         # What was in progress when the interrupt came is complete and recorded.
         found = ((task, remembered(task)) for task in waiting)
@@ -266,15 +269,16 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     return done, unchanged
 
 
-def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     done = {one.row.slug: one for one in outcome.done}
     tasks = [task for task in outcome.tasks if task.slug in done]
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
-    warnings, shared = outcome.warnings, list[SharedFit]()
+    shared, unfinished = list[SharedFit](), tuple[str, ...]()
     if outcome.unfinished:
         missing = counted(outcome.unfinished, "run")
-        warnings = (f"interrupted before {missing}; the same command finishes the report", *warnings)
+        unfinished = (f"interrupted before {missing}; the same command finishes the report",)
+    warnings = (*unfinished, *outcome.warnings)
     for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:
             shared.append(task.shared)
@@ -296,7 +300,14 @@ def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
         "report.md": pages.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
         "report.csv": csv_text(index_table(rows, common)),
         "report.json": dumps(index.to_json()),
-        PAGE: pages.index_page(rows, warnings=warnings, files=FILES, shared=common),
+        PAGE: pages.index_page(
+            rows,
+            warnings=unfinished,
+            skipped=outcome.warnings,
+            files=FILES,
+            shared=common,
+            arms=arms,
+        ),
     }
     for name, content in contents.items():
         write_atomically(folder / name, content)

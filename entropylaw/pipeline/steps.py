@@ -205,6 +205,8 @@ def answers(
             waiting.append(_Task(place, step, subject, cache, key))
         else:
             done[place] = Answer(known)
+            if progress is not None:
+                progress(len(done), len(subjects), place, _name(subject))
 
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
@@ -212,8 +214,13 @@ def answers(
     for task, result in results(_run_step, waiting, jobs=jobs, died=died, few=step.few):
         done[task.place] = result
         if progress is not None:
-            progress(len(done), len(subjects))
+            progress(len(done), len(subjects), task.place, _name(task.subject))
     return [done[place] for place in range(len(subjects))]
+
+
+def _name(subject: Any) -> str:
+    """The name of a run, as read or as fitted."""
+    return str(getattr(subject, "name", "") or subject.run)
 
 
 def killed() -> FitError:
@@ -278,7 +285,10 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
 
 def renamed(entry: RunFit, name: str) -> RunFit:
     """A run by another name, which distinguishes it from others."""
-    return replace(entry, run=name, law=entry.law and replace(entry.law, run=name))
+    if entry.answer is None:
+        return replace(entry, run=name)
+    law = replace(entry.answer.law, run=name)
+    return replace(entry, run=name, answer=replace(entry.answer, run=name, law=law))
 
 
 def with_shared(document: FitDocument) -> FitDocument:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropylaw.results import Estimate
+from entropylaw.results import Verdict as LawVerdict
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
 """A value in a table or of a fact; several floats are a series, drawn as a small line."""
@@ -18,8 +19,9 @@ Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
 Row = dict[str, Cell]
 """Key of a column → cell."""
 
-PEOPLE, DATA, REPORT = "people", "data", "report"
-"""Where a column is shown: in tables for people, in CSV and frames, only in the CSV of a report."""
+PEOPLE, TERMINAL, DATA, REPORT = "people", "terminal", "data", "report"
+"""Where a column is shown: in tables for people, in that of many runs on a terminal, in CSV and frames, only
+in the CSV of a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Column:
     unit
         ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``, or ``""``.
     shown_in
-        Some of :data:`PEOPLE`, :data:`DATA` and :data:`REPORT`.
+        Some of :data:`PEOPLE`, :data:`TERMINAL`, :data:`DATA` and :data:`REPORT`.
     estimate
         Whether its cells are estimates, which have three columns in CSV and frames: KEY, KEY_low, KEY_high.
     """
@@ -67,17 +69,19 @@ class Heading:
 class Verdict:
     """A verdict in a word or two, and in a sentence.
 
-    ``ok`` is None where it is undecided. A ``name`` is that of a gate; without one it is about the run.
+    ``ok`` is None where it is undecided. A ``name`` is that of a gate; without one it is about the run. One
+    that is ``titled`` belongs to the title of the run on a terminal.
     """
 
     badge: str
     text: str
     ok: bool | None = None
     name: str = ""
+    titled: bool = False
 
 
-HOLDS = {"valid": True, "law fails": False}
-"""Verdict on a law → whether it holds; that of others is open."""
+HOLDS = {LawVerdict.holds: True, LawVerdict.fails: False, LawVerdict.undecided: None}
+"""Verdict on a law → whether it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +98,23 @@ class Fact:
 class Facts:
     """Numbers with their intervals, under a title; ``interval`` names the level and the method.
 
-    ``unsafe`` says why the numbers are not to be used; empty where they are to be.
+    ``unsafe`` says why the numbers are not to be used; empty where they are to be. A terminal shows
+    ``detail`` on request.
     """
 
     title: str
     facts: Sequence[Fact]
     interval: str
     unsafe: str = ""
+    detail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first ``words`` columns hold names. A terminal shows no ``detail``.
+    """A table; the first ``words`` columns hold names. A terminal shows ``detail`` on request.
 
+    One that is ``instead`` takes the place of the runs on a terminal, where these were not requested; other
+    media leave it out.
     ``where`` says what has all rows, for a text with too little room.
     """
 
@@ -115,6 +123,7 @@ class Table:
     detail: bool = False
     words: int = 1
     where: str = "the CSV and JSON files have all"
+    instead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +140,19 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Sentences. For a run with too many lines for a terminal, those that ``may_wait`` are cut."""
+    """Sentences. A terminal counts those of a ``detail`` by their labels, and shows them on request.
+
+    Those ``instead`` of details are not shown beside them.
+    """
 
     notes: Sequence[Note]
-    may_wait: bool = False
+    detail: bool = False
+    instead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Notes):
+    """The questions of a user, each the label of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +192,8 @@ def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words
 
 
 def paragraphs(*sentences: str, detail: bool = False) -> Notes:
-    """Sentences without labels; a terminal shows no ``detail``."""
-    return Notes([Note("", sentence, "" if detail else None) for sentence in sentences])
+    """Sentences without labels; a terminal shows ``detail`` on request."""
+    return Notes([Note("", sentence) for sentence in sentences], detail)
 
 
 def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> list[Note]:

@@ -40,18 +40,86 @@ def _longer_reward(values: Values) -> str:
 
 _CONTROL = {
     "setting": "its settings have {name} = {shown}",
+    "switch": "the log says so ({name})",
     "target": "the log has a target for it ({name})",
     "learned-coefficient": "the log has a loss that learns its coefficient ({name})",
     "coefficient": "{name} rises where the entropy is below about {value:.2g} nats, and falls above",
+    "varying-coefficient": "the coefficient {name} of its term in the loss varies over the run, from "
+    "{low:.3g} to {high:.3g}",
 }
+
+
+def _said(values: Values) -> str:
+    """``is undecided``, ``holds``, ``fails (another curve)``."""
+    if values["verdict"] == "undecided":
+        return "is undecided"
+    return f"{values['verdict']} ({values['why']})" if values["why"] else str(values["verdict"])
+
+
+_CURVES = {
+    "line": "a straight line in H",
+    "rate": "the form with a free rate k",
+    "power": "a power of H",
+    "square": "the square of H",
+    "constant": "a constant",
+    "branches": "a second slope while entropy rises",
+    "saturation": "saturation in the step alone",
+    "step": "the law with a term in the step",
+    "log_step": "the law with a term in the logarithm of the step",
+}
+"""The curves that the law is tested against."""
+
+
+def _odds_words(odds: float) -> str:
+    """How well a curve fits, by its odds over the law."""
+    shown = "over a million" if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g}"
+    against = f"(odds {shown} to 1 against the law)"
+    if odds >= 1.5:
+        return f"{'far ' * (odds >= 20)}better {against}"
+    if odds < 0.2:
+        return f"too well to be excluded {against}"
+    return f"{'as' if odds > 0.67 else 'nearly as'} well {against}"
+
+
+def _needed(values: Values) -> str:
+    """What would decide, where a number is known."""
+    nats, more = values["nats"], values["evaluations"]
+    parts = [] if nats is None else [f"{nats:g} nats more of entropy"]
+    parts += [] if more is None else [f"about {float(f'{more:.2g}'):,.0f} more evaluations"]
+    return f"; {' or '.join(parts)} would decide" if parts else ""
+
+
+def _times(probability: float, own: float) -> str:
+    ratio = probability / own if own else float("inf")
+    return "far better" if ratio >= 20 else f"{ratio:.2g} times as well"
+
+
+def _rate(values: Values) -> str:
+    if values["rate"] is None:
+        return "no rate is known"
+    low, high = ("–" if end is None else f"{end:.2g}" for end in (values["low"], values["high"]))
+    return f"k = {values['rate']:.2g} [{low}, {high}]"
 
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
 
 SENTENCES: dict[str, str | Callable[[Values], str]] = {
-    # In a document of an older version, which held sentences.
-    "stated": "{sentence}",
-    # Reasons against the law.
+    # Why the law fails.
+    "another-curve": lambda values: (
+        "{label} fits {times} (probability {probability:.2g}, the law {own:.2g})".format_map(
+            {**values, "times": _times(values["probability"], values["own"])}
+        )
+    ),
+    "curve-differs": lambda values: (
+        f"the data reject the law without naming another curve: {_rate(values)}"
+        + (
+            ""
+            if values["p_value"] is None
+            else f"; a term in the step beside it has p = {values['p_value']:.2g}"
+        )
+    ),
+    "more-than-entropy": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
+    "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",
     "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
     "never negative",
     "reward-falls": f"reward falls as entropy falls: {_A}",
@@ -59,9 +127,12 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "the run is between 0 and 1",
     "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
     "is stated for runs with falling entropy",
-    "law-ruled-out": "{label} describes the run better; the probability of the law is {law_weight:.2g}, and "
-    "below {limit} it is ruled out",
-    # Too little information.
+    # What is missing for the law to hold.
+    "curve-as-good": lambda values: (
+        f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}" + _needed(values)
+    ),
+    "weak-relation": "the law explains {r_squared:.0%} of the reward's variance; to hold it needs "
+    "{needed:.0%}",
     "too-few-evaluations": lambda values: (
         "{n} evaluations; {needed} are needed to estimate the drift of the residuals".format_map(values)
         + (f"; {_longer_reward(values)}" if "column" in values else "")
@@ -70,18 +141,14 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "slope-unclear": f"reward does not clearly rise as entropy falls: {_A}",
     "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} least squares give "
     "{a_ratio:.2f} times the a",
-    # Cautions about a law.
+    # Cautions.
+    "rests-on-first": lambda values: (
+        "the answer rests on the first {dropped} evaluations, which are off the curve of the others "
+        "(p = {p_value:.2g}): without them it {said}, ceiling {value:.3g} [{low:.3g}, {high:.3g}] "
+        "(--from-step {step:g})".format_map({**values, "said": _said(values)})
+    ),
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "forms-as-good": lambda values: (
-        " and ".join(map("{} (probability {:.2f})".format, values["labels"], values["weights"]))
-        + (" fits" if len(values["labels"]) == 1 else " fit")
-        + f" as well as the law ({values['law_weight']:.2f})"
-    ),
-    "rate-excludes-law": "a free rate k = {rate:.2g} excludes the law's k = 1 at level {level:g}",
-    "residuals-drift": "the residual may drift over half of the run or more (probability {probability:.2f}): "
-    "the data do not separate drift from trend, and the intervals are wide for that reason (interval 'walk' "
-    "estimates the ceiling relative to the current level)",
     "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
     "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (
@@ -157,10 +224,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "no-common-law": "the common coefficients describe none of the runs; use those of each run, or the mean "
     "over seeds",
     # Twelve are named, the others counted.
-    "runs-not-valid": lambda values: (
-        f"not valid alone: {len(values['invalid'])} of {values['runs']} runs ("
-        + ", ".join(values["invalid"][:12])
-        + (f" and {len(values['invalid']) - 12} more)" if len(values["invalid"]) > 12 else ")")
+    "law-fails-alone": lambda values: (
+        f"the law fails alone in {len(values['failing'])} of {values['runs']} runs ("
+        + ", ".join(values["failing"][:12])
+        + (f" and {len(values['failing']) - 12} more)" if len(values["failing"]) > 12 else ")")
     ),
     "seeds-differ": lambda values: (
         "seeds differ by more than the residuals within runs explain: " + ", ".join(values["coefficients"])

@@ -7,6 +7,8 @@ buttons and the ``order`` of grid rows do the ordering; a browser without ``:has
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -20,24 +22,22 @@ from entropylaw.report import words
 from entropylaw.report.blocks import PEOPLE, Column, Fact, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, runs
 from entropylaw.report.describe.law import shared_blocks
-from entropylaw.report.describe.runs import IndexRow, by_name
+from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     MISSING,
     cell_text,
     fact_text,
+    format_estimate,
     format_interval,
-    format_interval_of_steps,
     format_number,
     format_percent,
     format_step,
 )
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
-from entropylaw.results import Estimate
-from entropylaw.results.forecast import SPENT
+from entropylaw.results import Estimate, Verdict
 from entropylaw.results.groups import SharedFit
-from entropylaw.results.law import LAW_VERDICTS
 
 WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
@@ -76,8 +76,11 @@ def run_page(
     previous, following
         The neighbours in the index; None at an end, or where they are unknown.
     """
-    blocks = describe(run)
+    blocks, tiles = describe(run), _tiles(run)
     assert isinstance(blocks[0], Heading)
+    if tiles:
+        # The verdict on the law is the first of them.
+        del blocks[1]
     if document.shared is not None:
         blocks += shared_blocks(document.shared, 3)
     # The files that were read, and the options that were given.
@@ -102,12 +105,55 @@ def run_page(
         document=document,
         name=one_line(run.run),
         about=blocks[0].about,
-        badge=words.badge(run.fit),
-        safe=run.fit.law is not None and run.fit.law.validity.ok,
+        badge=words.verdict_cell(run.fit),
+        tiles=tiles,
+        width=f"{WIDTH:g}",
         body=fragment(blocks, figures, links),
         previous=previous,
         following=following,
     )
+
+
+class Tile(NamedTuple):
+    """A number at the top of a page, with a small picture and what is to be known of it."""
+
+    label: str
+    value: str
+    notes: Sequence[str]
+    kind: str = ""
+    picture: _Picture | None = None
+
+
+def _tiles(run: RunReport) -> list[Tile]:
+    """The answer at a glance: the verdict, the reward now, the ceiling, what is left, and the forecast."""
+    fit, row = run.fit.answer, index_row(run, "")
+    if fit is None:
+        return []
+    reference = [] if row.readable else ["for reference only"]
+    now, ceiling, left = (format_estimate(one) for one in (fit.reward_now, fit.ceiling, fit.headroom))
+    chance = words.p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:g})", 1)
+    bar = _forest(row, ceiling_axis([row])) if row.readable else None
+    tiles = [
+        Tile(
+            "Verdict on the law",
+            fit.verdict,
+            [row.chip if row.readable and row.chip else row.headline],
+            fit.verdict,
+        ),
+        Tile("Reward now", now.value, [now.interval, f"at H = {format_number(fit.law.entropy_now)} nats"]),
+        Tile(
+            "Ceiling, H = 0",
+            ceiling.value,
+            [ceiling.interval, *reference],
+            picture=bar,
+        ),
+        Tile("Left", left.value, [left.interval, chance, *reference]),
+    ]
+    if run.forecast is not None:
+        ahead = format_estimate(run.forecast.reward[-1])
+        at = f"at step {format_step(run.forecast.step[-1])}"
+        tiles.append(Tile("Forecast", ahead.value, [ahead.interval, at]))
+    return tiles
 
 
 def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
@@ -156,7 +202,7 @@ class Axis:
             plain = [f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}" for x in at]
             labels = [text if len(text) <= 8 else f"{x:.2g}" for x, text in zip(at, plain, strict=True)]
             ticks = [Tick(_short(self.place(x)), label) for x, label in zip(at, labels, strict=True)]
-            room = 9.0 * (max(map(len, labels), default=0) + 1)
+            room = 13.0 * (max(map(len, labels), default=0) + 1)
             if len(at) < 2 or self.place(at[1]) - self.place(at[0]) > room:
                 break
         return ticks
@@ -170,13 +216,28 @@ class _Picture(NamedTuple):
     ends: str = ""
 
 
+class Group(NamedTuple):
+    """The runs of one verdict; ``reasons`` counts why, and one that is ``open`` shows its runs at once."""
+
+    verdict: str
+    views: Sequence[Mapping[str, Any]]
+    reasons: str
+    open: bool
+
+
+FEW = 20
+"""Runs up to which every group of an index is open."""
+
+
 def index_page(
     rows: Iterable[IndexRow],
     *,
     warnings: Sequence[str] = (),
+    skipped: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
     version: str = __version__,
     shared: Sequence[SharedFit] = (),
+    arms: str | None = None,
 ) -> str:
     """The index of a report.
 
@@ -184,48 +245,120 @@ def index_page(
     ----------
     rows
         One per run, in any order.
-    warnings
-        About files, not runs.
+    warnings, skipped
+        About the report, shown at its top; about files, shown at its end.
     files
         Label → address of the other files of the report, relative to the page.
     version
         The one that wrote the report.
     shared
         Laws with common coefficients.
+    arms
+        A regular expression: runs in whose names it matches the same text (its first group, if it has one)
+        are one arm. By default they are the runs whose names differ by a seed.
     """
     named = by_name(rows)
     axis = ceiling_axis(named)
-    # The others are with the name, as lines, or with the forecast.
-    elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
+    # The others are with the name, as lines, or with the forecast; or on the page of the run.
+    elsewhere = (
+        "run",
+        "verdict",
+        "why",
+        "entropy",
+        "reward",
+        "forecast_step",
+        "drop_per_100_steps",
+        "phases",
+    )
     shown = [column for column in runs.COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
     views = [_view(row, order, axis, shown) for row, order in zip(named, _orders(named), strict=True)]
     template = environment().get_template("index_page.html.j2")
     return template.render(
-        views=views,
+        runs=len(named),
+        groups=_groups(views),
+        arms=_arms(named, axis, arms),
         columns=shown,
         axis=axis,
         sentences=runs.overall(named),
         levels=sorted({row.cells["level"] for row in named if row.fitted}),
         most_points=runs.MOST_POINTS,
-        spent=SPENT,
+        few=FEW,
         warnings=warnings,
+        skipped=skipped,
         files=files or {},
         version=version,
         shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
     )
 
 
+def _groups(views: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """The runs by verdict; those that fail are folded away where others do not, in an index of many."""
+    order = (*Verdict, "refused")
+    parts = [(verdict, [view for view in views if view["row"].verdict == verdict]) for verdict in order]
+    first = {verdict for verdict, part in parts if part and verdict in (Verdict.holds, Verdict.undecided)}
+    groups = []
+    for verdict, part in parts:
+        seen = Counter(view["row"].chip for view in part if view["row"].why or not view["row"].fitted)
+        counts = sorted(seen.items(), key=lambda one: (-one[1], one[0]))
+        reasons = ", ".join(f"{number} {why}" for why, number in counts)
+        groups.append(Group(verdict, part, reasons, verdict in first or not first or len(views) <= FEW))
+    return [group for group in groups if group.views]
+
+
 def _orders(rows: Sequence[IndexRow]) -> list[str]:
     """For each row its place in every order, as custom properties; a tie is broken by name."""
-    verdicts = (*LAW_VERDICTS, "refused")
-    places = {"v": [verdicts.index(row.verdict) for row in rows]}
+    places = {}
     for name in ("ceiling", "headroom", "used"):
-        # Largest first; rejected laws after the others, and unknown numbers last.
+        # Largest first; runs without a relation after the others, and unknown numbers last.
         values = [one.value if one else None for one in (row.estimate(name) for row in rows)]
         keys = [(x is None, not row.readable, -(x or 0.0)) for row, x in zip(rows, values, strict=True)]
         ranked = sorted(range(len(rows)), key=keys.__getitem__)
         places[name[0]] = sorted(range(len(rows)), key=ranked.__getitem__)
     return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
+
+
+_SEED = re.compile(r"(?i)(?:[\W_]|\b)(?:seed|s)[\W_]?\d+(?![^\W_])")
+
+
+def arm_of(name: str, arms: str | None) -> str | None:
+    """The arm of a run by its name, see :func:`index_page`; None for a run of its own."""
+    if arms is not None:
+        found = re.search(arms, name)
+        return None if found is None else found[1] if found.re.groups else found[0]
+    return (_SEED.sub("", name).strip("-_/. ,") or None) if _SEED.search(name) else None
+
+
+class Arm(NamedTuple):
+    """Several runs of one arm: how many there are by verdict, their ceilings, and the range of these."""
+
+    name: str
+    verdicts: Mapping[str, int]
+    picture: _Picture
+    ranges: Sequence[str]
+
+
+def _arms(rows: Sequence[IndexRow], axis: Axis, arms: str | None) -> list[Arm]:
+    """The arms of two runs or more."""
+    named: dict[str, list[IndexRow]] = {}
+    for row in rows:
+        if (arm := arm_of(row.run, arms)) is not None:
+            named.setdefault(arm, []).append(row)
+    made = []
+    for arm, part in named.items():
+        if len(part) < 2:
+            continue
+        known = [row for row in part if row.readable]
+        title = f"ceilings of {len(known)} runs"
+        marks = Markup("").join(_forest(row, axis).marks for row in known)
+        ranges = []
+        for key in ("reward_now", "ceiling", "headroom"):
+            found = [
+                one.value for one in (row.estimate(key) for row in known) if one and one.value is not None
+            ]
+            ends = dict.fromkeys(format_number(x) for x in (min(found), max(found))) if found else ()
+            ranges.append(" to ".join(ends) or MISSING)
+        made.append(Arm(one_line(arm), Counter(row.verdict for row in part), _Picture(title, marks), ranges))
+    return made
 
 
 def markdown(
@@ -255,23 +388,25 @@ def markdown(
 def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     """An axis for the ceilings and the current rewards of some runs.
 
-    It includes the ceiling of every law that holds, and the current rewards but for the outermost twentieths;
-    other ceilings and the ends of intervals if they are near. A value beyond has an arrow in its row.
+    It includes the ceilings and the current rewards but for the outermost twentieths of each; others and the
+    ends of intervals if they are near. A value beyond has an arrow in its row.
     """
 
     def known(*ends: float | None) -> list[float]:
         return [x for x in ends if x is not None]
 
-    ceilings = [(row.readable, row.estimate("ceiling")) for row in rows]
-    holding = [ceiling for readable, ceiling in ceilings if ceiling is not None and readable]
-    rewards = [row.estimate("reward_now") for row in rows]
-    now = sorted(known(*(one.value for one in rewards if one is not None)))
-    cut = len(now) // 20
-    core = [*now[cut : len(now) - cut], *known(*(one.value for one in holding))] or [0.0, 1.0]
+    def inner(key: str) -> list[float]:
+        found = sorted(known(*(one.value for one in (row.estimate(key) for row in shown) if one is not None)))
+        cut = len(found) // 20
+        return found[cut : len(found) - cut]
+
+    shown = [row for row in rows if row.readable]
+    ceilings = [one for one in (row.estimate("ceiling") for row in shown) if one is not None]
+    core = [*inner("reward_now"), *inner("ceiling")] or [0.0, 1.0]
     low, high = min(core), max(core)
-    widths = sorted(one.high - one.low for one in holding if one.low is not None and one.high is not None)
+    widths = sorted(one.high - one.low for one in ceilings if one.low is not None and one.high is not None)
     reach = max(0.6 * (high - low), widths[len(widths) // 2] if widths else 0.0) or abs(high) or 1.0
-    ends = (known(one.low, one.value, one.high) for _, one in ceilings if one is not None)
+    ends = (known(one.low, one.value, one.high) for one in ceilings)
     near = [x for values in ends for x in values if low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return Axis(low, high) if low < high else Axis(low - reach, high + reach)
@@ -279,14 +414,8 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
 
 def _view(row: IndexRow, order: str, axis: Axis, shown: Sequence[Column]) -> dict[str, Any]:
     """The values that the template needs of a row."""
-    # What to know before the numbers; empty where there is nothing.
-    why = row.headline if row.rival is not None else ""
-    if not row.readable:
-        why = f"{row.headline.removesuffix('.')}: {row.reason}"
-    if row.segments_words:
-        why = "; ".join(filter(None, (why.removesuffix("."), row.segments_words)))
     cells = [_cell(row, column) for column in shown]
-    view: dict[str, Any] = {"row": row, "order": order, "why": why, "cells": cells}
+    view: dict[str, Any] = {"row": row, "order": order, "reason": row.chip or row.verdict, "cells": cells}
     if row.series is not None:
         view["entropy"] = _line(row, row.series.entropy, "entropy", " nats", 2)
         view["reward"] = _line(row, row.series.reward, "reward", "", 3)
@@ -294,24 +423,17 @@ def _view(row: IndexRow, order: str, axis: Axis, shown: Sequence[Column]) -> dic
     return view
 
 
-def _cell(row: IndexRow, column: Column) -> tuple[str, str, str]:
-    """A cell: its value, its interval below it, and a remark; or why there is none."""
-    cell, key, remark = row.cells.get(column.key), column.key, ""
+def _cell(row: IndexRow, column: Column) -> tuple[str, str]:
+    """A cell: its value, and its interval, or why there is none."""
+    cell, key = row.cells.get(column.key), column.key
+    if not row.readable and key in ("ceiling", "headroom", "p_headroom", "used"):
+        return "", f"{MISSING} {row.why.value}" if row.why is not None and key == "ceiling" else MISSING
     if row.estimate(key) is not None:
         value, interval, _ = fact_text(Fact(key, cell, unit=column.unit))
-        if key == "forecast":
-            remark = f"at step {cell_text(row.cells.get('forecast_step'), 'step')}"
-            if isinstance(spent := row.cells.get("spent_by_step"), Estimate):
-                # The step of saturation, or the earliest that is not excluded.
-                low, by, high = format_interval_of_steps(spent, "?")
-                earliest = "not foreseen" if spent.low is None else f"{low} or later"
-                remark += f"; saturation: {earliest if spent.value is None else f'{by} [{low}, {high}]'}"
-        return value, "no interval" if interval == MISSING else interval, remark
+        return value, "" if interval == MISSING else interval
     if cell is not None and not isinstance(cell, Estimate):
-        return cell_text(cell, column.unit), "", ""
-    no_phases = "no curves" if row.no_phases == runs.NO_CURVES else "not fitted, see its page"
-    missing = {"forecast": f"none: {row.no_forecast}", "phases": no_phases}
-    return "", "", missing.get(key, "unknown")
+        return cell_text(cell, column.unit), ""
+    return "", f"none: {row.no_forecast}" if key == "forecast" else "unknown"
 
 
 def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits: int) -> _Picture:

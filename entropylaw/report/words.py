@@ -6,42 +6,20 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.documents.document import RunFit, RunReport
-from entropylaw.escaping import counted
+from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.documents.document import RunFit, RunPrediction
 from entropylaw.report.numbers import (
     cell_text,
     format_estimate,
     format_interval,
+    format_number,
     format_percent,
     format_probability,
-    format_step,
 )
-from entropylaw.results import Estimate, Validity
+from entropylaw.results import Estimate, FormEstimate, Verdict, Why
 from entropylaw.results.columns import Meaning, Refusal
-from entropylaw.results.law import LawFit
-
-
-def headline(law: LawFit) -> str:
-    """The verdict in one line."""
-    if not law.validity.ok:
-        return invalid_headline(law.validity)
-    if law.better_rival is not None:
-        return f"The law fits this run, but {form_label(law.better_rival.form)} fits it better."
-    if same := law.rivals_as_good:
-        return f"The law fits this run, and so does {listed(form_label(rival.form) for rival in same)}."
-    return "The law describes this run."
-
-
-def invalid_headline(validity: Validity) -> str:
-    """The verdict where the numbers are not to be used."""
-    if validity.contradicted:
-        return "The law does not describe this run."
-    return "This run carries too little information to test the law."
-
-
-def badge(run: RunFit) -> str:
-    """The verdict in a word or two, for tables and badges, which never rely on colour alone."""
-    return "refused" if run.law is None else run.law.verdict
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import sentences
 
 
 def why(refusal: Refusal | None) -> str:
@@ -49,97 +27,145 @@ def why(refusal: Refusal | None) -> str:
     return refusal.message if refusal is not None else "its document gives no reason"
 
 
-def run_headline(run: RunFit) -> str:
-    """The verdict on a run in one line, fitted or refused."""
-    return "This run could not be fitted." if run.law is None else headline(run.law)
+def headline(fit: Fit | RunPrediction) -> str:
+    """The verdict in a sentence without its first word: why it is what it is."""
+    if fit.verdict is Verdict.holds:
+        return "reward follows R = b − a·exp(H)"
+    if fit.why is Why.no_relation:
+        falls = any(finding.code == "reward-falls" for finding in fit.findings)
+        return "reward falls as entropy is spent" if falls else "reward does not follow entropy"
+    if fit.why is Why.more_than_entropy:
+        return "reward needs more than entropy"
+    reasons = sentences(fit.findings, "reason")
+    if fit.why is Why.another_curve:
+        return f"another curve fits: {reasons[0]}" if reasons else "another curve fits"
+    return reasons[0] if reasons else "the data do not decide"
 
 
-def opening(report: RunReport) -> tuple[str, ...]:
-    """Three sentences: the gain reached with the ceiling, the headroom with the forecast, how sure that is.
-
-    Where the law fails or is undecided: why, which form is more probable, and the numbers for reference. For
-    a refused run: why, and what to do.
-    """
-    law, run = report.fit.law, report.fit
-    if law is None:
-        if run.refusal is None:
-            return ("The run has no fit, and its document gives no reason.",)
-        refused = f"The run could not be fitted: {sentence(run.refusal.message)}"
-        return refused, sentence(capital(run.refusal.hint))
-    intervals = f"{format_percent(law.level)} intervals; {law.ceiling.method}"
-    if not law.validity.ok:
-        return _not_valid(law, intervals)
-    better = law.better_rival
-    by = "" if better is None else f"Under the law (but {form_label(better.form)} fits better), "
-    note = getattr(run.used, "note", None) or "no reason is given"
-    used = f"the share of the attainable gain reached is unknown ({note})"
-    if run.used is not None and run.used.value is not None:
-        used = f"this run has reached {format_interval(run.used, '%')} of the attainable gain"
-    now, ceiling = format_interval(law.reward_now), format_interval(law.ceiling)
-    first = capital(f"{by}{used}; the reward is {now} now, the ceiling {ceiling} ({intervals}).")
-    trust = "all other functional forms are ruled out."
-    if not all(rival.ruled_out for rival in law.rivals):
-        trust = "over all functional forms that are not ruled out, the interval of the ceiling reaches from "
-        trust += f"{ceiling_range(law)}."
-    return first, _headroom(law, report), f"{_against_rivals(law)}; {trust}"
+SHORT = {
+    "entropy-controlled": "entropy is controlled",
+    "too-few-evaluations": "too few evaluations",
+    "entropy-range-narrow": "narrow range of entropy",
+    "slope-unclear": "slope unclear",
+    "weak-relation": "weak relation",
+}
+"""Code of a reason → two or three words."""
 
 
-def _not_valid(law: LawFit, intervals: str) -> tuple[str, str, str]:
-    """Why the law's numbers are not to be used, the most probable form, and the numbers for reference."""
-    reasons = law.validity.reasons
-    more = f" ({counted(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
-    now, headroom, ceiling = map(format_interval, (law.reward_now, law.headroom, law.ceiling))
-    better, own = "No other form was fitted.", format_probability(law.law_probability)
-    if law.rivals:
-        best = law.rivals[0]
-        label, probability = form_label(best.form), format_probability(best.probability)
-        better = f"No other form is more probable: the law has probability {own}, {label} {probability}."
-        if best.probability > law.law_probability:
-            better = f"The most probable functional form is {label} (probability {probability}; "
-            better += f"the law {own}), with the ceiling at {format_interval(best.ceiling)}."
-    anyway = f"For reference only: by the law the reward is {now} now, the headroom {headroom} and the "
-    anyway += f"ceiling {ceiling} ({intervals})."
-    return f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.", better, anyway
+def short_why(run: RunFit) -> str:
+    """Why the verdict is what it is, in a few words for a chip; empty where the law holds."""
+    fit = run.answer
+    if fit is None:
+        return run.refusal.slug if run.refusal is not None else ""
+    if fit.why is not None:
+        return fit.why.value
+    first = next((finding for finding in fit.findings if finding.severity == "reason"), None)
+    if first is None:
+        return ""
+    # A stored document may have a reason that this version does not know.
+    curve = first.values.get("curve")
+    return SHORT.get(first.code) or (f"{curve} fits, too".replace("_", " ") if curve else first.code)
 
 
-def _against_rivals(law: LawFit) -> str:
-    """The law's probability against those of the other functional forms."""
-    where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    best, same, own = law.better_rival, law.rivals_as_good, format_probability(law.law_probability)
-    if best is not None:
-        against = f"{format_probability(best.probability)} against {own}"
-        return f"The law fits the run ({where}), but {form_label(best.form)} is more probable: {against}"
-    if not law.rivals:
-        return f"The law fits the run ({where})"
-    known = f"{where}; probability {own} among the functional forms"
-    if same:
-        rivals = listed(f"{form_label(r.form)} ({format_probability(r.probability)})" for r in same)
-        return f"The law fits the run ({known}), and the data do not distinguish it from {rivals}"
-    return f"The law describes the run ({known})"
+def verdict_cell(run: RunFit) -> str:
+    """The verdict for a table: ``holds``, ``undecided``, ``fails: another curve``, ``refused``."""
+    reason = getattr(run.answer, "why", None)
+    return f"{run.verdict}: {reason.value}" if reason is not None else run.verdict
 
 
-def _headroom(law: LawFit, report: RunReport) -> str:
-    """The headroom, and the forecast."""
-    left = format_interval(law.headroom)
-    low, high, first = law.headroom.low, law.headroom.high, f"No measurable headroom: {left}"
-    if low is None or high is None:
-        first = f"The headroom is {left}"
-    elif high < 0:
-        first = f"The reward is above the law's ceiling: headroom {left}"
-    elif low > 0:
-        first = f"At zero entropy the reward would be {left} higher"
-    if (ahead := report.forecast) is not None:
-        at = f"at step {format_step(ahead.step[-1])}"
-        first += f"; the forecast of the reward {at} is {format_interval(ahead.reward[-1])}"
-    if report.spending is not None:
-        step = report.spending.step
-        known = f"saturation is forecast for step {step_words(step)}"
-        first += (
-            f"; {known if step.value is not None else f'no step of saturation is forecast{earliest(step)}'}"
-        )
-    elif ahead is None and report.no_forecast:
-        first += f"; there is no forecast ({report.no_forecast})"
-    return f"{first}."
+def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
+    """The three questions of a user with their answers: what is left, the ceiling, what may be published."""
+    return (
+        ("Still improving?", _improving(fit)),
+        ("Ceiling", _ceiling(fit)),
+        ("Would it publish?", _publishable(fit)),
+    )
+
+
+def summary(run: RunFit) -> tuple[str, ...]:
+    """The same in three lines; for a refused run why it was refused, and what to do."""
+    if run.answer is not None:
+        return tuple(f"{question.rstrip('?')}: {text}" for question, text in answers(run.answer))
+    if run.refusal is None:
+        return ("The run has no fit, and its document gives no reason.",)
+    return sentence(capital(run.refusal.message)), sentence(capital(run.refusal.hint))
+
+
+LIKELY, UNLIKELY = 0.95, 0.05
+"""Probabilities from which a gain is called certain, and up to which there is none."""
+
+
+def _improving(fit: Fit) -> str:
+    """Whether at least the gain that counts is left, and how much."""
+    left, p = format_interval(fit.headroom), fit.p_headroom
+    chance = f"{p_words(p)} that at least {fit.gain:g} is"
+    if fit.why is Why.no_relation:
+        return f"Unknown: {headline(fit)}. For reference only: {left} left ({chance})"
+    stage = " at the present stage" if fit.present_stage else ""
+    if p <= UNLIKELY:
+        return f"No measurable gain left{stage}: {left} ({chance})"
+    word = "Yes" if p >= LIKELY else "Probably" if p >= 0.5 else "Probably not"
+    return f"{word}: {left} of reward left{stage} ({chance})"
+
+
+def _ceiling(fit: Fit) -> str:
+    """The ceiling and over what it is averaged, the reward now, and how far that extrapolates."""
+    law, best = fit.law, fit.best
+    over = "over all plausible curves"
+    if best.probability >= LIKELY:
+        over = f"by {form_label(best.form)}{shapes_words(best)}"
+    over += " beside a term in the step" * fit.present_stage
+    over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
+    relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
+    now = f"now {format_estimate(fit.reward_now).value} at H = {format_number(law.entropy_now)}"
+    beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
+    text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}{relative}", now, beyond)))
+    return f"For reference only: {text}" if fit.why is Why.no_relation else text
+
+
+def _publishable(fit: Fit) -> str:
+    """Whether a referee would accept the law, and what else could be stated."""
+    best = fit.best
+    label = form_label(best.form)
+    trust = f"R² {format_r_squared(fit.law.r_squared)}, effective sample size "
+    trust += f"{fit.law.residuals.effective_n:.0f} of {fit.n}"
+    if fit.verdict is Verdict.holds:
+        chance = f"{p_words(fit.law.probability)} among {len(fit.forms)} curves"
+        return f"Yes, as the entropy law ({chance}; {trust})"
+    if fit.verdict is Verdict.undecided:
+        decided = fit.findings and fit.findings[0].code == "curve-as-good"
+        return f"{'As a range' if decided else 'Not yet'}: {headline(fit)} ({trust})"
+    if fit.why is Why.no_relation:
+        return f"No: {headline(fit)} ({trust})"
+    if fit.why is Why.more_than_entropy:
+        return f"Not as the entropy law: {fit.reasons[0] if fit.reasons else headline(fit)} ({trust})"
+    instead = f'. As "reward follows {label}": yes' if best.form != "law" else ""
+    return f"Not as the entropy law ({p_words(fit.law.probability)}; {trust}){instead}"
+
+
+def format_r_squared(value: float) -> str:
+    """R² to two decimals."""
+    return f"{value:.2f}"
+
+
+def p_words(probability: float) -> str:
+    """``P = 0.98``, ``P > 0.99``; below a hundredth with its exponent, ``P = 1.5e-07``."""
+    if 0 < probability < 0.01:
+        return f"P = {probability:.2g}"
+    text = format_probability(probability)
+    return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
+
+
+def shapes_words(form: FormEstimate) -> str:
+    """`` (k = −1.2)``: the parameters in which a form is not linear; empty without any."""
+    known = [f"{name} = {format_number(one.value, 2)}" for name, one in form.shapes.items()]
+    return f" ({', '.join(known)})" if known else ""
+
+
+def law_line(fit: Fit) -> str:
+    """The law's coefficients and R² on one line."""
+    a, b, level = format_interval(fit.a), format_interval(fit.b), format_percent(fit.level)
+    return f"a {a}, b {b}, R² {format_r_squared(fit.law.r_squared)} ({level} intervals)"
 
 
 def listed(items: Iterable[str]) -> str:
@@ -176,27 +202,6 @@ def drop_words(run: RunFit) -> str:
     return "; ".join(counts) or "nothing"
 
 
-def ceilings(law: LawFit) -> list[tuple[str, Estimate, bool]]:
-    """The functional forms, the law first: the ceiling by each, and whether the form is ruled out."""
-    rivals = ((rival.form, rival.ceiling, rival.ruled_out) for rival in law.rivals)
-    return [("law", law.ceiling, law.law_ruled_out), *rivals]
-
-
-def ceiling_range(law: LawFit) -> str:
-    """``0.474 (a constant) to 0.607 (the law)``: over the forms not ruled out, with the form of each end."""
-    over = law.ceiling_over_forms
-    text = format_estimate(over)
-    if over.low is None or over.high is None:
-        return f"{text.low} to {text.high} ({over.note})"
-    kept = [(form_label(form), ceiling) for form, ceiling, ruled_out in ceilings(law) if not ruled_out]
-    lowest = [label for label, ceiling in kept if ceiling.low == over.low]
-    highest = [label for label, ceiling in kept if ceiling.high == over.high]
-    if not all((len(kept) > 1, lowest, highest)):
-        return f"{text.low} to {text.high}"
-    below = "" if lowest[0] in highest else f" ({lowest[0]})"
-    return f"{text.low}{below} to {text.high} ({highest[0] if below else lowest[0]})"
-
-
 def meaning(known: Meaning) -> str:
     """The catalog's description of a column in a few words; empty where there is none."""
     facts = [known.kind, known.unit, known.aggregation, known.timing]
@@ -212,6 +217,5 @@ def step_words(step: Estimate) -> str:
 
 
 def earliest(step: Estimate) -> str:
-    """Why no step is known, and the lower end of its interval if there is one."""
-    low = f"the interval of that step begins at step {round(step.low)}; " if step.low is not None else ""
-    return f" ({low}{step.note or 'no reason is given'})"
+    """The lower end of the interval of an unknown step, if there is one."""
+    return f" (it may fall below that from step {round(step.low)} on)" if step.low is not None else ""

@@ -6,12 +6,13 @@ where all agree. Reading a document checks it; fresh results are not checked.
 Annotations are no strings in this package: evaluating hundreds of them takes longer than reading a document.
 """
 
+from collections.abc import Mapping
+from enum import StrEnum
 from itertools import pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from entropylaw.results.arrays import lengths_flaw
-from entropylaw.results.result import Finding, sentences
 
 VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
 """What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two boundaries."""
@@ -48,6 +49,18 @@ class Estimate(Struct, frozen=True, kw_only=True):
         """From the low end to the high one; None where either is missing."""
         return None if self.low is None or self.high is None else self.high - self.low
 
+    def __float__(self) -> float:
+        """The value; a ValueError says why there is none."""
+        if self.value is None:
+            raise ValueError(f"no value: {self.note or 'no reason is given'}")
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """The value in a format such as ``.3f``, an unknown one as a dash; without a format as printed."""
+        if not spec:
+            return str(self)
+        return "—" if self.value is None else format(self.value, spec)
+
     def flaw(self) -> str:
         """A level that is none, or a value outside of its interval."""
         if not 0 < self.level < 1:
@@ -60,39 +73,63 @@ class Estimate(Struct, frozen=True, kw_only=True):
         return "" if rising else "a value within its own interval"
 
 
-class Validity(Struct, frozen=True, kw_only=True):
-    """Whether the numbers are reliable.
+class Verdict(StrEnum):
+    """What the data say of the law in one run."""
 
-    ``findings`` hold the numbers found and their limits; reasons make ``ok`` False, cautions do not.
-    ``contradicted`` says that a reason is evidence against the law itself; otherwise the run has too
-    few evaluations or too small a range.
+    holds = "holds"
+    undecided = "undecided"
+    fails = "fails"
+
+
+class Why(StrEnum):
+    """Why the law fails.
+
+    ``another_curve``: reward follows entropy along another curve. ``more_than_entropy``: a term in the step
+    is needed beside every curve in H. ``no_relation``: reward does not follow entropy, or falls as it is
+    spent.
     """
 
-    ok: bool
-    contradicted: bool = False
-    findings: tuple[Finding, ...] = ()
+    another_curve = "another curve"
+    more_than_entropy = "more than entropy"
+    no_relation = "no relation"
 
-    @property
-    def verdict(self) -> str:
-        """``valid``, ``law fails`` or ``undecided``; cautions aside."""
-        if self.ok:
-            return "valid"
-        return "law fails" if self.contradicted else "undecided"
 
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why the numbers are not reliable, in sentences."""
-        return sentences(self.findings, "reason")
+class LawTests(Struct, frozen=True, kw_only=True):
+    """The evidence for and against the law, from which its verdict follows; None where unknown.
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Limitations of the numbers, in sentences."""
-        return sentences(self.findings, "caution")
+    Attributes
+    ----------
+    p_rate, p_step, p_log_step
+        Two-sided p-values of a column added to the law: H·exp(H), which tests the rate k = 1; the step; and
+        the logarithm of one plus the step.
+    p_step_beside, p_log_step_beside
+        The same of the step beside a flexible curve in H instead of the law.
+    odds_line, odds_rate, odds_power, odds_square
+        Marginal likelihood of a curve in the entropy over the law's: a line, a free rate k, a power, H².
+    odds_constant
+        The same of a constant.
+    odds_branches, odds_saturation, odds_step, odds_log_step
+        The same of what needs more than the entropy: a second slope where entropy rises, saturation in the
+        step alone, and the law with the step, or its logarithm, beside it.
+    spearman
+        Rank correlation of smoothed entropy and reward.
+    """
 
-    def flaw(self) -> str:
-        """A law that is ok although there are reasons against it."""
-        against = self.contradicted or any(finding.severity == "reason" for finding in self.findings)
-        return "no reason against a law that is ok" if self.ok and against else ""
+    p_rate: float | None
+    p_step: float | None
+    p_log_step: float | None
+    p_step_beside: float | None
+    p_log_step_beside: float | None
+    odds_line: float | None
+    odds_rate: float | None
+    odds_power: float | None
+    odds_square: float | None
+    odds_constant: float | None
+    odds_branches: float | None
+    odds_saturation: float | None
+    odds_step: float | None
+    odds_log_step: float | None
+    spearman: float | None
 
 
 class Residuals(Struct, frozen=True, kw_only=True):
@@ -117,32 +154,39 @@ class Residuals(Struct, frozen=True, kw_only=True):
     long_memory: float
 
 
-class Rival(Struct, frozen=True, kw_only=True):
-    """Another form fitted to the same evaluations by the same engine.
+PLAUSIBLE = 0.05
+"""A form whose posterior probability is below this is ruled out."""
+
+
+class FormEstimate(Struct, frozen=True, kw_only=True):
+    """A functional form fitted to a run.
 
     Attributes
     ----------
     form, formula, parameters
         A name of :data:`entropylaw.analysis.forms.FORMS`, symbols, and number of free coefficients.
+    probability
+        Posterior probability among the forms, equal before the data.
     ceiling
-        The reward that this form gives at H = 0.
-    probability, ruled_out
-        Posterior probability among the forms, equal before the data, and whether it is below the limit under
-        which a form is no longer considered.
+        The reward at H = 0 if the form is true.
     residual_sd
         Root of the residual sum of squares over n − parameters, reward units.
-    rate
-        The rate k of ``c − a(exp(kH) − 1)``; None for the other forms.
+    shapes
+        Estimates of the parameters in which the form is not linear, by name.
     """
 
     form: str
     formula: str
     parameters: int
+    probability: float
     ceiling: Estimate
-    probability: float = field(name="weight")
     residual_sd: float
-    ruled_out: bool
-    rate: Estimate | None = None
+    shapes: Mapping[str, Estimate]
+
+    @property
+    def ruled_out(self) -> bool:
+        """Whether it is too improbable to be considered."""
+        return self.probability < PLAUSIBLE
 
 
 class Influence(Struct, frozen=True, kw_only=True):
@@ -159,7 +203,7 @@ class Influence(Struct, frozen=True, kw_only=True):
 class Prediction(Struct, frozen=True, kw_only=True):
     """Reward at an ``entropy`` in nats, ``extrapolated`` where that is outside the fitted range.
 
-    ``mean`` is the law's reward there; ``observation`` one more evaluation, far from the last step: the
+    ``mean`` is the curve's reward there; ``observation`` one more evaluation, far from the last step: the
     mean's interval widened by drift and noise.
     """
 
@@ -170,11 +214,11 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 
 class EntropySet(Struct, frozen=True, kw_only=True):
-    """The entropies at which the law's reward is compatible with a target ``reward``.
+    """The entropies at which the curve's reward is compatible with a target ``reward``.
 
-    ``value`` is the entropy at which the law reaches it, None with the reason in ``note``; ``intervals`` are
-    disjoint (low, high) in nats, low ≥ 0, high None where the set has no upper end, empty where no entropy is
-    compatible. The rest is as in :class:`Estimate`.
+    ``value`` is the entropy at which the curve reaches it, None with the reason in ``note``; ``intervals``
+    are disjoint (low, high) in nats, low ≥ 0, high None where the set has no upper end, empty where no
+    entropy is compatible. The rest is as in :class:`Estimate`.
     """
 
     reward: float
@@ -185,21 +229,10 @@ class EntropySet(Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class Saturation(Struct, frozen=True, kw_only=True):
-    """Where a share of the law's headroom is used.
-
-    ``entropy`` follows from the form of the law and the last entropy alone, so that it has no interval.
-    """
-
-    share: float
-    entropy: float
-    reward: Estimate
-
-
 class Curve(Struct, frozen=True, kw_only=True):
-    """The law and its bands over a grid of entropies, ready to draw; every tuple has the same length.
+    """The averaged curve and its bands over a grid of entropies, to draw; every tuple has the same length.
 
-    ``rivals`` holds each rival's mean by form.
+    ``forms`` holds the mean of each functional form.
     """
 
     entropy: tuple[float, ...]
@@ -208,9 +241,9 @@ class Curve(Struct, frozen=True, kw_only=True):
     high: tuple[float, ...]
     observation_low: tuple[float, ...]
     observation_high: tuple[float, ...]
-    rivals: dict[str, tuple[float, ...]]
+    forms: dict[str, tuple[float, ...]]
 
     def flaw(self) -> str:
         """Bands of several lengths."""
         bands = (self.mean, self.low, self.high, self.observation_low, self.observation_high)
-        return lengths_flaw(self.entropy, *bands, *self.rivals.values())
+        return lengths_flaw(self.entropy, *bands, *self.forms.values())

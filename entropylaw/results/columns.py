@@ -129,8 +129,9 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     read_dropped, notes, cautions
         Reason → records dropped on reading; decisions in reading and choosing columns; and settings of the
         run that affect the law.
-    other_columns, texts
-        Number of other columns, and names of those with text.
+    other_columns, texts, others
+        Number of other columns with numbers; names of those with text; and every other column → what it
+        could be, empty where nothing is known.
     problem
         The error of :func:`~entropylaw.ingest.select.select` for the run, None where there is none.
     """
@@ -158,6 +159,7 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     cautions: tuple[str, ...] = ()
     other_columns: int = 0
     texts: tuple[str, ...] = ()
+    others: Mapping[str, str] = field(default_factory=dict)
     problem: Refusal | None = None
 
 

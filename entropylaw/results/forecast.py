@@ -80,7 +80,10 @@ class Forecast(Result, frozen=True, kw_only=True):
 
 
 class Gain(Struct, frozen=True, kw_only=True):
-    """Probability ``by_step`` of an evaluation at ``step`` at least ``points`` above the reward now."""
+    """Probability ``by_step`` that the run's reward at ``step`` is at least ``points`` above that now.
+
+    Both are without the noise of an evaluation.
+    """
 
     points: float
     step: float

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from entropylaw.results import Estimate
-from entropylaw.results.law import LawFit
+from entropylaw.results import Estimate, Verdict
+from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, Result, caution, sentences
 
 SAME = 0.05
@@ -37,8 +37,8 @@ class SharedRun(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    run, n, valid
-        Its name, its number of evaluations, and whether its own fit is valid.
+    run, n, verdict
+        Its name, its number of evaluations, and the verdict on the law in it alone.
     own, together
         a, b and ceiling from this run alone, and with the shared coefficients in common.
     deviation
@@ -47,7 +47,7 @@ class SharedRun(Struct, frozen=True, kw_only=True):
 
     run: str
     n: int
-    valid: bool
+    verdict: Verdict
     own: Mapping[str, Estimate]
     together: Mapping[str, Estimate]
     deviation: Mapping[str, Estimate]
@@ -106,8 +106,8 @@ class SharedFit(Result, frozen=True, kw_only=True):
     def findings(self) -> tuple[Finding, ...]:
         """Cautions about the common coefficients, from the numbers above."""
         findings = [caution("no-common-law")] if self.same.differs else []
-        if invalid := tuple(run.run for run in self.runs if not run.valid):
-            findings.append(caution("runs-not-valid", invalid=invalid, runs=len(self.runs)))
+        if failing := tuple(run.run for run in self.runs if run.verdict is Verdict.fails):
+            findings.append(caution("law-fails-alone", failing=failing, runs=len(self.runs)))
         if apart := tuple(one.coefficient for one in self.spread if (one.tau.low or 0.0) > 0):
             findings.append(caution("seeds-differ", coefficients=apart))
         return tuple(findings)
@@ -119,12 +119,12 @@ class SharedFit(Result, frozen=True, kw_only=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """Part of a run between level shifts; ``law`` is None where it cannot be fitted: see ``refusal``."""
+    """Part of a run between level shifts; ``fit`` is None where it cannot be fitted: see ``refusal``."""
 
     first_step: float
     last_step: float
     n: int
-    law: LawFit | None
+    fit: Fit | None
     refusal: str | None
 
 
@@ -135,7 +135,7 @@ class SegmentFit(Result, frozen=True, kw_only=True):
     name the segments that the test left out.
     """
 
-    starts: tuple[float, ...] = field(name="seams")
+    starts: tuple[float, ...]
     segments: tuple[Segment, ...]
     same: SameTest | None
     findings: tuple[Finding, ...] = ()

@@ -7,36 +7,25 @@ from typing import Any, overload
 import msgspec
 
 from entropylaw.results import (
-    Curve,
     EntropySet,
     Estimate,
+    FormEstimate,
     Influence,
     Prediction,
     Residuals,
-    Rival,
-    Saturation,
-    Validity,
 )
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import Result, late
 
-LAW_VERDICTS = ("valid", "with cautions", "law fails", "undecided")
-"""The verdicts on the law of a run."""
 
-CLEARLY = 3.0
-"""A rival is better from this many times the law's probability."""
-
-
-class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
-    """The law fitted to one run.
+class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """The law R = −a·exp(H) + b fitted to one run: its own numbers, as if it were true.
 
     Attributes
     ----------
     run, n
         Name of the run, and number of evaluations that were fitted.
-    validity
-        Whether the numbers are reliable; read it first.
     a, b, ceiling
         Coefficients of R = −a·exp(H) + b, and ceiling = b − a, the reward at H = 0.
     correlation
@@ -46,21 +35,14 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
     residuals, influence
         Residuals of the law, and the evaluation that changes it most when left out.
-    law_probability, law_ruled_out, rivals
-        Posterior probability of the law among the forms, whether it is below the limit under which a
-        form is no longer considered, and the other forms, most probable first.
-    entropy_spent
-        Entropy at which 95 % of the law's headroom is used (see :meth:`saturation`).
-    ceiling_over_forms, r_squared
-        Range of the ceiling over all forms that are not ruled out, and share of the reward's variance that
-        the fitted law explains.
+    probability, r_squared
+        Posterior probability of the law among the functional forms, and R² of the law by least squares on
+        the entropy as logged, as papers quote it.
     step, entropy, reward, fitted
         Shape (n,): the evaluations, as logged, and the law's reward at the smoothed entropy.
     smoothed_entropy, entropy_noise
         Shape (n,): the entropy without the noise of measuring it, to which the law is fitted; and that
         noise's standard deviation in nats, None where the entropy was used as logged.
-    curve
-        The law, its bands and the rivals' means over a grid of entropies, for figures.
     level, interval
         Level of every interval, and what made them: "drift", "walk", "odr" or "ols".
     eval_size, entropy_sd
@@ -74,7 +56,6 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
 
     run: str
     n: int
-    validity: Validity
     a: Estimate
     b: Estimate
     ceiling: Estimate
@@ -85,18 +66,13 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     headroom: Estimate
     residuals: Residuals
     influence: Influence
-    law_probability: float = msgspec.field(name="law_weight")
-    law_ruled_out: bool
-    entropy_spent: float
-    rivals: tuple[Rival, ...]
-    ceiling_over_forms: Estimate
+    probability: float
     r_squared: float
     step: FloatArray
     entropy: FloatArray
-    smoothed_entropy: FloatArray = msgspec.field(name="course")
+    smoothed_entropy: FloatArray
     reward: FloatArray
     fitted: FloatArray
-    curve: Curve
     level: float
     interval: str
     eval_size: int | None
@@ -113,26 +89,6 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         document.
         """
         return late("analysis.law.inference.residual_covariances", self)
-
-    @property
-    def rivals_as_good(self) -> tuple[Rival, ...]:
-        """Rivals that are not ruled out; a form with the law as a special case is not one of them."""
-        kept = (rival for rival in self.rivals if not rival.ruled_out)
-        return tuple(rival for rival in kept if not late("analysis.forms.nests_law", rival.form))
-
-    @property
-    def better_rival(self) -> Rival | None:
-        """The form that is clearly more probable than the law, where there is one."""
-        best = self.rivals[0] if self.rivals else None
-        return best if best is not None and best.probability >= CLEARLY * self.law_probability else None
-
-    @property
-    def verdict(self) -> str:
-        """One of :data:`LAW_VERDICTS`."""
-        careful = any(finding.severity == "caution" for finding in self.validity.findings)
-        if self.validity.ok and (careful or self.rivals_as_good):
-            return "with cautions"
-        return self.validity.verdict
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
@@ -188,14 +144,6 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         """
         return late("analysis.law.estimates.entropy_for", self, reward, level)  # type: ignore[no-any-return]
 
-    def saturation(self, share: float = 0.95, *, level: float | None = None) -> Saturation:
-        """Entropy at which ``share`` of the law's headroom is used, and the reward there.
-
-        The law's headroom is a(exp(H_now) − 1); all but 1 − share of it is used at
-        H = ln(1 + (1 − share)(exp(H_now) − 1)), whatever a and b are.
-        """
-        return late("analysis.law.estimates.saturation", self, share, level)  # type: ignore[no-any-return]
-
 
 class Influences(Result, frozen=True, kw_only=True, eq=False):
     """What each evaluation does to the fit; every array has shape (n,).
@@ -214,7 +162,7 @@ class Influences(Result, frozen=True, kw_only=True, eq=False):
     drift_share: float
 
 
-class FormResult(Rival, frozen=True, kw_only=True):
+class FormResult(FormEstimate, frozen=True, kw_only=True):
     """A form in a :class:`Comparison`, the law included; probabilities are among forms of its variable.
 
     Attributes
@@ -224,13 +172,10 @@ class FormResult(Rival, frozen=True, kw_only=True):
     log_odds
         Natural logarithm of its marginal likelihood over the law's: the evidence of the data for this form
         against the law, whatever other forms there are.
-    shapes
-        Estimates of the parameters in which the form is not linear, by name; ``rate`` is None.
     """
 
     variable: str
     log_odds: float
-    shapes: dict[str, Estimate]
 
 
 class NestedTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,67 +253,3 @@ class NonlinearFit(Result, frozen=True, kw_only=True):
     drift_share: float
     settled: bool
     message: str
-
-
-class FormAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What one functional form says: its ``probability``, and the ceiling and the headroom if it is true."""
-
-    form: str
-    formula: str
-    probability: float
-    ceiling: Estimate
-    headroom: Estimate
-
-
-class Averaged(Result, frozen=True, kw_only=True, eq=False, dict=True):
-    """The answer of a run, averaged over the functional forms.
-
-    Attributes
-    ----------
-    run
-        Name of the run.
-    ceiling, headroom, reward_now
-        Reward at H = 0, that minus the reward now, and the run's reward at the last evaluation without the
-        evaluation's sampling noise; each averaged over the forms by their probability.
-    gain, p_headroom
-        A gain of reward, and the probability that the headroom is at least that.
-    entropy_now, lowest_entropy
-        Smoothed entropy at the last evaluation, and the lowest, nats: the ceiling is an extrapolation from
-        there to 0.
-    forms, skipped
-        The forms, most probable first; and form → why it cannot be fitted to the run.
-    level
-        Level of the intervals.
-    """
-
-    run: str
-    ceiling: Estimate
-    headroom: Estimate
-    reward_now: Estimate
-    gain: float
-    p_headroom: float
-    entropy_now: float
-    lowest_entropy: float
-    forms: tuple[FormAnswer, ...]
-    skipped: Mapping[str, str]
-    level: float
-
-    @cached_property
-    def basis(self) -> Any:
-        """The fit of the law and the posteriors of the forms, from which :meth:`predict` reads."""
-        raise AttributeError("an answer of average_forms has its basis; a copy of one has not")
-
-    @overload
-    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
-    @overload
-    def predict(
-        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> tuple[Prediction, ...]: ...
-    def predict(
-        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> Prediction | tuple[Prediction, ...]:
-        """Reward at an entropy, or at each of several, averaged over the forms.
-
-        Arguments and errors as for :meth:`entropylaw.LawFit.predict`.
-        """
-        return late("analysis.averaging.predict", self, entropy, level)  # type: ignore[no-any-return]

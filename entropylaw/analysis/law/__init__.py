@@ -1,1 +1,1 @@
-"""The law on a run: smoothed entropy, residual models, coefficients with intervals, validity."""
+"""The law on a run: smoothed entropy, residual models, coefficients with intervals, verdict."""

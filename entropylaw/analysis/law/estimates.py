@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.errors import UsageError
-from entropylaw.results import EntropySet, Estimate, Prediction, Saturation
+from entropylaw.results import EntropySet, Estimate, Prediction
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
@@ -41,7 +42,8 @@ def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
     # One component: the textbook standard error, not the standard deviation of its t.
     single = mixture.location.shape[1] == 1
     spread = mixture.scale[:, 0] if single else mixture.standard_deviation()
-    rows = np.vstack([mixture.quantiles(tails(level)), spread])
+    # Quantiles of a mixture as narrow as rounding may be out of order by a bit.
+    rows = np.vstack([np.sort(mixture.quantiles(tails(level)), axis=0), spread])
     return [
         Estimate(
             value=value,
@@ -139,21 +141,16 @@ def as_predictions(
     )
 
 
-def saturation(law: LawFit, share: float, level: float | None) -> Saturation:
-    """:meth:`LawFit.saturation <entropylaw.LawFit.saturation>`."""
-    share = as_number(share, "share")
-    if not 0 < share < 1:
-        raise UsageError("bad-share", f"share {share:g}, expected a number between 0 and 1", "give 0.95, say")
-    entropy = spent_entropy(law.entropy_now, share)
-    return Saturation(share=share, entropy=entropy, reward=law.predict(entropy, level=level).mean)
+def checked_reward(reward: float) -> float:
+    """A target reward as a finite float, or a :class:`UsageError`."""
+    if isinstance(reward, float) and not np.isfinite(reward):
+        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
+    return as_number(reward, "reward")
 
 
 def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
     """:meth:`LawFit.entropy_for <entropylaw.LawFit.entropy_for>`."""
-    level = law.level if level is None else checked_level(level)
-    if isinstance(reward, float) and not np.isfinite(reward):
-        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
-    reward = as_number(reward, "reward")
+    level, reward = law.level if level is None else checked_level(level), checked_reward(reward)
     ceiling, a = law.ceiling.value, law.a.value
     value, note = None, None
     if ceiling is None or not a:
@@ -187,18 +184,32 @@ def fieller_set(
 
     They are those at which the probability that the mean is at most the target is in [tail, 1 − tail]: the
     inversion of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). The set can be narrower than any
-    fixed grid, so that the search includes ``hint`` and where each component's law gives the target. The
-    intervals are disjoint, in nats, from 0; None as upper end is the largest entropy of a vocabulary.
+    fixed grid, so that the search includes ``hint`` and where each component's law gives the target.
     """
-    # Uniform in log1p(H), which resolves both ends.
-    grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
     ceiling, a = law.coefficient[:, 0], law.coefficient[:, 1]
     ratio = np.divide(ceiling - reward, a, out=np.full_like(a, np.nan), where=a != 0)
     near = np.append(np.log1p(np.where(ratio > -1, ratio, np.nan)), np.array(hint, dtype=float))
+
+    def below(entropy: FloatArray) -> FloatArray:
+        return law.functional(design(law_column(entropy))).cdf(np.full(entropy.size, reward))
+
+    return compatible_entropies(below, tail, near)
+
+
+def compatible_entropies(
+    below: Callable[[FloatArray], FloatArray], tail: float, near: FloatArray
+) -> tuple[tuple[float, float | None], ...]:
+    """Disjoint intervals of the entropy, nats, in which ``below`` is in [tail, 1 − tail].
+
+    ``below`` gives the probability that the mean at entropies is at most the target; the search includes the
+    entropies ``near``, of which some may be nan. None as upper end is the largest entropy of a vocabulary.
+    """
+    # Uniform in log1p(H), which resolves both ends.
+    grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
     grid = np.union1d(grid, near[np.isfinite(near) & (near > 0) & (near < HIGHEST_ENTROPY)])
 
     def covered(entropy: FloatArray) -> Any:
-        probability = law.functional(design(law_column(entropy))).cdf(np.full(entropy.size, reward))
+        probability = below(entropy)
         return np.minimum(probability - tail, 1.0 - tail - probability) >= 0
 
     inside = covered(grid)

@@ -1,4 +1,4 @@
-"""Fit of the law: to one run with its rivals and its validity, and to many runs in one call.
+"""Fit of the law: to one run with the other functional forms, and to many runs in one call.
 
 Runs with the same steps share the filter's gains, and every quantile of a thousand runs is found at once.
 """
@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.forms import FORMS, design, law_column
+from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import (
     checked_level,
     estimates,
     law_numbers,
     memory,
-    predict_at,
-    spent_entropy,
     tails,
 )
 from entropylaw.analysis.law.evaluations import Evaluations, usable
@@ -32,18 +29,18 @@ from entropylaw.analysis.law.inference import (
     relevant_errors,
     smooth_entropies,
 )
+from entropylaw.analysis.law.influence import lag1, strongest_influence
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
-from entropylaw.analysis.law.validity import judge, lag1, strongest_influence
-from entropylaw.analysis.rivals import PLAUSIBLE, fit_forms, posterior_mean, range_over, rivals_of
+from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.arguments import several
+from entropylaw.engine.posterior import least_squares
 from entropylaw.errors import EntropyLawError, FitError
-from entropylaw.results import Curve, Residuals, Validity
+from entropylaw.results import Residuals
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
 
 
-def fit_law(
+def law_of_run(
     entropy: Any,
     reward: Any,
     step: Any = None,
@@ -54,57 +51,10 @@ def fit_law(
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
-) -> LawFit:
-    """Fit R = −a·exp(H) + b to one run.
+) -> tuple[LawFit, FormFits]:
+    """The law's own numbers, and the functional forms on the same evaluations.
 
-    Parameters
-    ----------
-    entropy
-        Shape (n,), policy entropy in nats per token; any array-like.
-    reward
-        Shape (n,), the score that the law is about, preferably validation accuracy.
-    step
-        Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
-    level
-        Coverage of every interval.
-    interval
-        ``"drift"``: residuals are a slow drift plus white noise, both integrated out, and the law is
-        fitted to the smoothed entropy. ``"walk"``: the same with a random-walk drift; the
-        ceiling, b and every prediction then are relative to the last evaluation. ``"odr"``: orthogonal
-        distance regression, for independent residuals and entropies with known noise. ``"ols"``: ordinary
-        least squares on the entropy as logged, for independent residuals and exact entropies only.
-    eval_size
-        Number of independent samples behind each reward, where the reward is a rate: the noise is then
-        at least the binomial R(1 − R)/eval_size.
-    entropy_sd
-        Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
-        With ``"drift"`` and ``"walk"`` it is estimated where it is not given.
-    keep_outliers
-        Fit evaluations with a gross error, too. By default those of
-        :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
-        ``LawFit.dropped``; with ``"odr"`` and ``"ols"`` none are left out.
-    run
-        Name of the run in the result.
-
-    Raises
-    ------
-    FitError
-        ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
-        ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
-        ``eval-size-needs-a-rate``: the data do not determine a fit.
-    UsageError
-        ``bad-level``, ``bad-interval``, ``bad-eval-size``, ``bad-entropy-sd``.
-
-    Notes
-    -----
-    The law is linear in (c, a) with c = b − a, so that for given residual covariance the fit is
-    generalised least squares in closed form. Estimates are medians, intervals equal-tailed quantiles.
-    A pair with a missing value is left out and counted in ``LawFit.dropped``. Errors in the entropy are in
-    the law's posterior; all forms are compared with the covariance that they add to the law's residual.
-
-    References
-    ----------
-    The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
+    Arguments, errors and notes are those of :func:`entropylaw.fit_law`.
     """
     level, model = checked_level(level), residual_model(interval)
     used = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
@@ -129,20 +79,11 @@ def fit_law(
     fitted.setflags(write=False)
     # With a random-walk drift residuals are relative to the last evaluation: remove their mean.
     residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
-    probability = fits.probability["law"]
-    rivals = rivals_of(fits, r, level=level, method=model.method)
-    every = [("law", probability, ceiling), *((one.form, one.probability, one.ceiling) for one in rivals)]
-    noise_floor = 0.0 if grid.floor is None else float(grid.floor[-1])
+    *_, plain = least_squares(design(law_column(h))[None], r[None])
     drift_share, effective_n, long_memory = memory(law, s)
-    # The bands of a figure from H = 0 (the ceiling) to the largest entropy: six digits are enough.
-    at = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
-    predictions = predict_at(law.pruned(1e-6), noise_floor, smoothed.entropy, at, level, model.name)
-    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
-    bands = map(tuple, np.array([*map(read, predictions)], dtype=float).T.tolist())
     fit = LawFit(
         run=run,
         n=s.size,
-        validity=Validity(ok=True),
         a=a,
         b=b,
         ceiling=ceiling,
@@ -159,38 +100,24 @@ def fit_law(
             long_memory=float(long_memory),
         ),
         influence=strongest_influence(s, h, r),
-        law_probability=probability,
-        law_ruled_out=probability < PLAUSIBLE,
-        entropy_spent=spent_entropy(entropy_now, 0.95),
-        rivals=rivals,
-        ceiling_over_forms=range_over(every, level),
-        r_squared=1.0 - float(np.var(r - fitted) / np.var(r)),
+        probability=fits.probability["law"],
+        r_squared=1.0 - float(np.mean(plain**2) / np.var(r)),
         step=s,
         entropy=h,
         smoothed_entropy=smoothed.entropy,
         reward=r,
         fitted=fitted,
-        curve=Curve(
-            entropy=tuple(at.tolist()),
-            **dict(zip(("mean", "low", "high", "observation_low", "observation_high"), bands, strict=True)),
-            rivals={
-                form: tuple(posterior_mean(one, one.form.onward(at)).tolist())
-                for form, one in fits.fits.items()
-                if FORMS[form].colour
-            },
-        ),
         level=level,
         interval=model.name,
         eval_size=eval_size,
         dropped=used.dropped,
         posterior=law,
-        noise_floor=noise_floor,
+        noise_floor=0.0 if grid.floor is None else float(grid.floor[-1]),
         entropy_sd=used.entropy_sd,
     )
-    fit = replace(fit, validity=judge(fit, float(np.sqrt(grid.mean_floor))))
     # Kept for the comparison of forms and for lmfit, which would infer them again.
     vars(fit)["residual_covariances"] = grid
-    return fit
+    return fit, fits
 
 
 _NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
@@ -251,7 +178,7 @@ def fit_laws(
 ) -> LawBatch:
     """Fit R = −a·exp(H) + b to many runs, each separately, in one call.
 
-    Rivals, validity, curve and predictions are left out: for one run call :func:`fit_law`.
+    Rivals, verdict and averaged numbers are left out: for one run call :func:`fit_law`.
 
     Parameters
     ----------

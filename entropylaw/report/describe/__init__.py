@@ -8,8 +8,7 @@ from entropylaw.report.blocks import Block, Table
 from entropylaw.results.result import late
 
 _MODULES = {
-    "law": "LawFit Influences Comparison NonlinearFit SharedFit SegmentFit",
-    "averaged": "Averaged",
+    "law": "Fit Influences Comparison NonlinearFit SharedFit SegmentFit",
     "runs": "FitDocument RunFit ReportDocument RunReport",
     "forecast": "Forecast SaturationForecast PredictionDocument RunPrediction "
     "Backtest BacktestDocument RunBacktest",

@@ -18,10 +18,10 @@ from entropylaw.report.numbers import (
     format_probability,
     format_step,
 )
-from entropylaw.report.words import earliest, invalid_headline, step_words
-from entropylaw.results import EntropySet, Estimate
+from entropylaw.report.words import earliest, headline, step_words
+from entropylaw.results import EntropySet, Estimate, Verdict
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
-from entropylaw.results.law import LAW_VERDICTS
+from entropylaw.results.result import sentences
 
 Result = (
     Forecast
@@ -161,7 +161,7 @@ def sections(
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
     if spending is not None:
-        notes += _saturation(spending)
+        notes += _spent(spending)
     if against:
         mixed = "The forecast averages several curves, each weighted by the errors of its past forecasts"
         notes.append(b.Note("caution", f"{against} {mixed}."))
@@ -185,45 +185,40 @@ def _weights(weights: Mapping[str, float]) -> str:
     return ", ".join(shown)
 
 
-def _saturation(spending: SaturationForecast) -> list[b.Note]:
-    """The step of saturation, and the probability of each gain."""
-    when = f"No step is forecast for that{earliest(spending.step)}"
+def _spent(spending: SaturationForecast) -> list[b.Note]:
+    """When the entropy is spent at the current rate, and the probability of the gain."""
+    now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
+    said = f"At the current rate, entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
+    said += f"ten more run lengths{earliest(spending.step)}."
     if spending.step.value is not None:
         step, level = step_words(spending.step), format_percent(spending.step.level)
-        reward = format_interval(spending.reward)
-        when = f"The forecast is step {step}, {level} interval, with a reward of {reward}"
-    share, entropy = format_percent(spending.share), format_number(spending.entropy)
-    now = f"now it is {format_number(spending.entropy_now)}, at step {format_step(spending.last_step)}"
-    reached = f"{share} of the law's headroom is gained at an entropy of {entropy} nats; {now}. {when}."
+        said = f"At the current rate, entropy falls to {format_number(spending.entropy)} nats (now {now}) by "
+        said += f"step {step}, {level} interval, with a reward of {format_interval(spending.reward)}."
     gains = (
-        f"an evaluation {format_number(gain.points)} above the reward now: probability "
-        f"{format_probability(gain.by_step)} at step {format_step(gain.step)}"
+        f"at least {format_number(gain.points)} above the reward now at step {format_step(gain.step)}: "
+        f"probability {format_probability(gain.by_step)}"
         for gain in spending.gains
     )
-    return [b.Note("saturation", reached), *b.labelled("gain", gains)]
+    return [b.Note("entropy", said), *b.labelled("gain", gains)]
 
 
 def _prediction(result: RunPrediction) -> list[b.Block]:
-    """The law's predictions for a run, then the forecasts."""
-    validity = result.validity
+    """The averaged predictions for a run, then the forecasts."""
     low, high = map(format_number, result.entropy_range)
-    fitted = f"fitted on entropies from {low} to {high} nats"
-    against = "" if validity.ok else invalid_headline(validity)
-    said = against.removesuffix(".") or "this run does not contradict the law"
-    word = LAW_VERDICTS[1] if validity.ok and validity.cautions else validity.verdict
-    verdict = b.Verdict(word, f"{said}; {fitted}", b.HOLDS.get(validity.verdict))
+    against = f"The law fails: {headline(result)}." if result.verdict is Verdict.fails else ""
+    said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
+    verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
     notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
-    if (end := result.saturation) is not None:
-        gained = f"{format_percent(end.share)} of the law's headroom is gained at entropy"
-        at = f"{format_number(end.entropy)} nats, reward {format_interval(end.reward)}"
-        notes.append(b.Note("saturation", f"{gained} {at}"))
+    chance = f"at least {result.gain:g} of reward is left with probability "
+    notes.append(b.Note("left", f"{chance}{format_probability(result.p_headroom)}"))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
     blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
-    blocks.append(b.Notes(b.labelled("reason", validity.reasons)))
+    reasons = (reason for reason in sentences(result.findings, "reason") if reason not in said)
+    blocks.append(b.Notes(b.labelled("reason", reasons)))
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
-        labels = ("entropy", "reward of the law", f"{level} prediction interval", "extrapolated")
+        labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
         rows = [
             # Both intervals have the same centre.
             (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
@@ -260,8 +255,6 @@ def _answers(run: RunPrediction) -> Iterator[b.Row]:
     for target in run.entropies:
         for low, high in target.intervals or ((None, None),):
             yield row("entropy for reward", target.reward, target, low=low, high=high)
-    if run.saturation is not None:
-        yield row("reward at saturation", run.saturation.entropy, run.saturation.reward)
     if (ahead := run.forecast) is not None:
         for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
             yield row("reward at step", step, reward, extrapolated=outside)

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from msgspec.structs import replace
-
-from entropylaw.analysis.forms import FORMS, form_label
+from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
-from entropylaw.report import words
+from entropylaw.report import methods, words
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    format_estimate,
     format_interval,
     format_number,
     format_percent,
     format_probability,
     format_step,
 )
+from entropylaw.results import Verdict
+from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift, SameTest, SegmentFit, SharedFit
 from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest, NonlinearFit
+from entropylaw.results.result import field_names, sentences
 
-Result = LawFit | Influences | Comparison | NonlinearFit | SharedFit | SegmentFit
+Result = Fit | Influences | Comparison | NonlinearFit | SharedFit | SegmentFit
 
 FORM_COLUMNS = (
-    *b.columns("form formula"),
+    b.Column("form", "functional form", lambda one: form_label(one.form)),
     b.Column("probability", "probability", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
-    b.Column("rate", "rate k", lambda one: one.rate and replace(one.rate, note=None), estimate=True),
+    b.Column("headroom", "left", estimate=True),
+    b.Column("formula", "formula", lambda one: f"{one.formula}{words.shapes_words(one)}"),
     b.Column("residual_sd", "residual sd"),
 )
+
+BRIEF = ("form", "formula", "probability", "ceiling")
+"""The columns of that table that a terminal shows."""
 
 INFLUENCE_COLUMNS = (
     b.Column("step", "step", unit="step"),
@@ -62,15 +67,14 @@ PARAMETERS = (*b.columns("parameter"), *b.columns("estimate", estimate=True))
 
 LAW = ("a", "b", "ceiling")
 _LAW_COLUMNS = b.columns("a b ceiling", estimate=True)
-PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("valid"), *_LAW_COLUMNS)
+PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("verdict"), *_LAW_COLUMNS)
 
 
 def describe(result: Result) -> list[b.Block]:
     """A law without its log, the influence of each evaluation, the forms compared, one form, or groups."""
     match result:
-        case LawFit():
-            steps = f"steps {format_step(result.step[0])} to {format_step(result.step[-1])}"
-            return sections(result, result, b.Heading(result.run, 2, f"{result.n} evaluations, {steps}"))
+        case Fit():
+            return sections(result, result, b.Heading(result.run, 2, about(result)))
         case Influences():
             said = f"Under the most probable residual covariance: {_covariance(result)}."
             return [b.Heading("Influence of single evaluations", 2), b.paragraphs(said), table(result)]
@@ -96,12 +100,8 @@ def describe(result: Result) -> list[b.Block]:
 def table(result: Result) -> b.Table:
     """A row per form, evaluation, parameter, run or segment."""
     match result:
-        case LawFit():
-            rivals = b.table_of(FORM_COLUMNS, result.rivals, words=2)
-            known = (result.law_probability, result.ceiling, None, result.residuals.sd)
-            place = sum(rival.probability > result.law_probability for rival in result.rivals)
-            own = ("law", FORMS["law"].formula, *known)
-            return b.Table(FORM_COLUMNS, [*rivals.rows[:place], own, *rivals.rows[place:]], words=2)
+        case Fit():
+            return b.table_of(FORM_COLUMNS, result.forms)
         case Influences():
             arrays = (getattr(result, column.key).tolist() for column in INFLUENCE_COLUMNS)
             return b.Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
@@ -143,102 +143,164 @@ def _compared(result: Comparison) -> list[b.Block]:
     return [b.Heading("Forms", 2), table(result), b.Facts("over all forms", facts, interval), b.Notes(notes)]
 
 
+def about(fit: Fit) -> str:
+    """``51 evaluations, steps 0–500``."""
+    steps = f"steps {format_step(fit.law.step[0])}–{format_step(fit.law.step[-1])}"
+    return f"{counted(fit.n, 'evaluation')}, {steps}"
+
+
 def sections(
-    law: LawFit,
+    fit: Fit,
     part: object,
     heading: b.Heading,
     *,
-    sentences: Sequence[str] = (),
+    data: str = "",
+    other: Sequence[b.Block] = (),
     progress: Sequence[b.Fact] = (),
     more: Sequence[b.Block] = (),
 ) -> list[b.Block]:
-    """The verdict with its reasons and cautions, the estimates, the functional forms, and the diagnostics.
+    """The verdict, the three answers, the law, the functional forms, the estimates, and the diagnostics.
 
-    Figures are drawn from ``part``: the law, or a run with its columns. ``sentences`` follow the verdict,
-    ``progress`` has more estimates, and ``more`` comes before the diagnostics.
+    Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
+    ``other`` are answers for another reward, ``progress`` has more estimates, and ``more`` comes before the
+    diagnostics.
     """
-    reasons = b.labelled("reason", law.validity.reasons) + b.labelled("caution", law.validity.cautions)
+    law = fit.law
+    text = " ".join(answer for _, answer in words.answers(fit))
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
-    relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
-    facts = [
+    interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
+    averaged = (
+        b.Fact("ceiling", fit.ceiling, "reward at H = 0"),
+        b.Fact("reward now", fit.reward_now, now),
+        b.Fact(
+            "headroom",
+            fit.headroom,
+            f"ceiling − reward now; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:g})', 1)}",
+        ),
+        b.Fact("share reached", fit.used, "of the attainable gain", "%"),
+        *progress,
+    )
+    own = f"{format_percent(law.level)} interval ({law.ceiling.method})"
+    unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
+    coefficients = (
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        b.Fact("ceiling", law.ceiling, f"reward at H = 0{relative}"),
-        b.Fact("reward now", law.reward_now, now),
-        b.Fact("headroom", law.headroom, "ceiling − reward now"),
-        *progress,
-    ]
-    interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    unsafe = f"{words.headline(law)} These numbers are for reference only."
-    gained = f"95 % of the law's headroom is gained at H = {format_number(law.entropy_spent)} nats"
-    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
-    worse = ": the mean fits better" if law.r_squared < 0 else ""
-    fit = (
-        f"{law.n} evaluations{samples}, steps {format_step(law.step[0])} to {format_step(law.step[-1])}. "
-        f"The law explains {format_percent(law.r_squared)} of the reward's variance{worse}."
+        b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
+        b.Fact("headroom by the law", law.headroom, "its ceiling − reward now"),
     )
-    gone = [form_label(form) for form, _, ruled_out in words.ceilings(law) if ruled_out]
-    mean = f"{format_estimate(law.ceiling_over_forms).value} averaged by probability"
-    over = f"over the functional forms that are not ruled out: {mean}, range {words.ceiling_range(law)}"
-    over += f"; ruled out: {', '.join(gone)}" * bool(gone)
+    samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
+    trust = f"R² {words.format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
+    trust += f"effective sample size {law.residuals.effective_n:.0f}."
+    stage = "Each form has a term in the step beside it: these are the numbers of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
-    # Why an interval of a free rate k has an open end; the table's cell shows a dash there.
-    open_ends = b.labelled("rate k", filter(None, (getattr(one.rate, "note", None) for one in law.rivals)))
+    said = f"{words.headline(fit)} {text}"
+    reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in said))
+    cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
+    return [
+        heading,
+        b.Verdict(fit.verdict, words.headline(fit), b.HOLDS[fit.verdict], titled=True),
+        b.Answers([b.Note(question, answer) for question, answer in words.answers(fit)]),
+        b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
+        brief_forms(fit),
+        b.Notes([b.Note("data", "", data)] if data else []),
+        *other,
+        b.Notes(reasons + cautions, detail=True),
+        *figures_of("law", part, text),
+        b.Heading("Estimates, averaged over functional forms", name="numbers"),
+        b.Facts("averaged", averaged, interval, detail=True),
+        b.Heading("Functional forms", name="rivals"),
+        b.Notes([b.Note("", stage)] if fit.present_stage else [], detail=True),
+        replace(table(fit), detail=True),
+        b.Notes(
+            [
+                *b.labelled("skipped", (f"{form_label(name)}: {why}" for name, why in fit.skipped.items())),
+                b.Note("", probabilities),
+            ],
+            detail=True,
+        ),
+        b.Heading("The law itself", name="law"),
+        b.Facts(
+            "R = b − a·exp(H)", coefficients, own, unsafe if fit.verdict is Verdict.fails else "", detail=True
+        ),
+        b.Notes([b.Note("", trust)], detail=True),
+        *more,
+        b.Heading("Diagnostics", name="trust"),
+        b.Notes([b.Note("residual", _residual(law)), b.Note("", _influence(law)), *_tests(fit)], detail=True),
+        *figures_of("trust", part),
+        b.Heading("For a paper", name="paper"),
+        b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
+    ]
+
+
+def brief_forms(fit: Fit) -> b.Block:
+    """The forms that have some probability, for a terminal; the others are counted."""
+    shown = [one for one in fit.forms if one.probability >= SHOWN or one.form == "law"]
+    lines = [
+        (
+            one.form,
+            f"{format_probability(one.probability)}   ceiling {format_interval(one.ceiling)}"
+            f"{words.shapes_words(one).replace(' (', '   ').replace(')', '')}",
+        )
+        for one in shown
+    ]
+    if more := len(fit.forms) - len(shown):
+        lines.append((f"+{counted(more, 'form')}", f"below {SHOWN:g}: --details"))
+    return b.Notes([b.Note(label, "", text) for label, text in lines], instead=True)
+
+
+SHOWN = 0.01
+"""Least probability of a form that a terminal shows."""
+
+
+def _influence(law: LawFit) -> str:
     shift = format_number(law.influence.ceiling_shift, 2)
-    influence = (
+    return (
         f"Leaving out the evaluation at step {format_step(law.influence.step)} changes the least-squares fit "
         f"most: the ceiling by {'' if shift.startswith('-') else '+'}{shift}, a to "
         f"{format_number(law.influence.a_ratio)} times its value."
     )
-    return [
-        heading,
-        b.Verdict(law.verdict, words.headline(law), b.HOLDS.get(law.validity.verdict)),
-        b.paragraphs(*sentences, detail=True),
-        b.Notes(reasons or [b.Note("checks", "all passed", "")], may_wait=True),
-        *figures_of("law", part, " ".join(sentences)),
-        b.Heading("Estimates", name="numbers"),
-        b.Facts("R = −a·exp(H) + b", facts, interval, "" if law.validity.ok else unsafe),
-        b.Notes([b.Note("saturation", gained, ""), b.Note("", fit, "")]),
-        b.Heading("Functional forms", name="rivals"),
-        table(law),
-        b.Notes([b.Note("ceiling", over), b.Note("", probabilities, ""), *open_ends]),
-        *more,
-        b.Heading("Diagnostics", name="trust"),
-        b.Notes([b.Note("residual", *_residual(law))]),
-        b.paragraphs(influence, detail=True),
-        *figures_of("trust", part),
-    ]
 
 
-def _residual(law: LawFit) -> tuple[str, str]:
-    """The residuals, and the noise that smoothing removed from the entropy; in full, and for a terminal."""
+def _tests(fit: Fit) -> list[b.Note]:
+    """The evidence from which the verdict follows."""
+    tests = fit.tests
+    p_values = (
+        ("k = 1", tests.p_rate),
+        ("no term in the step", tests.p_step),
+        ("no term in its logarithm", tests.p_log_step),
+        ("no term in the step beside a flexible curve", tests.p_step_beside),
+        ("no term in its logarithm beside a flexible curve", tests.p_log_step_beside),
+    )
+    names = [name for name in field_names(tests) if name.startswith("odds_")]
+    odds = [(name.removeprefix("odds_").replace("_", " "), getattr(tests, name)) for name in names]
+    known = [f"{what}: {_p_value(p)}" for what, p in p_values if p is not None]
+    against = [f"{what} {value:.3g}" for what, value in odds if value is not None]
+    ranks = [] if tests.spearman is None else [f"rank correlation {tests.spearman:.2f}"]
+    return b.labelled("tests", ["; ".join([*known, f"odds over the law: {', '.join(against)}", *ranks])])
+
+
+def _residual(law: LawFit) -> str:
+    """The residuals, and the noise that smoothing removed from the entropy."""
     residuals, model = law.residuals, residual_model(law.interval)
     sd, lag1 = format_number(residuals.sd, 2), format_number(residuals.lag1, 2)
     text = f"The residuals have standard deviation {sd} and lag-1 autocorrelation "
     text += "unknown" if residuals.lag1 is None else lag1
-    brief = f"sd {format_number(residuals.sd)}, lag-1 "
-    brief += "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     if model.assumed is not None:
         text += f"; the intervals take them as {model.assumed}."
     else:
-        size = f"an effective sample size of {format_number(residuals.effective_n, 2)}"
         memory = format_probability(residuals.long_memory)
-        text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift, so that {law.n} "
-        text += f"evaluations have {size}. The correlation of the drift lasts for half of the run or more "
-        text += f"with probability {memory}."
-        brief += f"; drift share {residuals.drift_share:.2f}, "
-        brief += f"effective sample size {residuals.effective_n:.0f}"
-    if law.entropy_noise is not None:
+        text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift: {law.n} "
+        text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}. The "
+        text += f"drift lasts for half of the run or more with probability {memory}."
+    if law.entropy_noise is not None and (model.assumed is None or model.smooths_entropy):
         noise = format_number(law.entropy_noise, 2)
-        brief += f"; entropy noise {noise}"
-        if model.assumed is None or model.smooths_entropy:
-            given = "" if law.entropy_sd is None else " (given)"
-            text += " The law is fitted to the smoothed entropy; the log's values scatter around it by "
-            text += f"{noise} nats{given}. The intervals allow for the error of the smoothing."
+        given = "" if law.entropy_sd is None else " (given)"
+        text += " The law is fitted to the smoothed entropy; the log's values scatter around it by "
+        text += f"{noise} nats{given}. The intervals allow for the error of the smoothing."
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
-        brief += f"; given as {' to '.join(ends)}"
-    return text, brief
+        text += f" The entropy's noise was given as {' to '.join(ends)} nats."
+    return text
 
 
 def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:
@@ -268,7 +330,7 @@ def shared_rows(fit: SharedFit) -> Iterator[b.Row]:
     common: b.Row = {"level": fit.level, "method": fit.a.method, "p_value": fit.same.p_value}
     yield common | {"part": "in common"} | {name: getattr(fit, name) for name in LAW}
     for run in fit.runs:
-        base: b.Row = {"run": run.run, "n": run.n, "valid": run.valid}
+        base: b.Row = {"run": run.run, "n": run.n, "verdict": run.verdict.value}
         yield base | {"part": "alone", **run.own}
         yield base | {"part": "with those in common", **run.together}
         yield base | {"part": "less the other runs'", **run.deviation}
@@ -295,8 +357,8 @@ def _segments(fit: SegmentFit) -> list[b.Block]:
         (
             f"{format_step(part.first_step)}–{format_step(part.last_step)}",
             part.n,
-            *(getattr(part.law, name, None) for name in LAW),
-            words.headline(part.law) if part.law is not None else part.refusal or "refused",
+            *(getattr(getattr(part.fit, "law", None), name, None) for name in LAW),
+            _verdict(part.fit) if part.fit is not None else part.refusal or "refused",
         )
         for part in fit.segments
     ]
@@ -309,8 +371,8 @@ def segment_rows(fit: SegmentFit) -> Iterator[b.Row]:
         yield {
             "part": f"segment {place + 1}",
             "n": part.n,
-            "valid": part.law.validity.ok if part.law is not None else None,
-            **{name: getattr(part.law, name, None) for name in LAW},
+            "verdict": part.fit.verdict.value if part.fit is not None else None,
+            **{name: getattr(getattr(part.fit, "law", None), name, None) for name in LAW},
             "first_step": part.first_step,
             "last_step": part.last_step,
             "p_value": fit.same.p_value if fit.same is not None and place == 0 else None,
@@ -339,6 +401,10 @@ def level_shift(shift: LevelShift) -> str:
     between = f"between steps {format_step(shift.after)} and {format_step(shift.step)}"
     size, p_value = format_interval(shift.jump), _p_value(shift.p_value)
     return f"{shift.series} shifts by {size} {between} ({p_value} against drift)"
+
+
+def _verdict(fit: Fit) -> str:
+    return f"{fit.verdict}: {words.headline(fit)}"
 
 
 def _segments_title(fit: SegmentFit) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from entropylaw.documents.document import ColumnsDocument
-from entropylaw.escaping import counted
+from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import hostless
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
@@ -16,12 +16,16 @@ from entropylaw.reproducible import rounded
 from entropylaw.results.columns import Candidate, Cell, ColumnReport, TokenSummary
 
 _MOST = 8
-"""Candidates and rejected columns shown to people; CSV and JSON have them all."""
+"""Candidates and rejected columns shown to people with what is known of them; the others by name."""
+
+_MOST_NAMES = 300
+"""Other columns that are listed; CSV and JSON have them all."""
 
 _MEANING = "kind unit aggregation estimator temperature timing"
 
 COLUMNS = b.columns(f"run path role column used values low high {_MEANING} why")
-"""A row per column with a role: step, entropy, reward, a coefficient (its first and last value), or none."""
+"""A row per column: its role is step, entropy, reward, coefficient (its first and last value), no entropy or
+other."""
 
 _PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
 """Numbers of Wang et al. 2025 (arXiv:2506.01939)."""
@@ -89,10 +93,14 @@ def describe(result: ColumnsDocument | ColumnReport | TokenSummary) -> list[b.Bl
     dropped = Counter(result.read_dropped) + Counter(result.dropped)
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
     notes += b.labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
+    notes += b.labelled("no entropy", _more([decoy.column for decoy in result.decoys]))
     for name, (first, last) in sorted(result.coefficients.items()):
         notes.append(b.Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
     notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
-    notes.append(b.Note("other", counted(result.other_columns, "other column")))
+    notes += b.labelled(
+        "could be", (f"{shown(name)}: {what}" for name, what in result.others.items() if what)
+    )
+    notes.append(b.Note("other", _unknown([name for name, what in result.others.items() if not what])))
     return [b.Heading(result.run, 2, about), usable, b.Notes(hint), b.Notes(notes)]
 
 
@@ -117,8 +125,20 @@ def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[b.Note]:
             values = f"{counted(candidate.usable, 'value')}, {ends}"
         text = f"'{candidate.column}' ({values}{f'; {known}' if known else ''}): {candidate.why}"
         yield b.Note(f"{role} *" if candidate.used else role, text)
-    if len(candidates) > _MOST:
-        yield b.Note(role, f"and {len(candidates) - _MOST} more")
+    yield from b.labelled(role, _more([candidate.column for candidate in candidates]))
+
+
+def _more(names: Sequence[str]) -> list[str]:
+    """The names of the columns that are not described, in one sentence, if there are any."""
+    rest = names[_MOST:]
+    return [f"and {len(rest)} more: {listing(rest, _MOST_NAMES)}"] if rest else []
+
+
+def _unknown(names: Sequence[str]) -> str:
+    """The columns of which nothing is known."""
+    number = counted(len(names), "other column")
+    text = f"{number}: {listing(names, _MOST_NAMES)}" if names else number
+    return text + "; --format csv has them all" * (len(names) > _MOST_NAMES)
 
 
 def _roles(report: ColumnReport) -> Iterator[b.Row]:
@@ -136,6 +156,8 @@ def _roles(report: ColumnReport) -> Iterator[b.Row]:
         yield base | {"role": "coefficient", "column": name, "low": low, "high": high}
     for decoy in report.decoys:
         yield base | {"role": "no entropy", "column": decoy.column, "why": decoy.why}
+    for name, what in report.others.items():
+        yield base | {"role": "other", "column": name, "why": what}
 
 
 def _tokens(result: TokenSummary) -> list[b.Block]:

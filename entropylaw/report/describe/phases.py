@@ -304,7 +304,7 @@ def _sections(run: RunPhases) -> list[b.Block]:
                 share += f"; {CURVES[curve.name]}'s curve ends at step {format_step(curve.last_step)}"
     return [
         b.Verdict(badge, f"{f'{how}: ' if how else ''}{text}{cautions_counted(run)}", True),
-        b.Notes(notes, may_wait=True),
+        b.Notes(notes),
         *figures_of("phases", run),
         b.Table(heads, rows, words=1 + len(curves)),
         b.Notes([b.Note("share", share), b.Note("method", curves[0][0].change_point.step.method, "")]),

@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from entropylaw.analysis.forms import form_label
 from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
 from entropylaw.report import words
-from entropylaw.report.blocks import DATA, PEOPLE, REPORT, Cell, Column
+from entropylaw.report.blocks import DATA, PEOPLE, REPORT, TERMINAL, Cell, Column
 from entropylaw.report.describe import forecast, law, phases
-from entropylaw.report.numbers import cell_text, format_interval, format_step
-from entropylaw.results import Estimate
+from entropylaw.report.numbers import format_interval
+from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
 from entropylaw.results.groups import SharedFit
-from entropylaw.results.law import LawFit
 from entropylaw.results.result import sentences
 
 MOST_POINTS = 40
@@ -46,8 +45,8 @@ def block_means(values: FloatArray) -> tuple[float, ...]:
     return tuple((np.add.reduceat(values, edges[:-1]) / np.diff(edges)).tolist())
 
 
-def _law(accessor: Callable[[LawFit], Cell]) -> Callable[[RunReport], Cell]:
-    return lambda report: None if report.fit.law is None else accessor(report.fit.law)
+def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
+    return lambda report: None if report.fit.answer is None else accessor(report.fit.answer)
 
 
 def _phases(report: RunReport) -> str | None:
@@ -69,36 +68,57 @@ def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
 
 
 def _estimate(
-    key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "", *places: str
+    key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "", *places: str, label: str = ""
 ) -> Column:
-    """An estimate; without an accessor the law's of that name."""
-    found = accessor or (lambda report: getattr(report.fit.law, key, None))
-    return Column(key, key.replace("_", " "), found, unit, places or (DATA,), estimate=True)
+    """An estimate; without an accessor the answer's of that name."""
+    found = accessor or (lambda report: getattr(report.fit.answer, key, None))
+    return Column(key, label or key.replace("_", " "), found, unit, places or (DATA,), estimate=True)
+
+
+def _of_law(name: str) -> Callable[[RunReport], Cell]:
+    return lambda report: getattr(report.fit.law, name, None)
 
 
 COLUMNS = (
-    Column("run", "run", lambda report: report.fit.run),
+    Column("run", "run", lambda report: report.fit.run, shown_in=(PEOPLE, TERMINAL, DATA)),
     _data("path", lambda report: report.fit.path),
     _data("part", lambda _: "run"),
-    Column("verdict", "verdict", lambda report: words.badge(report.fit), shown_in=(PEOPLE,)),
-    _data("n", _law(lambda law: law.n)),
-    _data("valid", _law(lambda law: law.validity.ok)),
-    Column("entropy", "entropy", _law(lambda law: block_means(law.entropy)), shown_in=(PEOPLE,)),
-    Column("reward", "reward", _law(lambda law: block_means(law.reward)), shown_in=(PEOPLE,)),
+    Column("verdict", "verdict", lambda report: report.fit.verdict, shown_in=(PEOPLE, TERMINAL, DATA)),
+    Column(
+        "why",
+        "why",
+        shown_in=(PEOPLE, TERMINAL, DATA),
+        accessor=_fit(lambda fit: fit.why.value if fit.why is not None else None),
+    ),
+    _data("n", _fit(lambda fit: fit.n)),
+    Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=(PEOPLE,)),
+    Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=(PEOPLE,)),
+    _estimate("reward_now", None, "", TERMINAL, DATA, label="reward now"),
+    _estimate("ceiling", None, "", PEOPLE, TERMINAL, DATA),
+    _estimate("headroom", None, "", PEOPLE, TERMINAL, DATA, label="left"),
+    Column(
+        "p_headroom",
+        "P(gain left)",
+        _fit(lambda fit: fit.p_headroom),
+        "probability",
+        (PEOPLE, TERMINAL, DATA),
+    ),
+    _data("gain", _fit(lambda fit: fit.gain)),
+    _estimate("used", None, "%", PEOPLE, DATA, label="share reached"),
+    Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "ratio", (PEOPLE, TERMINAL, DATA)),
+    _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
+    _estimate("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
+    _data("best_form", _fit(lambda fit: fit.best.form)),
+    _data("best_probability", _fit(lambda fit: fit.best.probability)),
     _estimate("a"),
     _estimate("b"),
-    _estimate("ceiling", None, "", PEOPLE, DATA),
-    _estimate("reward_now"),
-    _estimate("headroom", None, "", PEOPLE, DATA),
-    _estimate("used", lambda report: report.fit.used, "%", PEOPLE, DATA),
-    _estimate("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
-    _data("law_weight", _law(lambda law: law.law_probability)),
-    _data("best_rival", _law(lambda law: law.rivals[0].form if law.rivals else None)),
-    _data("best_rival_weight", _law(lambda law: law.rivals[0].probability if law.rivals else None)),
-    _data("level", _law(lambda law: law.level)),
-    _data("method", _law(lambda law: law.ceiling.method)),
-    _data("first_step", _law(lambda law: float(law.step[0]))),
-    _data("last_step", _law(lambda law: float(law.step[-1]))),
+    _data("law_probability", _fit(lambda fit: fit.law.probability)),
+    _estimate("law_ceiling", _of_law("ceiling")),
+    _estimate("law_headroom", _of_law("headroom")),
+    _data("level", _fit(lambda fit: fit.level)),
+    _data("method", _fit(lambda fit: fit.ceiling.method)),
+    _data("first_step", _fit(lambda fit: float(fit.law.step[0]))),
+    _data("last_step", _fit(lambda fit: float(fit.law.step[-1]))),
     _estimate("jump", lambda _: None),
     _data("p_value", lambda _: None),
     Column("forecast_step", "forecast for step", _last("step"), "step", (PEOPLE, REPORT)),
@@ -169,69 +189,112 @@ def document_head(
 ) -> list[b.Block]:
     """The blocks about all runs; their table is without columns that no run has a value for."""
     blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.Notes(b.labelled("warning", warnings, ""))]
-    blocks.append(b.paragraphs(*sentences, detail=True))
     if len(rows) > 1:
         known = [column for column in COLUMNS if any(column.key in row for row in rows)]
         every = "index.html and the CSV have all rows"
-        blocks.append(replace(b.table_of(known, rows, PEOPLE, words=2), detail=True, where=every))
+        blocks.append(replace(b.table_of(known, rows, PEOPLE, words=3), detail=True, where=every))
+        if len(rows) > FEW:
+            brief = [column for column in known if TERMINAL in column.shown_in]
+            blocks.append(replace(b.table_of(brief, rows, words=3), instead=True))
+            each = b.Note("", "", f"{totals(rows)} --details describes each run.")
+            blocks.append(b.Notes([each], instead=True))
+    blocks.append(b.paragraphs(*sentences, detail=True))
     return blocks + [block for fit in shared if fit is not None for block in law.shared_blocks(fit, 3)]
+
+
+FEW = 3
+"""Most runs that a terminal describes one by one."""
+
+
+def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
+    """The number of runs by verdict."""
+    seen = Counter(row.get("verdict") for row in rows)
+    runs = sum(seen.values())
+    text = f"The law holds in {seen['holds']} of {counted(runs, 'run')}, fails in {seen['fails']}"
+    text += f", undecided in {seen['undecided']}"
+    return f"{text}; {seen['refused']} could not be fitted." if seen["refused"] else f"{text}."
 
 
 def _of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
     """The verdict, figures, estimates, forms and segments of a run, ``more``, and its columns."""
-    run, found = report.fit, report.fit.law
+    run, found = report.fit, report.fit.answer
     if found is None:
         slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
         heading = b.Heading(run.run, 2, "" if run.run == run.path else run.path)
-        return [heading, b.Verdict("refused", words.run_headline(run)), refusal, *more, *_read(run)]
-    progress = (
-        ("used", run.used, "share of the attainable gain reached", "%"),
-        ("drop per 100 steps", run.drop_per_100_steps, "nats of entropy, over the last third", ""),
-    )
-    about = f"{found.n} evaluations, steps {format_step(found.step[0])}–{format_step(found.step[-1])}"
+        verdict = b.Verdict(run.verdict, "This run could not be fitted.")
+        return [heading, verdict, refusal, *_training(run), *more, *_read(run)]
+    progress = []
+    if run.drop_per_100_steps is not None:
+        about = "nats of entropy, over the last third"
+        progress.append(b.Fact("drop per 100 steps", run.drop_per_100_steps, about))
     blocks = law.sections(
         found,
         run,
-        b.Heading(run.run, 2, f"{about} · {run.path}"),
-        sentences=words.opening(report),
-        progress=[b.Fact(*fact) for fact in progress if fact[1] is not None],
+        b.Heading(run.run, 2, law.about(found)),
+        data=_data_line(run),
+        other=_training(run),
+        progress=progress,
         more=[*law.segment_blocks(run.level_shifts, run.segments, sentences(run.findings, "note")), *more],
     )
     return blocks + _read(run)
 
 
+def _training(run: RunFit) -> list[b.Block]:
+    """The answers for the training reward, where the validation reward is short."""
+    if run.training is None or run.training.answer is None or run.training.reward_column is None:
+        return []
+    found, column = run.training.answer, run.training.reward_column.column
+    said = f"'{column}', {counted(found.n, 'evaluation')}: {found.verdict}, {words.headline(found)}"
+    notes = (b.Note(question, text) for question, text in words.answers(found))
+    return [b.Notes([b.Note("training reward", said), *notes])]
+
+
+def _data_line(run: RunFit) -> str:
+    """``entropy 'actor/entropy' (nats) × val_acc (validation), same step; nothing dropped``."""
+    columns = []
+    for choice in (run.entropy_column, run.reward_column):
+        if choice is not None:
+            facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
+            columns.append(f"'{choice.column}'" + (f" ({facts})" if facts else ""))
+    pair = [f"pair {run.pair}"] if run.pair is not None else []
+    # Why a training reward took the place of a validation reward.
+    reward = run.reward_column
+    if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
+        pair.append(reward.why.partition(";")[0])
+    number = sum(run.dropped.values()) + sum(run.law.dropped.values() if run.law is not None else ())
+    dropped = f"{counted(number, 'evaluation')} dropped" if number else "nothing dropped"
+    return "; ".join([f"{run.path}: {' × '.join(columns)}", *pair, dropped])
+
+
 def _read(run: RunFit) -> list[b.Block]:
-    """The columns that were read, and the evaluations that were dropped; a terminal shows less of these."""
-    notes, brief = [b.Note("file", run.path, "")], []
+    """The columns that were read, and the evaluations that were dropped."""
+    notes = [b.Note("file", run.path)]
     for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
         if choice is not None:
             known = words.meaning(choice.meaning)
             known = f" ({known})" if known else ""
             text = f"column '{choice.column}'{known}, {counted(choice.usable, 'usable value')}: {choice.why}"
-            notes.append(b.Note(role, text, ""))
-            facts = (choice.meaning.kind, choice.meaning.unit, choice.meaning.aggregation)
-            shown = ", ".join(fact for fact in facts if fact)
-            brief.append(f"{role} '{choice.column}'" + (f" ({shown})" if shown else ""))
+            notes.append(b.Note(role, text))
     if run.pair is not None:
-        notes.append(b.Note("pairing", run.pair, ""))
-        brief.append(f"pair {run.pair}")
+        notes.append(b.Note("pairing", run.pair))
     # First what reading and pairing dropped, then the fit.
     drops = [*sorted(run.dropped.items()), *sorted(run.law.dropped.items() if run.law is not None else ())]
-    dropped = "; ".join(f"{reason} ({number})" for reason, number in drops) or "nothing"
-    notes += [b.Note("read", "", "; ".join(brief)), b.Note("dropped", dropped, words.drop_words(run))]
-    notes += b.labelled("note", run.read_notes, "")
-    return [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
+    notes += b.labelled(
+        "dropped", [f"{reason} ({number})" for reason, number in drops] or ["nothing"] * run.read
+    )
+    notes += b.labelled("note", run.read_notes)
+    return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.answer is not None)]
 
 
 def _forecast_and_phases(report: RunReport) -> list[b.Block]:
     """The forecast, for a run with a law, and the phases without their headings; or why there are none."""
     blocks: list[b.Block] = []
-    if (found := report.fit.law) is not None:
+    if (found := report.fit.answer) is not None:
         blocks.append(b.Heading("Forecast", name="forecast"))
         if report.forecast is None:
             blocks.append(b.paragraphs(f"There is no forecast: {report.no_forecast or NOT_REQUESTED}."))
-        against = "" if found.validity.ok else words.headline(found)
+        against = f"The law fails: {words.headline(found)}." if found.verdict is Verdict.fails else ""
         blocks += forecast.sections(report.forecast, report.spending, report, against)
     blocks.append(b.Heading("Phases", name="phases"))
     if (run := report.phases) is None:
@@ -263,15 +326,14 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     cells, parts
         The run in the table of runs, and its level shifts and segments there.
     series
-        For the lines of entropy and reward; None where there is no law.
-    verdict, headline
-        The verdict in a word or two, and in a sentence.
-    reason
-        Why there is no law, or why its numbers are not to be used; None where they are.
+        For the lines of entropy and reward; None where there is no fit.
+    verdict, why, chip, headline
+        The verdict in a word, why the law fails, the reason in a few words, and in a sentence; why a refused
+        run was refused.
+    summary
+        The answers to the three questions, as in the document of the run.
     refusal, cautions
-        The slug of the error that left it without a law, and the number of cautions about the law.
-    rival
-        A functional form that is clearly more probable than the law, in words.
+        The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
         Why there is none.
     phases_words, segments_words
@@ -285,11 +347,12 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     parts: tuple[Cells, ...]
     series: Series | None
     verdict: str
+    why: Why | None
+    chip: str
     headline: str
-    reason: str | None
+    summary: tuple[str, ...]
     refusal: str | None
     cautions: int
-    rival: str | None
     no_forecast: str | None
     no_phases: str | None
     phases_words: str
@@ -297,12 +360,12 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
     @property
     def readable(self) -> bool:
-        """Whether the law's numbers are to be used."""
-        return self.fitted and self.reason is None
+        """Whether its ceiling is to be used."""
+        return self.fitted and self.why is not Why.no_relation
 
     @property
     def fitted(self) -> bool:
-        """Whether the run has a law."""
+        """Whether the run has a fit."""
         return self.series is not None
 
     @property
@@ -319,14 +382,12 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
 def index_row(report: RunReport, slug: str) -> IndexRow:
     """The row of a run whose page is called ``slug``."""
-    run, found, no_phases, phases_words = report.fit, report.fit.law, None, ""
-    reason, series, better, cautions = words.why(run.refusal) or None, None, None, 0
+    run, found, no_phases, phases_words = report.fit, report.fit.answer, None, ""
+    headline, series, cautions = words.why(run.refusal), None, 0
     if found is not None:
-        ends = [(float(values[0]), float(values[-1])) for values in (found.entropy, found.reward)]
-        series = Series(step=block_means(found.step), entropy=ends[0], reward=ends[1])
-        better, cautions, reason = found.better_rival, len(found.validity.cautions), None
-        if not found.validity.ok:
-            reason = (*found.validity.reasons, words.headline(found))[0]
+        ends = [(float(values[0]), float(values[-1])) for values in (found.law.entropy, found.law.reward)]
+        series = Series(step=block_means(found.law.step), entropy=ends[0], reward=ends[1])
+        headline, cautions = words.headline(found), len(found.cautions)
     if report.phases is None:
         no_phases = NO_CURVES
     elif report.phases.phases is None:
@@ -341,12 +402,13 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         cells=cells(report),
         parts=tuple(parts(report)),
         series=series,
-        verdict=words.badge(run),
-        headline=words.run_headline(run),
-        reason=reason,
+        verdict=run.verdict,
+        why=found.why if found is not None else None,
+        chip=words.short_why(run),
+        headline=headline,
+        summary=run.summary,
         refusal=getattr(run.refusal, "slug", None),
         cautions=cautions,
-        rival=form_label(better.form) if better else None,
         no_forecast=None if ahead else report.no_forecast or NOT_REQUESTED,
         no_phases=no_phases,
         phases_words=phases_words,
@@ -366,55 +428,27 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
-    """Three sentences over all runs: where the law holds, the headroom, the share of the gain reached."""
+    """Sentences over all runs: where the law holds, where a gain is left, the share of the gain reached."""
     if not rows:
         return ("There are no runs.",)
-    ahead = sum(row.no_forecast is None for row in rows)
-    have = f"{counted(ahead, 'run')} {'has' if ahead == 1 else 'have'} a forecast"
-    forecasts = f"{have}, which is averaged over several curves." if ahead else "No run has a forecast."
-    holding = [row for row in rows if row.readable]
     if len(rows) == 1:
-        (row,) = rows
-        if not holding:
-            reason = words.sentence(row.reason or "no reason is given")
-            return f"One run. {row.headline.removesuffix('.')}: {reason}", forecasts
-        used = row.cells.get("used")
-        share = format_interval(used, "%") if isinstance(used, Estimate) else "unknown"
-        left = cell_text(row.cells.get("headroom"))
-        used_left = f"By the law, share of the attainable gain reached: {share}; headroom: {left}."
-        return f"One run. {row.headline}", used_left, forecasts
-    if holding:
-        return _counted(rows), _headroom(holding), _gain_reached(holding)
-    nothing = "So there are no ceilings, headrooms or shares of the gain: each run says below why."
-    return _counted(rows), nothing, forecasts
+        return rows[0].summary
+    fitted = [row for row in rows if row.readable]
+    if not fitted:
+        return (totals([row.cells for row in rows]),)
+    return totals([row.cells for row in rows]), _left(fitted), _gain_reached(fitted)
 
 
-def _counted(rows: Sequence[IndexRow]) -> str:
-    """The number of runs by verdict."""
-    seen = Counter(row.verdict for row in rows)
-    cautious, holding = seen["with cautions"], seen["valid"] + seen["with cautions"]
-    care = f" ({_of(cautious, holding)} with cautions)" if cautious else ""
-    others = {"law fails": "fails in {}", "undecided": "is undecided in {}"}
-    others["refused"] = "{} could not be fitted"
-    said = (text.format(seen[verdict]) for verdict, text in others.items() if seen[verdict])
-    found = [f"the law holds in {holding}{care}", *said]
-    better = sum(row.readable and row.rival is not None for row in rows)
-    rival = f"; where it holds, another functional form is clearly more probable in {better}" * bool(better)
-    return f"Of {len(rows)} runs {words.listed(found)}{rival}."
-
-
-def _headroom(rows: Sequence[IndexRow]) -> str:
-    """The number of runs with headroom, and where it is largest."""
-    found = [(row, row.estimate("headroom")) for row in rows]
-    known = [(row, headroom) for row, headroom in found if headroom is not None and headroom.low is not None]
-    left = [(row, headroom) for row, headroom in known if (headroom.low or 0.0) > 0]
-    where = "Where the law holds, headroom is above zero"
+def _left(rows: Sequence[IndexRow]) -> str:
+    """The number of runs in which a gain is left, and where it is largest."""
+    known = [(row, found) for row in rows if (found := row.estimate("headroom")) is not None]
+    left = [(row, one) for row, one in known if one.low is not None and one.low > 0]
     if not left:
-        return f"{where} in none of {counted(len(rows), 'run')}."
+        return f"A gain is left for certain in none of {counted(len(rows), 'run')}."
     row, most = max(left, key=lambda found: found[1].value or 0.0)
     unknown = f", unknown in {len(rows) - len(known)}" if len(known) < len(rows) else ""
-    largest = f"it is largest in {row.shown}: {format_interval(most)}"
-    return f"{where} in {_of(len(left), len(rows))}{unknown}; {largest}."
+    largest = f"the most in {row.shown}: {format_interval(most)}"
+    return f"A gain is left in {len(left)} of {len(rows)} runs{unknown}; {largest}."
 
 
 def _gain_reached(rows: Sequence[IndexRow]) -> str:
@@ -429,7 +463,3 @@ def _gain_reached(rows: Sequence[IndexRow]) -> str:
     counts = f"above 90 % in {above}, below 90 % in {below}, unclear in {unclear}"
     counts += f", without interval in {unknown}" * bool(unknown)
     return f"Share of the attainable gain reached: {counts}."
-
-
-def _of(part: int, whole: int) -> str:
-    return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}" if whole > 1 else f"{part}"

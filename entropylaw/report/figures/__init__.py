@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from entropylaw.documents.document import RunFit, RunReport
     from entropylaw.results.columns import TokenHistogram
-    from entropylaw.results.law import LawFit
+    from entropylaw.results.fit import Fit
 
 Need = Literal["law", "forecast", "phases", "tokens"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
@@ -64,20 +64,20 @@ class FigureEntry:
         return figure
 
 
-def _law_caption(part: RunFit | LawFit) -> str:
-    from entropylaw.report.figures.law import law_of, reward_label
+def _law_caption(part: RunFit | Fit) -> str:
+    from entropylaw.report.figures.law import answer_of, reward_label
     from entropylaw.report.numbers import format_percent
-    from entropylaw.report.words import headline
 
-    law = law_of(part)
-    reward, level = reward_label(part).capitalize(), format_percent(law.level)
-    caption = (
-        f"{reward} against entropy. Points are evaluations, coloured by step. The thick line is the law with "
-        f"the {level} interval of its mean (darker) and the prediction interval (lighter); dashed are "
-        "the other functional forms, with their probabilities. The square is the ceiling at H = 0, the "
-        "diamond the reward now, each with its interval."
+    fit = answer_of(part)
+    stage = " beside a term in the step, at its present value" * fit.present_stage
+    rings = any(cut.changed for cut in fit.cuts)
+    return (
+        f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
+        f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
+        "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
+        "with its probability P. The square is the ceiling at H = 0, the diamond the reward now, each with "
+        "its interval." + " Without the evaluations in rings the answer changes." * rings
     )
-    return caption if law.validity.ok else f"{caption} {headline(law)}"
 
 
 FIGURES = (

@@ -15,7 +15,8 @@ from entropylaw.report.describe.runs import NOT_REQUESTED
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.law import reward_label, verdict_title
 from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_percent, format_step
-from entropylaw.results import Estimate
+from entropylaw.results import Estimate, Why
+from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
 
@@ -37,16 +38,16 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, run)
         return figure
-    law, ahead, spending = run.fit.law, run.forecast, run.spending
-    if law is None or (ahead is None and spending is None):
+    fit, ahead, spending = run.fit.answer, run.forecast, run.spending
+    if fit is None or (ahead is None and spending is None):
         raise ValueError(run.no_forecast or NOT_REQUESTED)
-    holds = law.validity.ok
+    law = fit.law
     # All rewards logged; of bands much wider than these the part that is near them.
-    bands = [*(ahead.reward if ahead else ()), *([law.ceiling] if holds else [])]
+    bands = [*(ahead.reward if ahead else ()), *([fit.ceiling] if fit.why is not Why.no_relation else [])]
     ends = [end for band in bands for end in (band.low, band.value, band.high)]
     rewards = p.limits(law.reward, ends, 1.5, 0.06, 0.08)
-    room: dict[str, Any] = {"right": 0.12, "gap": 0.14, "title": verdict_title(law)}
-    room |= {"notes": _notes(run, law, rewards), "keys": _keys(run, law)}
+    room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
+    room |= {"notes": _notes(run, fit, rewards), "keys": _keys(run, fit)}
     with p.panels([1.42, 0.78], **room) as (figure, (upper, lower)):
         reward, entropy, ceiling = (p.colour(name) for name in ("blue", "purple", "vermilion"))
         size, alpha = (1.6, 0.45) if law.n > 120 else (2.2, 0.8)
@@ -58,11 +59,11 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
             level = float(law.smoothed_entropy[-1])
             now = Estimate(value=level, low=level, high=level, level=0.0, method="")
             _fan(lower, ahead, now, ahead.entropy, entropy)
-        if holds and law.ceiling.value is not None:
-            if law.ceiling.low is not None and law.ceiling.high is not None:
+        if fit.why is not Why.no_relation and fit.ceiling.value is not None:
+            if fit.ceiling.low is not None and fit.ceiling.high is not None:
                 band: dict[str, Any] = {"color": ceiling, "alpha": 0.13, "linewidth": 0, "zorder": 1}
-                upper.axhspan(law.ceiling.low, law.ceiling.high, **band)
-            upper.axhline(law.ceiling.value, color=ceiling, linewidth=1.0, zorder=3)
+                upper.axhspan(fit.ceiling.low, fit.ceiling.high, **band)
+            upper.axhline(fit.ceiling.value, color=ceiling, linewidth=1.0, zorder=3)
         upper.set_xlim(*_steps_shown(law, ahead, spending))
         upper.set_ylim(*rewards)
         least, most = float(law.entropy.min()), float(law.entropy.max())
@@ -139,14 +140,14 @@ def _saturation(axes: Axes, spending: SaturationForecast) -> None:
         axes.axvline(step.value, color=muted, linewidth=0.9, linestyle=_DOTTED, zorder=3)
 
 
-def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def _keys(run: RunReport, fit: Fit) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """The key, line by line: colour, words, the band and the line on it."""
     keys: list[tuple[str, str, Any]] = []
     if (ahead := run.forecast) is not None:
         of = "" if ahead.block == 1 else f" (mean of {ahead.block} evaluations)"
         keys.append(("blue", f"forecast, {format_percent(ahead.level)} prediction interval{of}", _DASHED))
-    if law.validity.ok and law.ceiling.value is not None:
-        keys.append(("vermilion", f"ceiling {format_interval(law.ceiling)}", "-"))
+    if fit.why is not Why.no_relation and fit.ceiling.value is not None:
+        keys.append(("vermilion", f"ceiling {format_interval(fit.ceiling)}", "-"))
     if run.spending is not None:
         keys.append(("muted", _saturation_words(run.spending), _DOTTED))
     looks = ((name, text, {"linewidth": 1.0, "linestyle": dashes}) for name, text, dashes in keys)
@@ -157,14 +158,14 @@ def _saturation_words(spending: SaturationForecast) -> str:
     low, value, high = format_interval_of_steps(spending.step, "?")
     when = "no step" if spending.step.low is None else f"step {low} at the earliest"
     when = when if spending.step.value is None else f"step {value} [{low}, {high}]"
-    return f"{format_percent(spending.share)} of the law’s headroom gained: {when}"
+    return f"{format_percent(spending.share)} of exp(H) − 1 spent: {when}"
 
 
-def _notes(run: RunReport, law: LawFit, rewards: tuple[float, float]) -> list[str]:
+def _notes(run: RunReport, fit: Fit, rewards: tuple[float, float]) -> list[str]:
     """The parts that are not drawn, and why."""
     ahead, notes = run.forecast, []
-    if not law.validity.ok:
-        notes.append("no ceiling is drawn: the law does not hold for this run")
+    if fit.why is Why.no_relation:
+        notes.append("no ceiling is drawn: reward does not follow entropy")
     if run.no_forecast is not None:
         notes.append(f"no forecast: {run.no_forecast}")
     if ahead is not None:

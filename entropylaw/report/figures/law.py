@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.residual_models import residual_model
@@ -16,112 +21,209 @@ from entropylaw.documents.document import RunFit
 from entropylaw.report import numbers
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
-from entropylaw.report.words import drop_words, headline
+from entropylaw.report.words import drop_words, headline, p_words
+from entropylaw.results import Verdict
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
+SHOWN = 0.01
+"""Least probability of a form that is drawn; the law is drawn in any case."""
 
-def law_figure(part: RunFit | LawFit) -> Figure:
-    """Reward against entropy with the law, both bands, the other forms, the ceiling and the reward now.
+_BANDS = 0.3, 0.13
+"""Opacity of the band of the mean and of the prediction band."""
 
-    A law that does not hold is grey, dashed, and the title says so. The functional forms are listed to the
-    right with their probabilities; one that is no curve over the entropy has no line.
+_DASHES = {
+    "law": (5, 2),
+    "line": (3, 1.5),
+    "rate": (1, 1.2),
+    "power": (5, 1.5, 1, 1.5),
+    "constant": (2, 3),
+}
+"""Dashes and gaps of the line of each form, those of a form that is not here are in _OTHER."""
+
+_OTHER = (7, 1.5, 1, 1.5, 1, 1.5)
+
+_FARTHEST = 20.0
+"""In lengths of the axes without it, how far off an end of the ceiling's interval may be to be drawn."""
+
+
+def law_figure(part: RunFit | Fit) -> Figure:
+    """Reward against entropy: the averaged curve with both bands, the forms, the ceiling and the reward now.
+
+    A title says so where the law does not hold.
     """
-    law = law_of(part)
-    with p.panels([1.92], title=verdict_title(law), head=0.23, right=0.86) as (figure, (axes,)):
-        drawn = _draw(axes, law, reward_label(part))
+    fit = answer_of(part)
+    law = fit.law
+    with p.panels([2.1], **verdict_title(fit), head=0.17, right=0.1) as (figure, (axes,)):
+        _draw(axes, fit, reward_label(part))
         # One row above the axes: the bands, and dots in the colours of the first step to the last.
-        y = 0.07 + p.LINE * len(verdict_title(law))
+        width, height = figure.get_size_inches()
+        y = height * (1 - axes.get_position().y1) - 0.17
         band = f"{numbers.format_percent(law.level)}, mean"
-        for x, alpha, text in ((0.08, 0.38, band), (0.95, 0.15, "prediction")):
-            p.mark(figure, [x, x + 0.13], y + 0.05, color=p.colour(drawn["law"][2]), linewidth=6, alpha=alpha)
+        for x, alpha, text in ((0.48, _BANDS[0] + _BANDS[1], band), (1.3, _BANDS[1], "prediction")):
+            p.mark(figure, [x, x + 0.13], y + 0.05, color=p.colour("blue"), linewidth=6, alpha=alpha)
             p.write(figure, x + 0.17, y, text)
         last = numbers.format_step(law.step[-1])
-        p.write(figure, p.WIDTH - 0.06, y, last, ha="right")
-        shades, places = _steps(), p.WIDTH - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5.0)
+        p.write(figure, width - 0.06, y, last, ha="right")
+        shades, places = _steps(), width - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5.0)
         look: dict[str, Any] = {"marker": "o", "markersize": 3.6, "rasterized": law.n > p.MOST_VECTOR_POINTS}
         for share, x in zip((1.0, 0.75, 0.5, 0.25, 0.0), places, strict=True):
             p.mark(figure, [x], y + 0.05, color=shades(share), **look)
         p.write(figure, places[-1] - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
-        low, high = axes.get_ylim()
-        gap = 0.06 * (high - low)
-        ends = [low if mean is None else float(mean[-1]) for mean, _, _ in drawn.values()]
-        ends = p.spread(ends, gap, low + gap / 2, high - 1.8 * gap)
-        for (form, (_, probability, name)), y in zip(drawn.items(), ends, strict=True):
-            bold, colour = "bold" if form == "law" else "normal", p.colour(name, words=True)
-            p.label_right(axes, y, form, color=colour, weight=bold)
-            p.label_right(axes, y, numbers.format_probability(probability), 58, color=colour, ha="right")
-        p.label_right(axes, high, "probability", 58, color=p.colour("muted"), ha="right")
     return figure
 
 
-def law_of(part: RunFit | LawFit) -> LawFit:
-    """The law of a run; a run without one has no figures."""
-    law = part if isinstance(part, LawFit) else part.law
-    if law is None:
-        raise ValueError("a run without a law has no figures")
-    return law
+def answer_of(part: RunFit | Fit) -> Fit:
+    """The answer for a run; a run without one has no figures."""
+    found = part if isinstance(part, Fit) else part.answer
+    if found is None:
+        raise ValueError("a run without a fit has no figures")
+    return found
 
 
-def reward_label(part: RunFit | LawFit) -> str:
+def reward_label(part: RunFit | Fit) -> str:
     """The kind of reward on the axis, as far as it is known."""
-    column = None if isinstance(part, LawFit) else part.reward_column
+    column = None if isinstance(part, Fit) else part.reward_column
     kind = column.meaning.kind if column is not None else None
     return f"{kind} reward" if kind in ("validation", "training") else "reward"
 
 
-def verdict_title(law: LawFit) -> list[str]:
-    """The title of a figure whose law does not hold; nothing where it holds."""
-    return [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
+def verdict_title(fit: Fit, width: int = 54) -> dict[str, Any]:
+    """The title of a figure of a run in which the law does not hold, and its colour; none where it holds.
 
-
-def draw_on(axes: Axes, part: RunFit | LawFit) -> None:
-    """The law on given axes, which get its limits, its labels and, where it does not hold, a title."""
-    law = law_of(part)
-    for form, (mean, probability, name) in _draw(axes, law, reward_label(part)).items():
-        look: dict[str, Any] = {"color": p.colour(name), "linestyle": "none" if mean is None else "-"}
-        axes.plot([], [], label=f"{form} {numbers.format_probability(probability)}", **look)
-    axes.legend(frameon=False, fontsize=7, labelcolor="linecolor", title="probability", title_fontsize=7)
-    title = "\n".join(verdict_title(law))
-    axes.set_title(title, loc="left", color=p.colour("warn"), fontweight="bold", fontsize=8)
-
-
-def _draw(axes: Axes, law: LawFit, label: str) -> dict[str, tuple[Any, float, str]]:
-    """The law on axes; every form with its mean (None where it is no curve), its probability and its colour.
-
-    The axes include every evaluation; bands and intervals much wider than these are cut.
+    It has at most two lines of ``width`` letters.
     """
-    curve, ok = law.curve, law.validity.ok
-    own = p.colour(name := "blue" if ok else "grey")
-    near: list[Any] = [curve.mean, curve.observation_low, curve.observation_high, *curve.rivals.values()]
-    near += [(e.low, e.value, e.high) for e in (law.ceiling, law.reward_now)]
+    text = "" if fit.verdict is Verdict.holds else f"{fit.verdict}: {headline(fit)}"
+    return {
+        "title": p.wrapped(text, width, 2),
+        "title_colour": "warn" if fit.verdict is Verdict.fails else "muted",
+    }
+
+
+def draw_on(axes: Axes, part: RunFit | Fit) -> None:
+    """The same on given axes, which get its limits, its labels and, where the law does not hold, a title."""
+    fit = answer_of(part)
+    _draw(axes, fit, reward_label(part))
+    # A bold letter takes some 5.6 points.
+    root = axes.get_figure(root=True)
+    assert root is not None
+    inches = axes.get_window_extent().width / root.dpi
+    head = verdict_title(fit, max(int(72 * inches / 5.6), 20))
+    look: dict[str, Any] = {"color": p.colour(head["title_colour"]), "fontweight": "bold", "fontsize": 8}
+    axes.set_title("\n".join(head["title"]), loc="left", **look)
+
+
+def _draw(axes: Axes, fit: Fit, label: str) -> None:
+    """The answer on axes that hold every evaluation, the ceiling with its interval, and their names.
+
+    Bands and curves much wider than the evaluations are cut; so is an interval of the ceiling beyond
+    :data:`_FARTHEST`.
+    """
+    curve, law, own = fit.curve, fit.law, p.colour("blue")
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
-    axes.set_ylim(*p.limits(law.reward, chain(*near), 0.6, 0.13, 0.15))
     look: dict[str, Any] = {"color": own, "linewidth": 0}
     prediction = curve.observation_low, curve.observation_high
-    axes.fill_between(curve.entropy, *prediction, alpha=0.15, zorder=1, **look)
-    axes.fill_between(curve.entropy, curve.low, curve.high, alpha=0.27, zorder=2, **look)
-    look = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
-    axes.plot(curve.entropy, curve.mean, color=own, solid_capstyle="round", **look)
-    drawn: dict[str, tuple[Any, float, str]] = {"law": (curve.mean, law.law_probability, name)}
-    look = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
-    for rival in law.rivals:
-        mean = curve.rivals.get(rival.form)
-        # A stored document may have a form that this version does not know.
-        name = (FORMS[rival.form].colour if rival.form in FORMS else None) or "muted"
-        drawn[rival.form] = (mean, rival.probability, name)
-        if mean is not None:
-            faint = 0.55 if rival.ruled_out else 1.0
-            axes.plot(curve.entropy, mean, color=p.colour(name), alpha=faint, **look)
+    axes.fill_between(curve.entropy, *prediction, alpha=_BANDS[1], zorder=1, **look)
+    axes.fill_between(curve.entropy, curve.low, curve.high, alpha=_BANDS[0], zorder=2, **look)
+    keys = _curves(axes, fit, own)
     # The evaluations, coloured by step; few with a rim, so that each can be counted.
     look = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3, "rasterized": law.n > p.MOST_VECTOR_POINTS}
     if law.n <= 120:
         look = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
     axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
-    _mark(axes, law, own)
     axes.set_xlabel("entropy H (nats per token)", labelpad=2)
     axes.set_ylabel(label, labelpad=3)
-    return drawn
+    # Where the names have no room beside the evaluations they get some above them.
+    low, high = _limits(fit)
+    for room in (0.0, 0.2, 0.4, 0.6):
+        axes.set_ylim(low, high + room * (high - low))
+        marks = _mark(axes, fit, own)
+        named: dict[str, Any] = {"facecolor": p.colour("ring"), "edgecolor": "none", "framealpha": 0.6}
+        legend = axes.legend(
+            handles=keys,
+            fontsize=7,
+            handlelength=2.4,
+            borderpad=0.2,
+            borderaxespad=0.0,
+            fancybox=False,
+            **named,
+        )
+        if _placed(axes, legend, fit, marks) or room == 0.6:
+            break
+        for one in marks:
+            one.remove()
+
+
+def _curves(axes: Axes, fit: Fit, own: str) -> list[Line2D]:
+    """The averaged curve, the forms with their probabilities, and what the answer rests on."""
+    curve = fit.curve
+    look: dict[str, Any] = {"color": own, "linewidth": 2.2, "zorder": 5}
+    look["label"] = "averaged, present stage" if fit.present_stage else "averaged"
+    made = axes.plot(curve.entropy, curve.mean, solid_capstyle="round", **look)
+    for form in fit.forms:
+        if form.probability < SHOWN and form.form != "law":
+            continue
+        # A stored document may have a form that this version does not know.
+        kind = FORMS[form.form].colour if form.form in FORMS else None
+        width, name = (1.3, "ink") if form.form == "law" else (0.9, kind or "muted")
+        look = {"color": p.colour(name), "linewidth": width, "zorder": 4}
+        look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
+        look["label"] = f"{form.form}, {p_words(form.probability)}"
+        made += axes.plot(curve.entropy, curve.forms.get(form.form, (np.nan,) * len(curve.entropy)), **look)
+    if changed := [cut.first_step for cut in fit.cuts if cut.changed]:
+        first = fit.law.step < min(changed)
+        look = {"color": p.colour("warn"), "markerfacecolor": "none", "markeredgewidth": 0.9, "zorder": 7}
+        look |= {"markersize": 5.5, "label": "the answer rests on these"}
+        made += axes.plot(fit.law.entropy[first], fit.law.reward[first], "o", **look)
+    return made
+
+
+def _limits(fit: Fit) -> tuple[float, float]:
+    """The evaluations, the curves near them, and the ceiling and the reward now with their intervals."""
+    curve, known = fit.curve, (fit.ceiling, fit.reward_now)
+    near = chain(curve.mean, curve.observation_low, curve.observation_high, *curve.forms.values())
+    ends = np.array(p.limits(fit.law.reward, near, 0.6, 0.0, 0.0))
+    return p.limits(ends, chain(*((e.low, e.value, e.high) for e in known)), _FARTHEST, 0.13, 0.15)
+
+
+def _placed(axes: Axes, legend: Legend, fit: Fit, marks: Sequence[Artist]) -> bool:
+    """Move the names of the curves to where they cover least; whether they cover no mark and no point."""
+    frame, box = axes.get_window_extent(), legend.get_window_extent()
+    sides = np.array([frame.width, frame.height])
+    width, height = np.array([box.width, box.height]) / sides
+    # The line of an interval covers all between its ends, and so does a text.
+    lines = [np.asarray(one.get_xydata()) for one in marks if isinstance(one, Line2D)]
+    lines = [np.linspace(line[0], line[-1], 20) for line in lines]
+    solid = [
+        axes.transData.transform(np.concatenate([np.column_stack([fit.law.entropy, fit.law.reward]), *lines]))
+    ]
+    for text in marks:
+        if isinstance(text, Text):
+            corners = np.array(text.get_window_extent().padded(2.0).corners())
+            across, up = np.linspace(corners.min(axis=0), corners.max(axis=0), 12).T
+            solid.append(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
+    curves = np.concatenate([np.asarray(line.get_xydata()) for line in axes.get_lines() if line not in marks])
+    x, y = (
+        grid.ravel() for grid in np.meshgrid(*(np.linspace(1 - side, 0.01, 25) for side in (width, height)))
+    )
+
+    def covered(places: FloatArray) -> FloatArray:
+        """The share of some points that the box covers, at each of its places."""
+        right, up = ((places - [frame.x0, frame.y0]) / sides).T
+        inside = (right > x[:, None]) & (right < x[:, None] + width)
+        return np.asarray((inside & (up > y[:, None]) & (up < y[:, None] + height)).mean(axis=1))
+
+    hard = covered(np.concatenate(solid))
+    # Of equally free places the one furthest up on the right.
+    best = int(np.argmin(100 * hard + covered(axes.transData.transform(curves)) - 1e-3 * (x + y)))
+    # Held by its corner nearest to one of the axes: these may become smaller.
+    right, upper = x[best] + width / 2 > 0.5, y[best] + height / 2 > 0.5
+    corner = float(x[best] + right * width), float(y[best] + upper * height)
+    legend.set_bbox_to_anchor(corner, transform=axes.transAxes)
+    # As matplotlib numbers the corners.
+    legend.set_loc(((3, 4), (2, 1))[int(upper)][int(right)])
+    return bool(hard[best] == 0)
 
 
 def _steps() -> LinearSegmentedColormap:
@@ -130,49 +232,54 @@ def _steps() -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
 
 
-def _mark(axes: Axes, law: LawFit, own: str) -> None:
+def _mark(axes: Axes, fit: Fit, own: str) -> list[Artist]:
     """The ceiling at H = 0 and the reward now, each with its interval, its name and its numbers.
 
     The ceiling is named at the upper edge, or at the lower one where it is low; now on the side without
-    evaluations, and in a row of its own where both are on one side: the ceiling's name may fill the axes.
+    evaluations, and in a row of its own where both are on one side: the ceiling's name may fill the axes. An
+    arrow stands where an interval leaves the axes.
     """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    rows = {True: 0, False: 0}
+    rows, made = {True: 0, False: 0}, list[Artist]()
     for name, x, estimate, marker, colour in (
-        ("ceiling", 0.0, law.ceiling, "s", own),
-        ("now", law.entropy_now, law.reward_now, "D", p.colour("ink")),
+        ("ceiling", 0.0, fit.ceiling, "s", own),
+        ("now", fit.law.entropy_now, fit.reward_now, "D", p.colour("ink")),
     ):
         value = estimate.value
         if value is None:
             continue
-        if estimate.low is not None and estimate.high is not None:
-            ends = [estimate.low, estimate.high]
-            axes.plot([x, x], ends, color=colour, linewidth=1.2, marker="_", markersize=4, zorder=7)
+        ends = [value if end is None else end for end in (estimate.low, estimate.high)]
+        look: dict[str, Any] = {"color": colour, "linewidth": 1.2, "zorder": 7}
+        made += axes.plot([x, x], ends, marker="_", markersize=4, **look)
+        for end, edge, arrow in ((ends[0], low, "v"), (ends[1], high, "^")):
+            if not low <= end <= high:
+                made += axes.plot([x], [edge], marker=arrow, markersize=4, clip_on=False, **look)
         rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
+        made += axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
         upward = (value >= (low + high) / 2) == (name == "ceiling")
         rows[upward] += 1
-        edge, sign, end = (high, -1, estimate.high) if upward else (low, 1, estimate.low)
+        edge, sign, end = (high, -1, ends[1]) if upward else (low, 1, ends[0])
         at = edge + sign * (0.09 * rows[upward] - 0.04) * (high - low)
         # A thin line from the end of the interval to the name.
-        reach = min(max(value if end is None else end, low), high)
-        axes.plot([x, x], [reach, at], color=p.colour("muted"), linewidth=0.5, zorder=3)
+        made += axes.plot([x, x], [min(max(end, low), high), at], color=p.colour("muted"), lw=0.5, zorder=3)
         text = numbers.format_estimate(estimate)
         interval = f" {text.interval}" if name == "ceiling" and len(text.interval) <= 18 else ""
         side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
-        look: dict[str, Any] = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
+        look = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
         box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
         words = f"{name} {text.value}{interval}".replace("-", "−")
-        axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
+        made.append(axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look))
+    return made
 
 
-def series_figure(run: RunFit | LawFit) -> Figure:
+def series_figure(run: RunFit | Fit) -> Figure:
     """Entropy and reward over the steps, the law's reward, the most influential evaluation and the drops."""
-    law = law_of(run)
+    fit = answer_of(run)
+    law = fit.law
     dropped = drop_words(run) if isinstance(run, RunFit) else ""
     notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
     room: dict[str, Any] = {"right": 0.52, "notes": notes}
-    with p.panels([1.16, 1.16], title=verdict_title(law), **room) as (figure, (upper, lower)):
+    with p.panels([0.95, 0.95], **verdict_title(fit), **room) as (figure, (upper, lower)):
         ink, warn = p.colour("ink"), p.colour("warn")
         _trace(upper, law, law.entropy, p.colour("purple"))
         _trace(lower, law, law.reward, p.colour("blue"))
@@ -180,28 +287,32 @@ def series_figure(run: RunFit | LawFit) -> Figure:
         if law.entropy_noise is not None:
             upper.plot(law.step, law.smoothed_entropy, **look)
             p.label_right(upper, float(law.smoothed_entropy[-1]), "smoothed", color=ink)
-        lower.plot(law.step, law.fitted, linestyle="-" if law.validity.ok else (0, (4, 2)), **look)
+        lower.plot(
+            law.step, law.fitted, linestyle=(0, (4, 2)) if fit.verdict is Verdict.fails else "-", **look
+        )
         p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
-        upper.set_ylim(*p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.08))
+        upper.set_ylim(*p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2))
         lower.set_ylim(*p.limits(law.reward, (), 0.0, 0.1, 0.1))
-        # A ring around the most influential evaluation.
-        here = law.step == (step := law.influence.step)
+        # A ring around the most influential evaluation, named where the entropy is low.
+        here = law.step == law.influence.step
         ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": warn, "linewidths": 1.0}
-        upper.scatter(law.step[here], law.entropy[here], zorder=6, **ring)
+        step = numbers.format_step(law.influence.step)
+        named = upper.scatter(law.step[here], law.entropy[here], zorder=6, **ring)
         lower.scatter(law.step[here], law.reward[here], zorder=6, **ring)
         if here.any():
-            side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
-            look = {"textcoords": "offset points", "ha": side, "va": "center", "color": warn, "zorder": 7}
-            words = f"step {numbers.format_step(step)} changes the fit most"
-            upper.annotate(words, (step, float(law.entropy[here][0])), (offset, 0), **look)
+            look = {"labelcolor": warn, "fontsize": 7, "handletextpad": 0.1, "frameon": False}
+            # 1 is the upper right corner, 2 the upper left one.
+            corner = 1 if law.entropy[-1] <= law.entropy[0] else 2
+            upper.legend([named], [f"step {step} changes the fit most"], loc=corner, borderpad=0.0, **look)
         upper.set_ylabel("entropy (nats)")
         lower.set_ylabel(reward_label(run))
     return figure
 
 
-def residual_figure(run: RunFit | LawFit) -> Figure:
+def residual_figure(run: RunFit | Fit) -> Figure:
     """The residuals of the law by step, between plus and minus one standard deviation."""
-    law = law_of(run)
+    fit = answer_of(run)
+    law = fit.law
     residuals, values = law.residuals, law.reward - law.fitted
     sd, lag1 = residuals.sd, "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     note = f"sd {numbers.format_number(sd, 2)} · lag-1 {lag1}"
@@ -209,7 +320,7 @@ def residual_figure(run: RunFit | LawFit) -> Figure:
         effective = f"effective n {numbers.format_number(residuals.effective_n, 2)} of {law.n}"
         note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
     room: dict[str, Any] = {"head": 0.08, "notes": [note.replace(" -0", " −0")]}
-    with p.panels([1.35], title=verdict_title(law), **room) as (figure, (axes,)):
+    with p.panels([1.35], **verdict_title(fit), **room) as (figure, (axes,)):
         blue, muted = p.colour("blue"), p.colour("muted")
         axes.axhspan(-sd, sd, color=blue, alpha=0.12, linewidth=0)
         axes.axhline(0.0, color=p.colour("ink"), linewidth=0.8, alpha=0.7, zorder=6)

@@ -29,6 +29,7 @@ PALETTE: dict[str, Colour] = {
     "ink": Colour("#1b1f24", "#e6e8ea"),
     "muted": Colour("#59636e", "#9aa4ae"),
     "line": Colour("#e3e6e9", "#2e343a"),
+    "shade": Colour("#c3c9cf", "#4a535c"),
     "accent": Colour("#00598c", "#6cb8ea"),
     "warn": Colour("#9a3412", "#ffa382"),
     "warn-bg": Colour("#fdf1ec", "#3a2018"),
@@ -66,6 +67,13 @@ PALETTE: dict[str, Colour] = {
 }
 """Name → colour on paper, colour on the dark card."""
 
+LINE = 0.135
+"""Inches from one small line of text in a figure to the next."""
+
+TITLE = "figure-title"
+"""Id of a figure's title in an SVG file."""
+
+_TITLE = re.compile(rf'<g id="{TITLE}">\n((?:<g .*?</g>\n?)+)</g>\n?', re.DOTALL)
 _GLYPH = re.compile(r'<path id="(DejaVuSans[\w-]*)"[^>]*/>')
 _REFERENCE = re.compile(r'href="#([^"]*)"|url\(#([^)]*)\)')
 
@@ -128,11 +136,14 @@ def minify(svg: str) -> str:
 def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool = True) -> str:
     """The output of :func:`minify` as an element of a page: unique ids, a title for screen readers.
 
-    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page. Colours ``follow``
-    the page's custom properties (:func:`css`), or are ours where it has none.
+    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page. So is the figure's
+    own title: it is a verdict, which the page gives in words. Colours ``follow`` the page's custom properties
+    (:func:`css`), or are ours where it has none.
     """
     body = _GLYPH.sub("", re.sub(r"(?s)<defs>\s*<style.*?</style>\s*</defs>\s*", "", svg))
     body = re.sub(r"<defs>\s*</defs>\s*", "", body)
+    lines = sum(found[1].count("<g ") for found in _TITLE.finditer(body))
+    body = _TITLE.sub("", body)
     used = dict.fromkeys(a or b for a, b in _REFERENCE.findall(body))
     names = {name: f"{prefix}-{i}" for i, name in enumerate(used)}
 
@@ -151,10 +162,13 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
     along = r'(<use href="#glyph[^"]*") transform="translate\((-?[\d.]+) 0\)"'
     body = re.sub(along, lambda f: f'{f[1]} x="{float(f[2]):.1f}"', body)
     head, _, body = body.partition(">")
-    view = re.search(r'viewBox="[^"]*"', head)
+    view = ""
+    if size := re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head):
+        cut = round(72 * LINE * lines, 2)
+        view = f'viewBox="0 {cut:g} {size[1]} {float(size[2]) - cut:.2f}"'
     about = f'<title id="{prefix}-title">{escape(title)}</title>\n<desc id="{prefix}-desc">'
     label = f'role="img" aria-labelledby="{prefix}-title {prefix}-desc"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {view[0] if view else ""} {label}>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {view} {label}>'
     return f"{head}\n{about}{escape(description)}</desc>{body}".strip()
 
 

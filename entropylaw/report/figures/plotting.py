@@ -14,6 +14,8 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from logging.handlers import BufferingHandler
 from typing import Any, Literal
 
@@ -32,13 +34,24 @@ from PIL import Image
 
 from entropylaw.errors import InputError
 from entropylaw.paths import note_input
-from entropylaw.report.figures.palette import PALETTE, contrast, minify
+from entropylaw.report.figures.palette import LINE, PALETTE, TITLE, contrast, minify
 from entropylaw.results.arrays import FloatArray
 
 Kind = Literal["svg", "png", "pdf"]
 
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a paper asks of its figures: the width in inches, and whether titles are on them."""
+
+    width: float = WIDTH
+    titles: bool = True
+
+
+_LAYOUT: ContextVar[Layout] = ContextVar("LAYOUT", default=Layout())  # noqa: B039  frozen
 
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
@@ -66,9 +79,6 @@ for _axis in ("xtick", "ytick"):
 _FIXED: dict[Any, Any] = {"text.usetex": False, "text.parse_math": False, "savefig.bbox": None}
 _FIXED |= {"savefig.facecolor": "auto", "savefig.transparent": False}
 """Fixed settings: our texts are not TeX, and every kind of file shows the same picture."""
-
-LINE = 0.135
-"""Inches from one small line of text to the next."""
 
 _in_force: list[None] = []
 """One entry while a style is in force; otherwise empty."""
@@ -104,6 +114,21 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
         finally:
             finder.setLevel(level)
             _in_force.pop()
+
+
+@contextmanager
+def layout(chosen: Layout) -> Iterator[None]:
+    """Draw with a layout."""
+    before = _LAYOUT.set(chosen)
+    try:
+        yield
+    finally:
+        _LAYOUT.reset(before)
+
+
+def titled(title: Sequence[str]) -> Sequence[str]:
+    """The lines of a title, where titles are on figures."""
+    return title if _LAYOUT.get().titles else ()
 
 
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
@@ -172,7 +197,7 @@ def panels(
     right: float = 0.36,
     gap: float = 0.1,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure of column width with a title, a key, panels over one axis, and notes; lengths in inches.
+    """A figure as wide as the layout, with a title, a key, panels over one axis, and notes; in inches.
 
     It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
     panels are moved in until the labels are on the paper.
@@ -186,25 +211,27 @@ def panels(
     head
         More room above the panels.
     """
+    title, width = titled(title), _LAYOUT.get().width
     top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
     bottom = 0.38 + LINE * len(notes)
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     with style():
-        figure = Figure(figsize=(WIDTH, height))
+        figure = Figure(figsize=(width, height))
         canvas: Any = FigureCanvasAgg(figure)
-        sides = (left / WIDTH, bottom / height, 1 - right / WIDTH, 1 - top / height)
+        sides = (left / width, bottom / height, 1 - right / width, 1 - top / height)
         figure.subplots_adjust(*sides, hspace=gap * len(heights) / sum(heights))
         made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         made[0].xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         for axes in made:
             axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         made[-1].set_xlabel("step", labelpad=2)
-        write(figure, 0.06, 0.05, "\n".join(title), color=colour(title_colour), weight="bold", size=7.5)
+        look: dict[str, Any] = {"color": colour(title_colour), "weight": "bold", "size": 7.5, "gid": TITLE}
+        write(figure, 0.06, 0.05, "\n".join(title), **look)
         write(figure, 0.06, height - 0.04, "\n".join(notes), va="bottom")
         for i, (name, text, looks) in enumerate(keys):
             y = 0.06 + LINE * (len(title) + i)
-            for look in looks:
-                mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **look)
+            for line in looks:
+                mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **line)
             write(figure, 0.34, y, shown(text), color=colour(name, words=True))
         yield figure, list(made)
         renderer = canvas.get_renderer()
@@ -222,12 +249,14 @@ def panels(
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
     """Text with its top left corner ``x`` and ``y`` inches from the left and the top of the figure."""
     look = {"va": "top", "color": colour("muted"), **look}
-    figure.text(x / WIDTH, 1 - y / figure.get_size_inches()[1], text, **look)
+    width, height = figure.get_size_inches()
+    figure.text(x / width, 1 - y / height, text, **look)
 
 
 def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
     """A line or marks of a key, at positions in inches from the left and the top of the figure."""
-    places = np.asarray(x) / WIDTH, np.full(len(x), 1 - y / figure.get_size_inches()[1])
+    width, height = figure.get_size_inches()
+    places = np.asarray(x) / width, np.full(len(x), 1 - y / height)
     figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
 
 
@@ -242,7 +271,7 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer, before, dpi = io.BytesIO(), figure.dpi, 160 if kind == "svg" else 300
+    buffer, before, dpi = io.BytesIO(), figure.dpi, 150 if kind == "svg" else 300
     canvas: Any = FigureCanvasAgg(figure)
     with style(), mpl.rc_context({"svg.hashsalt": salt}):
         if kind != "png":

@@ -16,8 +16,10 @@ from entropylaw.escaping import one_line, spreadsheet_cell
 from entropylaw.report.blocks import Block, Cell, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 
-MEDIA = ("text", "markdown", "csv", "latex", "junit")
-"""In addition to JSON, which is the result itself, and HTML, which has pages of its own."""
+MEDIA = ("text", "details", "markdown", "csv", "latex", "junit")
+"""Text is for a terminal, ``details`` the same with nothing left out.
+
+In addition to JSON, which is the result itself, and HTML, which has pages of its own."""
 
 
 def rendered(result: Any, medium: str) -> str:
@@ -26,6 +28,10 @@ def rendered(result: Any, medium: str) -> str:
         return csv_text(table(result))
     if medium == "junit":
         return junit_text(describe(result))
+    if medium == "details":
+        from entropylaw.report.render import text as terminal
+
+        return terminal.render(describe(result), details=True)
     text: str = import_module(f"entropylaw.report.render.{medium}").render(describe(result))
     return text
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from entropylaw.escaping import one_line
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Block, Figure, Heading
+from entropylaw.report.blocks import Answers, Block, Figure, Heading, Table, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 
@@ -54,12 +54,15 @@ def fragment(
         svg = inline(svg, f"{prefix}{figure.name}", f"{entry.title} {title}", described, follow=follow)
         svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
     # Parts with their headings; the blocks before the first have none. Runs have theirs above.
-    sections: list[tuple[Heading | None, list[Block]]] = [(None, [])]
+    sections: list[tuple[Heading | None, list[Block], list[Block]]] = [(None, [], [])]
     for block in blocks:
-        if not isinstance(block, Heading):
-            sections[-1][1].append(block)
-        elif block.level == 3:
-            sections.append((block, []))
+        if isinstance(block, Heading):
+            sections += [(block, [], [])] if block.level == 3 else []
+        elif isinstance(block, Figure):
+            # One that can be neither shown nor linked is left out.
+            sections[-1][1].extend([block] * (block.name in svgs or bool((links or {}).get(block.name))))
+        elif not (isinstance(block, Table) and block.instead):
+            sections[-1][2].append(block)
     template = environment().get_template("blocks.html.j2")
     body = template.render(sections=sections, svgs=svgs, links=links or {}, frame=Markup(frame))
     letters = glyphs(figures[figure.name] for figure in drawn) if drawn else ""
@@ -95,6 +98,7 @@ def environment() -> Environment:
         ],
         "caption": lambda block: NAMED[block.name].caption(block.part),
     }
+    made.tests["opening"] = lambda block: isinstance(block, Verdict | Answers)
     made.tests["series"] = lambda value: isinstance(value, tuple)
     made.globals["colours"] = Markup(palette.css())
     return made

@@ -65,6 +65,8 @@ def _chunks(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[
                 yield [markdown_cell(block.about)] if block.about else []
             elif isinstance(block, b.Verdict):
                 yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
+            elif isinstance(block, b.Table) and block.instead:
+                continue
             elif isinstance(block, b.Figure):
                 if block.name in figures:
                     yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
@@ -92,9 +94,15 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
     for labelled, group in groupby(shown, lambda note: note.label != ""):
         if labelled:
             pairs = [(markdown_cell(note.label), escaped_text(note.text)) for note in group]
-            yield [f"- {'**reason**' if label == 'reason' else label}: {text}" for label, text in pairs]
+            yield [f"- {_label(label)} {text}" for label, text in pairs]
         else:
             yield from ([escaped_text(note.text)] for note in group)
+
+
+def _label(label: str) -> str:
+    """A label before its sentence; a question needs no colon."""
+    shown = "**reason**" if label == "reason" else label
+    return shown if label.endswith("?") else f"{shown}:"
 
 
 def _table(table: b.Table, room: int) -> Iterator[str]:

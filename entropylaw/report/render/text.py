@@ -1,16 +1,17 @@
-"""Blocks for a terminal: every run in some twenty lines, then what is about all of them."""
+"""Blocks for a terminal: every run in some ten lines, then what is about all of them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import zip_longest
 
-from entropylaw.escaping import WIDTH, counted, one_line, wrapped
+from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
 from entropylaw.report.numbers import fact_text, row_text
 
-LINES = 24
-"""Sentences that may wait are shown up to so many lines of a run; the first is always shown."""
+COUNTED = ("reason", "caution", "note")
+"""Labels of the sentences that are counted where they are left out."""
 
 _LABEL = 13
 """Characters of a label; more in a run that has a longer one."""
@@ -19,8 +20,11 @@ _CELL = 16
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 
-def render(blocks: Sequence[Block]) -> str:
-    """Every run, and last the blocks about all runs, with gates that failed last of all gates."""
+def render(blocks: Sequence[Block], *, details: bool = False) -> str:
+    """Every run, and last the blocks about all runs, with gates that failed last of all gates.
+
+    Without ``details`` a table that stands instead of several runs is shown in their place.
+    """
     head, *runs = by_run(blocks)
     gates = [
         (block, f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}")
@@ -30,55 +34,58 @@ def render(blocks: Sequence[Block]) -> str:
     ]
     gates.sort(key=lambda gate: (gate[0].ok is not True, gate[0].ok is None))
     texts = ["\n".join(line for _, line in gates)]
+    if not details and any(isinstance(block, Table) and block.instead for block in head):
+        runs = []
     others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
-    texts += ["\n".join(_lines(run)) for run in others]
+    texts += ["\n".join(_lines(run, details)) for run in others]
     return "\n".join(f"{text}\n" for text in texts if text)
 
 
-def _lines(run: Sequence[Block]) -> list[str]:
-    """The lines of a run; sentences that may wait are cut where it is long."""
-    width = max([_LABEL, *(len(note.label) for note in chain.from_iterable(map(_notes, run)))])
-    waiting = [isinstance(block, Notes) and block.may_wait for block in run]
-    parts = [[] if wait else list(_block(block, width)) for block, wait in zip(run, waiting, strict=True)]
-    room = LINES - sum(map(len, parts))
-    for block, part, wait in zip(run, parts, waiting, strict=True):
-        if wait:
-            part += _fitting(_notes(block), room, width)
-            room -= len(part)
-    return [line.rstrip() for part in parts for line in part]
+def _lines(run: Sequence[Block], details: bool) -> list[str]:
+    """The lines of a run; sentences that are left out are counted by their labels."""
+    left_out = "instead" if details else "detail"
+    shown = [block for block in run if not getattr(block, left_out, False)]
+    titled = [block for block in shown if isinstance(block, Verdict) and block.titled]
+    labels = (note.label for block in shown for note in _notes(block, details) if block not in titled)
+    width = max([_LABEL, *map(len, labels)])
+    lines: list[str] = []
+    for block in shown:
+        if isinstance(block, Heading) and block.level == 2:
+            verdicts = [f"{verdict.badge.upper()}: {one_line(verdict.text)}" for verdict in titled]
+            first, *more = wrapped(" · ".join([_title(block), *verdicts]), WIDTH)
+            lines += [first, *(f"    {line}" for line in more)]
+        elif block not in titled:
+            lines += _block(block, width, details)
+    hidden = Counter(
+        note.label
+        for block in run
+        if isinstance(block, Notes) and block not in shown
+        for note in block.notes
+        if note.label in COUNTED
+    )
+    if hidden:
+        counts = " · ".join(f"+{counted(number, label)}" for label, number in hidden.items())
+        lines.append(f"  {counts}: --details")
+    return [line.rstrip() for line in lines]
 
 
-def _notes(block: Block) -> Sequence[Note]:
+def _notes(block: Block, details: bool = True) -> Sequence[Note]:
     """The sentences of a block that a terminal shows, each with its label."""
     if isinstance(block, Verdict):
         return [Note(block.badge, block.text)]
     notes = block.notes if isinstance(block, Notes) else ()
     return [
-        Note(note.label, text) for note in notes if (text := note.text if note.brief is None else note.brief)
+        Note(note.label, text)
+        for note in notes
+        if (text := note.text if note.brief is None or (details and note.text) else note.brief)
     ]
 
 
-def _fitting(notes: Sequence[Note], room: int, width: int) -> list[str]:
-    """Whole sentences while they fit into so many lines, the first in any case; the others are counted."""
-    shown = [(note.label, list(_note(note, width))) for note in notes]
-    for kept in range(len(shown), 0, -1):
-        lines = [line for _, sentence in shown[:kept] for line in sentence]
-        if kept < len(shown):
-            labels = "s and ".join(dict.fromkeys(label for label, _ in shown[kept:]))
-            more = counted(len(shown) - kept, f"more {labels}")
-            lines.append(f"{'':<{width + 3}}… and {more}: --format json")
-        if len(lines) <= room or kept == 1:
-            return lines
-    return []
-
-
-def _block(block: Block, width: int) -> Iterator[str]:
-    """The lines of a block, with labels of a ``width``; a figure has none."""
+def _block(block: Block, width: int, details: bool) -> Iterator[str]:
+    """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part."""
     match block:
-        case Heading(level=2):
-            yield _title(block)
         case Verdict() | Notes():
-            for note in _notes(block):
+            for note in _notes(block, details):
                 yield from _note(note, width)
         case Facts():
             rows = [(block.title, "value", "", "")]
@@ -87,7 +94,7 @@ def _block(block: Block, width: int) -> Iterator[str]:
             yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
             for row in rows[1:]:
                 yield from _hung(f"  {row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{interval}}  ", row[3])
-        case Table(detail=False):
+        case Table():
             yield from _table(block)
 
 
@@ -96,10 +103,10 @@ def _table(table: Table) -> Iterator[str]:
     labels = [column.label for column in table.columns]
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
     widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
-    if 2 + sum(widths) + len(gap) * (len(widths) - 1) > WIDTH:
+    if 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get():
         longest = [max(label.split(), key=len, default="") for label in labels]
         narrow, gap = [max(map(len, column)) for column in zip(longest, *cells, strict=True)], "  "
-        room = WIDTH - sum(narrow) - len(gap) * len(narrow)
+        room = COLUMNS.get() - sum(narrow) - len(gap) * len(narrow)
         least = [
             min(width, max(_CELL, *(len(word) for cell in column for word in wrapped(cell, 1, whole=True))))
             for width, *column in zip(narrow, longest, *cells, strict=True)
@@ -123,7 +130,7 @@ def _note(note: Note, width: int) -> Iterator[str]:
 
 def _hung(head: str, text: str) -> Iterator[str]:
     """A sentence behind its label, wrapped under itself."""
-    first, *more = wrapped(text, WIDTH - len(head)) or [""]
+    first, *more = wrapped(text, max(min(COLUMNS.get(), WIDTH) - len(head), _CELL)) or [""]
     yield head + first
     yield from (" " * len(head) + line for line in more)
 

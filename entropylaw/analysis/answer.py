@@ -1,0 +1,184 @@
+"""The answer for one run: the law and its rivals fitted, the law tested, the numbers averaged over forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
+from entropylaw.analysis.law.diagnostics import cautions_of, reasons_of
+from entropylaw.analysis.law.fitting import law_of_run
+from entropylaw.analysis.law.stability import off_the_curve, rests_on
+from entropylaw.analysis.law.verdict import law_tests, rule
+from entropylaw.arguments import as_number, several
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Verdict, Why
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import Finding, replace
+
+GAIN = 0.01
+"""Reward: the smallest gain that counts, one point of a score between 0 and 1."""
+
+
+CONTROLLED = "entropy-controlled"
+"""The finding that voids the test: entropy is set, and not an outcome of the training."""
+
+
+def fit_law(
+    entropy: Any,
+    reward: Any,
+    step: Any = None,
+    *,
+    data: Any = None,
+    level: float = 0.95,
+    interval: str = "drift",
+    eval_size: int | None = None,
+    entropy_sd: Any = None,
+    keep_outliers: bool = False,
+    run: str = "run",
+    gain: float = GAIN,
+    max_reward: float | None = None,
+    findings: Sequence[Finding] = (),
+) -> Fit:
+    """Fit R = −a·exp(H) + b and its rivals to one run, test the law, and average what is left over the forms.
+
+    Parameters
+    ----------
+    entropy
+        Shape (n,), policy entropy in nats per token; any array-like.
+    reward
+        Shape (n,), the score that the law is about, preferably validation accuracy.
+    step
+        Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
+    data
+        A table, such as a data frame, of which ``entropy``, ``reward`` and ``step`` name columns.
+    level
+        Coverage of every interval.
+    interval
+        ``"drift"``: residuals are a slow drift plus white noise, both integrated out, and the law is
+        fitted to the smoothed entropy. ``"walk"``: the same with a random-walk drift; the
+        ceiling, b and every prediction then are relative to the last evaluation. ``"odr"``: orthogonal
+        distance regression, for independent residuals and entropies with known noise. ``"ols"``: ordinary
+        least squares on the entropy as logged, for independent residuals and exact entropies only.
+    eval_size
+        Number of independent samples behind each reward, where the reward is a rate: the noise is then
+        at least the binomial R(1 − R)/eval_size.
+    entropy_sd
+        Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
+        With ``"drift"`` and ``"walk"`` it is estimated where it is not given.
+    keep_outliers
+        Fit evaluations with a gross error, too. By default those of
+        :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
+        ``LawFit.dropped``; with ``"odr"`` and ``"ols"`` none are left out.
+    run
+        Name of the run in the result.
+    gain
+        Reward: ``p_headroom`` is the probability that the headroom is at least this.
+    max_reward
+        The largest reward that is possible, 1 for a rate: no ceiling is above it.
+    findings
+        What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
+        its verdict undecided.
+
+    Raises
+    ------
+    FitError
+        ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
+        ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
+        ``eval-size-needs-a-rate``, ``reward-above-max``: the data do not determine a fit.
+    UsageError
+        ``bad-level``, ``bad-interval``, ``bad-eval-size``, ``bad-entropy-sd``, ``bad-gain``,
+        ``no-such-column``.
+
+    Notes
+    -----
+    The law is linear in (c, a) with c = b − a, so that for given residual covariance the fit is
+    generalised least squares in closed form. Estimates are medians, intervals equal-tailed quantiles.
+    A pair with a missing value is left out and counted in ``LawFit.dropped``. Errors in the entropy are in
+    the law's posterior; all forms are compared with the covariance that they add to the law's residual.
+
+    References
+    ----------
+    The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
+    """
+    gain = checked_gain(gain)
+    if data is not None:
+        entropy, reward, step = (
+            name if name is None else column_of(data, name) for name in (entropy, reward, step)
+        )
+    law, fits = law_of_run(
+        entropy,
+        reward,
+        step,
+        level=level,
+        interval=interval,
+        eval_size=eval_size,
+        entropy_sd=entropy_sd,
+        keep_outliers=keep_outliers,
+        run=run,
+    )
+    tests = law_tests(law.step, law.smoothed_entropy, law.reward, law.residual_covariances, fits)
+    span = float(np.ptp(law.smoothed_entropy))
+    verdict, why = rule(
+        tests, law.a, n=law.n, span=span, r_squared=law.r_squared, among_forms=law.probability
+    )
+    findings = several(findings, Finding, "findings")
+    if void := any(finding.code == CONTROLLED for finding in findings):
+        verdict, why = Verdict.undecided, None
+    if max_reward is not None and as_number(max_reward, "max_reward") < law.reward.max():
+        message = f"max_reward {max_reward:g}, and the run has a reward of {law.reward.max():g}"
+        raise FitError(
+            "reward-above-max", message, "give the largest reward that is possible, or leave it out"
+        )
+    averaged = averaged_forms(law, None, fits, most=max_reward)
+    grid = law.residual_covariances
+    law = replace(law, probability=averaged.probability["law"])
+    # Kept for the comparison of forms and for lmfit, which would infer them again.
+    vars(law)["residual_covariances"] = grid
+    if why is Why.more_than_entropy:
+        averaged = averaged_forms(law, tests, fits, most=max_reward)
+    numbers = averaged_numbers(law, averaged, level=law.level, gain=gain)
+    fit = Fit(
+        run=run,
+        verdict=verdict,
+        why=why,
+        findings=(),
+        tests=tests,
+        max_reward=max_reward,
+        cuts=rests_on(law, fits) if off_the_curve(law) else (),
+        law=law,
+        **numbers,
+    )
+    own = () if void else reasons_of(fit)
+    own += cautions_of(fit, float(np.sqrt(grid.mean_floor)))
+    fit = replace(
+        fit,
+        findings=(
+            *(replace(one, severity="reason") for one in findings if one.code == CONTROLLED),
+            *own,
+            *(one for one in findings if one.code != CONTROLLED),
+        ),
+    )
+    # Kept for predictions, which would infer them again.
+    vars(fit)["basis"] = averaged
+    return fit
+
+
+def column_of(data: Any, name: Any) -> Any:
+    """A column of a table by its name, or a :class:`UsageError` ``no-such-column``."""
+    try:
+        return data[name]
+    except (KeyError, IndexError, TypeError, ValueError):
+        names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
+        message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
+        raise UsageError("no-such-column", message, "name columns of the table") from None
+
+
+def checked_gain(gain: float) -> float:
+    """A gain of reward above 0, or a :class:`UsageError`."""
+    number = as_number(gain, "gain")
+    if not number > 0:
+        raise UsageError("bad-gain", f"gain {number:g}, expected a reward above 0", "give 0.01 for one point")
+    return number

@@ -1,0 +1,167 @@
+"""What the answer of a run rests on: the fit again without its first evaluations.
+
+Reward often jumps at nearly constant entropy while a format is learned, and a few first evaluations may then
+decide which curve fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from entropylaw.analysis.forms import design
+from entropylaw.analysis.law.estimates import from_mixture
+from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
+from entropylaw.analysis.rivals import FormFits, ceiling_of, fit_forms
+from entropylaw.engine.prior import Grid
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Cut
+from entropylaw.results.law import LawFit
+from entropylaw.results.mixture import Mixture
+from entropylaw.results.result import replace
+
+CUTS = ((0.05, 1), (0.1, 2), (0.2, 4))
+"""Shares of the evaluations that are left out at the start, and the least number of each."""
+
+REMAINING = 12
+"""Fewest evaluations that a fit without the first ones needs."""
+
+OFF_THE_CURVE = 0.025
+"""p-value below which the first evaluations are off the curve of the others."""
+
+_UNLIKELY = 0.01
+"""Probability below which a form is left out of the test."""
+
+
+def off_the_curve(fit: LawFit) -> bool:
+    """Whether first evaluations may be off the curve of the others: without that no answer rests on them.
+
+    The p-values are those of :func:`first_evaluations` beside (1, H, H², H³), which are lower bounds.
+    """
+    columns = [column for _, first in _firsts(fit.n) for column in _first_columns(fit.n, first)]
+    known = [p for p in _beside(fit, _flexible(fit), columns) if p is not None]
+    return min(known, default=1.0) < OFF_THE_CURVE
+
+
+def _firsts(n: int) -> list[tuple[float, int]]:
+    """The shares that are left out, with their numbers of evaluations."""
+    cuts = ((share, max(least, ceil(share * n))) for share, least in CUTS)
+    return [(share, first) for share, first in cuts if n - first >= REMAINING]
+
+
+def _first_columns(n: int, first: int) -> list[FloatArray]:
+    """A level of the first evaluations, and a column that falls from 1 to 0 over them, (n,) each."""
+    number = np.arange(n)
+    return [(number < first).astype(float), np.maximum(1.0 - number / first, 0.0)]
+
+
+def _flexible(fit: LawFit) -> FloatArray:
+    h = fit.smoothed_entropy
+    return design(h, h**2, h**3)
+
+
+def _beside(fit: LawFit, curve: FloatArray, columns: Sequence[FloatArray]) -> list[float | None]:
+    """The p-value of each column beside a curve."""
+    if not columns:
+        return []
+    designs = np.array([np.column_stack([curve, column]) for column in columns])
+    return added_column(fit.step, designs, fit.reward, fit.residual_covariances)
+
+
+def rests_on(fit: LawFit, fits: FormFits) -> tuple[Cut, ...]:
+    """The verdict and the averaged ceiling again without the first 5, 10 and 20 % of the evaluations.
+
+    At least 1, 2 and 4 evaluations are left out; a cut after which fewer than :data:`REMAINING` are left is
+    none, and after the first on which the answer rests there is no other.
+
+    Parameters
+    ----------
+    fit, fits
+        The fit of the law, and the forms on the same evaluations; the smoothed entropy and the residual
+        covariances are those of the whole run.
+    """
+    cuts: list[Cut] = []
+    for share, first in _firsts(fit.n):
+        if not np.ptp(fit.reward[first:]) or not np.ptp(fit.smoothed_entropy[first:]):
+            break  # nothing is left to fit
+        cuts.append(_cut(fit, fits, share, first))
+        if cuts[-1].changed:
+            break  # more evaluations are off the curve because these are
+    return tuple(cuts)
+
+
+def _cut(fit: LawFit, fits: FormFits, share: float, first: int) -> Cut:
+    grid = _without(fit.residual_covariances, first)
+    step, entropy, reward = (each[first:] for each in (fit.step, fit.smoothed_entropy, fit.reward))
+    rest = fit_forms(step, entropy, reward, grid)
+    tests = law_tests(step, entropy, reward, grid, rest)
+    level, method = fit.level, f"averaged over forms; {residual_model(fit.interval).method}"
+    a = from_mixture(
+        rest.fits["law"].posteriors[0].functional(np.array([[0.0, 1.0]])), level=level, method=method
+    )
+    found, why = rule(
+        tests,
+        a,
+        n=step.size,
+        span=float(np.ptp(entropy)),
+        r_squared=r_squared(entropy, reward),
+        among_forms=rest.probability["law"],
+    )
+    averaged = from_mixture(averaged_ceiling(rest), level=level, method=method)
+    p_first = first_evaluations(fit, fits, rest.probability, first)
+    return Cut(
+        share=share,
+        dropped=first,
+        first_step=float(step[0]),
+        verdict=found,
+        why=why,
+        ceiling=averaged,
+        p_first=p_first,
+        changed=p_first is not None and p_first < OFF_THE_CURVE,
+    )
+
+
+def _without(grid: Grid, first: int) -> Grid:
+    """The residual covariances without the first evaluations."""
+    errors = grid.errors
+    if errors is not None:
+        errors = replace(errors, root=errors.root[first:])
+    return replace(grid.at(slice(first, None)), errors=errors)
+
+
+def averaged_ceiling(fits: FormFits) -> Mixture:
+    """Distribution of the reward at H = 0, over the forms by their probability."""
+    parts = {name: ceiling_of(fit) for name, fit in fits.fits.items()}
+    return Mixture(
+        weight=np.concatenate([fits.probability[name] * part.weight for name, part in parts.items()]),
+        location=np.concatenate([part.location for part in parts.values()], axis=1),
+        scale=np.concatenate([part.scale for part in parts.values()], axis=1),
+        df=np.concatenate([np.full(part.weight.size, part.df) for part in parts.values()]),
+    ).pruned()
+
+
+def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float], first: int) -> float | None:
+    """p-value of a difference between the first evaluations and the curve of the run; None where unknown.
+
+    Two columns are tested, each beside the curve: a level of the first evaluations, and one that falls from 1
+    to 0 over them. Of each the p-value is the larger of that beside (1, H, H², H³) and that beside the forms,
+    averaged by ``probability``: which they have without those evaluations, so that no form is preferred for
+    describing them. Shapes are the most probable ones of the whole run. The smaller of the two is returned.
+    """
+    columns = _first_columns(fit.n, first)
+
+    def beside(curve: FloatArray) -> FloatArray:
+        return np.array([np.nan if p is None else p for p in _beside(fit, curve, columns)])
+
+    likely = {name: p for name, p in probability.items() if p >= _UNLIKELY and name in fits.fits}
+    averaged = np.zeros(2)
+    for name, share in likely.items():
+        one = fits.fits[name]
+        curve = one.form.designs(one.form.inputs, one.shape[[one.best]])[0]
+        averaged += share / sum(likely.values()) * beside(curve)
+    p_values = np.fmax(averaged, beside(_flexible(fit)))
+    known = p_values[np.isfinite(p_values)]
+    return float(known.min()) if known.size else None

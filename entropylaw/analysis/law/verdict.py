@@ -1,0 +1,322 @@
+"""The verdict on the law: holds, undecided or fails, and why; the tests that it rests on.
+
+A law that the data do not contradict need not hold: a straight line, saturation in the step, or anything
+that moves with the step may fit the same evaluations. The verdict rests on the posterior probability of the
+law among ten curves, terms in the step included, each as probable as the law before the data; the limits
+were chosen on simulated runs (``docs/benchmarks/verdicts.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from entropylaw.analysis.forms import Form, Shape, design, entropy_forms, law_column
+from entropylaw.analysis.rivals import STRONG, FormFits, fit_each, independent
+from entropylaw.engine.posterior import infer, least_squares
+from entropylaw.engine.prior import Grid
+from entropylaw.results import Estimate, LawTests, Verdict, Why
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.posterior import Posterior
+from entropylaw.results.result import Plain
+
+FEWEST = 8
+"""Fewest evaluations of a run in which the law can hold."""
+
+SPAN = 0.15
+"""Nats of entropy that a run must span for the law to hold: a and b are identified from there."""
+
+CLEARLY = 3.0
+"""A curve is better than another from this many times its probability."""
+
+HOLDS = 0.36
+"""Probability of the law among all curves from which it can hold."""
+
+FAILS = 0.03
+"""The same below which it fails: the others together are more than 30 times as probable."""
+
+REJECTED_STEP = 0.002
+"""p-value of the step or its logarithm beside the law below which the law fails."""
+
+HALF = 0.5
+"""Odds over the law of a line, or of a curve of :data:`IN_STEP`, above which the law does not hold."""
+
+LEAST_R_SQUARED = 0.5
+"""R² of least squares below which the law holds in no run."""
+
+MONOTONE = -0.8
+"""Spearman's correlation of entropy and reward up to which reward clearly follows the entropy."""
+
+IN_ENTROPY = ("line", "rate", "power", "square")
+"""Curves in the entropy alone that are compared with the law."""
+
+IN_STEP = ("branches", "saturation", "step", "log_step")
+"""Curves that need more than the entropy."""
+
+ODDS = (*IN_ENTROPY, "constant", *IN_STEP)
+"""All curves that are compared with the law."""
+
+_LARGEST_LOG = 690.0
+
+
+def law_tests(
+    step: FloatArray, smoothed_entropy: FloatArray, reward: FloatArray, grid: Grid, fits: FormFits
+) -> LawTests:
+    """Test the law against other curves in the entropy and against terms in the step.
+
+    A p-value is twice the posterior tail probability of the sign of one column's coefficient, beside the law
+    or beside the curve (1, H, H², H³): for one covariance that is the textbook t test. The columns are
+    H·exp(H), the derivative of exp(kH) by k at the law's k = 1; the step; and log(1 + t), where t is the step
+    from the first evaluation in mean spacings, so that the unit of the step has no effect. Odds are ratios
+    of marginal likelihoods with the prior of :func:`entropylaw.analysis.rivals.fit_forms`.
+
+    Parameters
+    ----------
+    step, smoothed_entropy, reward
+        Shape (n,): steps, increasing; nats; reward.
+    grid
+        The residual covariances, those of errors in the entropy included
+        (:attr:`entropylaw.LawFit.residual_covariances`).
+    fits
+        Forms on the same evaluations, of :func:`entropylaw.analysis.rivals.fit_forms`; the power is fitted
+        here where it is not among them.
+    """
+    h, time = smoothed_entropy, _spacings(step)
+    terms, law, curve = step_terms(step), law_column(h), (h, h**2, h**3)
+    beside_law = [design(law, column) for column in (h * np.exp(h), *terms)]
+    beside_curve = [design(*curve, column) for column in terms]
+    p_rate, p_step, p_log_step = added_column(step, np.array(beside_law), reward, grid)
+    p_step_beside, p_log_step_beside = added_column(step, np.array(beside_curve), reward, grid)
+    more = [form for form in _alternatives(h, time) if form.name not in fits.fits]
+    found = {**fits.fits, **fit_each(more, step, reward, grid)[0]}
+
+    def odds(name: str) -> float | None:
+        """Marginal likelihood of a form over the law's; a finite number, however large."""
+        if not {name, "law"} <= found.keys():
+            return None
+        log_odds = found[name].log_evidence - found["law"].log_evidence
+        return float(np.exp(np.clip(log_odds, -_LARGEST_LOG, _LARGEST_LOG)))
+
+    return LawTests(
+        p_rate=p_rate,
+        p_step=p_step,
+        p_log_step=p_log_step,
+        p_step_beside=p_step_beside,
+        p_log_step_beside=p_log_step_beside,
+        **{f"odds_{name}": odds(name) for name in ODDS},
+        spearman=spearman(h, reward),
+    )
+
+
+def _spacings(step: FloatArray) -> FloatArray:
+    """Steps from the first evaluation, in mean spacings, shape (n,)."""
+    return np.asarray((step - step[0]) * ((step.size - 1) / (step[-1] - step[0])))
+
+
+def step_terms(step: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The step from the first evaluation in mean spacings, and the logarithm of one plus that, (n,) each."""
+    time = _spacings(step)
+    return time, np.log1p(time)
+
+
+def _alternatives(entropy: FloatArray, time: FloatArray) -> list[Form]:
+    """The curves that are compared with the law for the verdict alone; ``time`` (n,) in mean spacings."""
+
+    def form(name: str, *columns: FloatArray) -> Form:
+        fixed = design(*columns)
+        return Form(
+            name=name,
+            formula="",
+            inputs={"entropy": entropy},
+            coefficients=("ceiling", "a", "d")[: fixed.shape[1]],
+            shapes=(),
+            design=lambda x, shape: fixed,
+        )
+
+    law, share = law_column(entropy), time / time[-1]
+    power = [one for one in entropy_forms(entropy)[0] if one.name == "power"]
+    saturation = replace(
+        form("saturation", time),
+        shapes=(Shape(name="rate", low=0.5, high=30.0, points=15, log=True),),
+        design=lambda x, shape: design(np.exp(-shape[..., 0, None] * share)),
+    )
+    steps = [form("step", law, time), form("log_step", law, np.log1p(time))]
+    return [*power, form("square", entropy**2), saturation, *steps]
+
+
+def added_column(step: FloatArray, designs: FloatArray, reward: FloatArray, grid: Grid) -> list[float | None]:
+    """Two-sided p-value of the last column of each design (b, n, p); None where columns are dependent."""
+    found: list[float | None] = [None] * len(designs)
+    n, p = designs.shape[1:]
+    usable = np.flatnonzero(independent(designs) & (n > p))
+    if usable.size:
+        posteriors = infer(step, designs[usable], np.broadcast_to(reward, (usable.size, n)), grid)
+        for i, posterior in zip(usable, posteriors, strict=True):
+            found[i] = tail(posterior)
+    return found
+
+
+def tail(posterior: Posterior) -> float:
+    """Twice the posterior probability of the less probable sign of the last coefficient."""
+    last = np.eye(posterior.coefficient.shape[-1])[-1]
+    # Both tails: one minus the larger would lose all digits of a small one.
+    both = posterior.functional(np.array([last, -last])).cdf(np.zeros(2))
+    return min(1.0, 2.0 * float(both.min()))
+
+
+def spearman(one: FloatArray, other: FloatArray) -> float | None:
+    """Rank correlation of two columns (n,), ties at their mean rank; None where one is constant."""
+    ranks = []
+    for column in (one, other):
+        _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+        ranks.append((np.cumsum(count) - 0.5 * (count - 1))[place])
+    if min(np.ptp(rank) for rank in ranks) == 0:
+        return None
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def r_squared(smoothed_entropy: FloatArray, reward: FloatArray) -> float:
+    """Share of the reward's variance that the law explains by least squares, 0–1; columns (n,)."""
+    *_, residual = least_squares(design(law_column(smoothed_entropy))[None], reward[None])
+    total = float(np.var(reward))
+    return 1.0 - float(np.mean(residual**2)) / total if total > 0 else 0.0
+
+
+def law_probability(tests: LawTests) -> float:
+    """Posterior probability of the law among it and every curve of :data:`ODDS` that could be fitted."""
+    return 1.0 / (1.0 + sum(_odds(tests).values()))
+
+
+def _odds(tests: LawTests) -> dict[str, float]:
+    """The odds over the law that are known, by curve."""
+    every = {name: getattr(tests, f"odds_{name}") for name in ODDS}
+    return {name: odds for name, odds in every.items() if odds is not None}
+
+
+def rule(
+    tests: LawTests, a: Estimate, *, n: int, span: float, r_squared: float, among_forms: float = 1.0
+) -> tuple[Verdict, Why | None]:
+    """The verdict, and why the law fails where it does.
+
+    The law fails where a is below 0, where its probability is below :data:`FAILS`, or where a term in the
+    step is needed beside it. It holds where a is above 0, its probability is at least :data:`HOLDS`, a line
+    and each curve of :data:`IN_STEP` are at most half as probable, and a constant a 20th.
+
+    Parameters
+    ----------
+    tests, a
+        Of the run.
+    n, span, r_squared
+        Number of evaluations, range of the smoothed entropy in nats, and :func:`r_squared`. With fewer than
+        8 evaluations nothing is decided; with less than 0.15 nats or an R² below .5 the law holds in no run.
+    among_forms
+        Posterior probability of the law among the registered forms: one that is not in :data:`ODDS` counts.
+    """
+    odds, probability = _odds(tests), min(law_probability(tests), among_forms)
+    falls = a.high is not None and a.high < 0
+    steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
+    if n < FEWEST:
+        return Verdict.undecided, None
+    if falls or probability < FAILS or min(steps, default=1.0) < REJECTED_STEP:
+        return Verdict.fails, _why(tests, falls=falls)
+    limits = {"constant": 1.0 / STRONG, **dict.fromkeys(("line", *IN_STEP), HALF)}
+    passed = (
+        n >= FEWEST
+        and span >= SPAN
+        and r_squared >= LEAST_R_SQUARED
+        and a.low is not None
+        and a.low > 0
+        and probability >= HOLDS
+        and {"line", "constant"} <= odds.keys()
+        and all(odds.get(name, 0.0) <= limit for name, limit in limits.items())
+    )
+    return (Verdict.holds if passed else Verdict.undecided), None
+
+
+def _why(tests: LawTests, *, falls: bool) -> Why:
+    """Why the law fails.
+
+    Without a clearly monotone relation: reward falls as entropy is spent, or a constant is 20 times as
+    probable as the law. Else what is needed beside the entropy has to be clearly more probable than every
+    curve in the entropy.
+    """
+    odds = _odds(tests)
+    monotone = tests.spearman is not None and tests.spearman <= MONOTONE
+    if (falls or odds.get("constant", 0.0) >= STRONG) and not monotone:
+        return Why.no_relation
+    curve = max(1.0, *(odds.get(name, 0.0) for name in IN_ENTROPY))
+    more = max(odds.get(name, 0.0) for name in IN_STEP)
+    return Why.more_than_entropy if more >= CLEARLY * curve else Why.another_curve
+
+
+DECIDED = 3.0
+"""Expected logarithm of the odds between the law and its nearest rival from which a run would decide."""
+
+_FAR = 100.0
+"""Factor of the number of evaluations above which no number is given."""
+
+
+def needs(
+    tests: LawTests,
+    a: Estimate,
+    step: FloatArray,
+    smoothed_entropy: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+) -> Mapping[str, Plain]:
+    """What would decide an undecided run, were the law true: a ``code`` and numbers.
+
+    ``"wider-range"``, with ``nats`` more of entropy (and ``evaluations`` more, which would do as well), where
+    a curve in the entropy is the nearest rival; ``"more-evaluations"``, with ``evaluations`` more, where it
+    is a curve in the step. ``rival`` is the nearest, None where the run lacks evaluations, range or R². A
+    number that is unknown, or out of reach, is None. Arguments are those of :func:`law_tests`.
+
+    Notes
+    -----
+    If the law is true, the expected log odds against a curve g are half the square of a over the standard
+    error of its coefficient beside g. They grow with the number of evaluations, and against curves that are
+    smooth with the fourth power of the entropy's range, to :data:`DECIDED`. Odds of a larger form that
+    contains the law fall with the root of the number of evaluations, to :data:`HALF`.
+    """
+    h, n, span = smoothed_entropy, step.size, float(np.ptp(smoothed_entropy))
+    if n < FEWEST:
+        return _need("more-evaluations", evaluations=FEWEST - n)
+    if span < SPAN:
+        return _need("wider-range", nats=SPAN - span)
+    explained = r_squared(h, reward)
+    if explained < LEAST_R_SQUARED:
+        # The reward's systematic variance grows with the square of the range.
+        factor = float(np.sqrt((1.0 - explained) / explained)) if explained > 1.0 / _FAR else np.inf
+        return _need("wider-range", nats=(factor - 1.0) * span)
+    odds = _odds(tests)
+    rival = max(odds, key=lambda name: (float(f"{odds[name]:.9g}"), name), default="line")
+    if rival in ("branches", "step", "log_step"):
+        factor = max((odds[rival] / HALF) ** 2, 1.1)
+        return _need("more-evaluations", rival, evaluations=(factor - 1.0) * n if factor < _FAR else np.inf)
+    time = _spacings(step)
+    nearest = max(("line", "square"), key=lambda name: odds.get(name, 0.0)) if rival in IN_ENTROPY else rival
+    columns = {"line": (h,), "square": (h**2,), "saturation": (time, np.log1p(time))}
+    known = design(*columns.get(nearest, ()), law_column(h))[None]
+    factor = np.inf
+    if independent(known)[0] and a.value:
+        last = np.eye(known.shape[2])[-1:]
+        error = infer(step, known, reward[None], grid)[0].functional(last).standard_deviation()[0]
+        factor = max(2.0 * DECIDED * float(error / a.value) ** 2, 1.1)
+    more = (factor - 1.0) * n if factor < _FAR else np.inf
+    if rival == "saturation":
+        return _need("more-evaluations", rival, evaluations=more)
+    return _need("wider-range", rival, nats=(factor**0.25 - 1.0) * span, evaluations=more)
+
+
+def _need(
+    code: str, rival: str | None = None, *, nats: float = np.inf, evaluations: float = np.inf
+) -> Mapping[str, Plain]:
+    """The numbers of :func:`needs`: nats of two digits and whole evaluations; None where not finite."""
+    return {
+        "code": code,
+        "rival": rival,
+        "nats": float(f"{nats:.2g}") if np.isfinite(nats) else None,
+        "evaluations": int(np.ceil(evaluations)) if np.isfinite(evaluations) else None,
+    }

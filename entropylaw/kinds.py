@@ -1,0 +1,114 @@
+"""The kinds of values that options take: their words, what they are read from, and an example of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from entropylaw.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """The values of an option.
+
+    ``expected`` describes the texts that ``read`` converts, and ``several`` the items of a list; ``read``
+    raises ValueError for any other text. ``example`` is such a text, ``types`` are those of a settings file.
+    """
+
+    expected: str
+    several: str = "texts"
+    metavar: str = ""
+    example: str = "NAME"
+    read: Callable[[str], Any] = str
+    types: tuple[type, ...] = (str,)
+    choices: tuple[str, ...] = ()
+
+    def choices_from(self, incomplete: str) -> list[str]:
+        """The choices that begin so."""
+        return [choice for choice in self.choices if choice.startswith(incomplete)]
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _gain(text: str) -> float:
+    if not 0 < (value := float(text)) < math.inf:
+        raise ValueError(text)
+    return value
+
+
+def _level(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1:
+        message = f"--level {number:g}, expected a coverage between 0 and 1"
+        raise UsageError("bad-level", message, "for 95 % give 0.95")
+    return number
+
+
+def _samples(text: str) -> int:
+    """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
+    parts = text.lower().replace("×", "x").split("x")
+    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
+    if len(parts) > 2 or not digits or not (count := math.prod(map(int, parts))):
+        message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
+        raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
+    return count
+
+
+def _noise(text: str) -> str:
+    """A standard deviation in nats, as a text, or the name of a column."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not 0 < number < math.inf:
+        hint = "give the standard error of one logged entropy, or the column that holds it"
+        raise UsageError("bad-entropy-sd", f"--entropy-sd {text}, expected a number of nats above 0", hint)
+    return text
+
+
+def one_of(*choices: str) -> Kind:
+    """The values of an option that takes one of some words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(text)
+        return text
+
+    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    metavar = f"<{'|'.join(choices)}>"
+    return Kind(expected=expected, metavar=metavar, example=choices[0], read=read, choices=choices)
+
+
+TEXT = Kind(expected="a text")
+COLUMN = Kind(expected="a column's name", metavar="COLUMN")
+PATH = Kind(expected="a path", several="paths", metavar="FILE")
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
+GAIN = Kind(expected="a reward above 0", metavar="X", example="0.01", read=_gain, types=(int, float))
+COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))
+LEVEL = Kind(
+    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, types=(int, float)
+)
+SAMPLES = Kind(
+    expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, types=(int, str)
+)
+NOISE = Kind(
+    expected="a number of nats above 0, or a column's name",
+    metavar="SD",
+    read=_noise,
+    types=(int, float, str),
+)
+NAMES = Kind(
+    expected="a text such as 'a,b'",
+    metavar="NAMES",
+    read=lambda text: tuple(map(str.strip, text.split(","))) if text else (),
+)
+GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
+SWITCH = Kind(expected="true or false", types=(bool,))

@@ -1,0 +1,58 @@
+"""A report as one HTML file that needs no other: the page of its only run, or the index with all pages below.
+
+The pages are those of a report in a folder, which is made and removed.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from entropylaw.documents.codec import write_atomically
+from entropylaw.paths import check_targets
+from entropylaw.pipeline.site import PAGE, Outcome
+from entropylaw.results.result import replace
+
+_STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
+_BODY = re.compile(r"<header class=\"page\">.*</main>", re.DOTALL)
+_LINKS = re.compile(r"<nav aria-label=\"Runs\">.*?</nav>\n", re.DOTALL)
+_FILES = re.compile(r"The same as files: .*?</a>\. ")
+_NAMES = re.compile(r'\b(id="|href="#|aria-labelledby="|aria-describedby="|url\(#)')
+
+
+def one_page(target: Path, made: Callable[[Path], Outcome]) -> Outcome:
+    """Write the report that ``made`` writes into a folder as one file.
+
+    Raises OutputError (``cannot-write``); UsageError (``output-is-input``); and as ``made``.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = made(Path(folder))
+        if not outcome.written:
+            return outcome
+        pages = {one.row.slug: Path(folder) / "runs" / f"{one.row.slug}.html" for one in outcome.done}
+        texts = {slug: page.read_text("utf-8") for slug, page in pages.items()}
+        index = (Path(folder) / PAGE).read_text("utf-8")
+    check_targets([target])
+    (first, *more) = texts.values()
+    write_atomically(target, joined(index, texts) if more else _LINKS.sub("", first))
+    return replace(outcome, written=(target,))
+
+
+def joined(index: str, pages: dict[str, str]) -> str:
+    """An index with the pages of its runs below, and its links to them within the file.
+
+    Texts from logs are escaped in pages: what looks like an attribute is one.
+    """
+    parts = []
+    for slug, page in pages.items():
+        index = index.replace(f'href="runs/{slug}.html"', f'href="#run:{slug}"')
+        (body,) = _BODY.findall(_LINKS.sub("", page))
+        body = _NAMES.sub(rf"\1{slug}:", body).replace("<main ", "<div ").replace("</main>", "</div>")
+        body += '\n<p><a href="#main">All runs</a></p>'
+        parts.append(f'<section class="run" id="run:{slug}">\n{body}\n</section>')
+    (style,) = _STYLE.findall(next(iter(pages.values())))
+    own = ".run>*{max-width:88rem!important;margin:0 auto;padding:0 clamp(1.25rem,4vw,3rem)!important}"
+    index = _FILES.sub("", index.replace("<style>\n", f"<style>\n{style}{own}\n", 1))
+    return index.replace("</body>", "\n".join([*parts, "</body>"]))

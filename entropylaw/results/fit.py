@@ -1,0 +1,202 @@
+"""The answer for one run: its verdict, and its numbers averaged over the functional forms."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+from msgspec import Struct, field
+
+from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import Finding, Result, late, sentences
+
+
+class FormAnswer(FormEstimate, frozen=True, kw_only=True):
+    """What one functional form says; ``headroom`` is the gain of reward that is left if it is true."""
+
+    headroom: Estimate
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """The fit again without its first evaluations.
+
+    Attributes
+    ----------
+    share, dropped, first_step
+        Share and number of the evaluations left out, and the first step that was fitted.
+    verdict, why, ceiling
+        The answer without them.
+    p_first
+        p-value of a difference between them and the curve of the others; None where unknown.
+    changed
+        Whether the answer rests on them: whether they are off the curve.
+    """
+
+    share: float
+    dropped: int
+    first_step: float
+    verdict: Verdict
+    why: Why | None
+    ceiling: Estimate
+    p_first: float | None
+    changed: bool
+
+
+class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
+    """The answer for one run.
+
+    Ceiling, headroom, reward now, share reached, curve and predictions are averaged over the functional forms
+    of reward against entropy by their posterior probabilities. Where the verdict is ``fails`` because reward
+    needs more than entropy, each form has a term in the step beside it, and these are the numbers of the
+    present stage: what more entropy would buy from here.
+
+    Attributes
+    ----------
+    run
+        Name of the run.
+    verdict, why
+        Whether the law holds for this run, and why it fails where it does.
+    findings
+        Reasons for the verdict, cautions, and notes.
+    tests
+        The evidence from which the verdict follows.
+    ceiling, headroom, reward_now
+        Reward at H = 0, that minus the reward now, and the run's reward at the last evaluation without the
+        evaluation's sampling noise.
+    used
+        Share of the attainable gain that the run has reached, (R − R₀)/(ceiling − R₀) with R₀ the curve's
+        reward at the first entropy.
+    gain, p_headroom
+        A gain of reward, and the probability that the headroom is at least that.
+    max_reward
+        The largest reward that is possible, 1 for a rate: no ceiling is above it. None where it is not known.
+    forms, skipped
+        The functional forms, most probable first; and form → why it cannot be fitted to the run.
+    cuts
+        The answer again without the first evaluations, where they may be off the curve of the others.
+    law
+        The law's own numbers, and the evaluations.
+    """
+
+    run: str
+    verdict: Verdict
+    why: Why | None
+    findings: tuple[Finding, ...]
+    tests: LawTests
+    ceiling: Estimate
+    headroom: Estimate
+    reward_now: Estimate
+    used: Estimate
+    gain: float
+    p_headroom: float
+    max_reward: float | None = None
+    forms: tuple[FormAnswer, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    cuts: tuple[Cut, ...] = ()
+    law: LawFit
+
+    @property
+    def a(self) -> Estimate:
+        """Coefficient of the law: only the law has one."""
+        return self.law.a
+
+    @property
+    def b(self) -> Estimate:
+        """Coefficient of the law: only the law has one."""
+        return self.law.b
+
+    @property
+    def params(self) -> dict[str, Estimate]:
+        """The averaged numbers and the law's coefficients, by name."""
+        names = ("ceiling", "headroom", "reward_now", "used", "a", "b")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def n(self) -> int:
+        """Number of evaluations that were fitted."""
+        return self.law.n
+
+    @property
+    def level(self) -> float:
+        """Level of every interval."""
+        return self.law.level
+
+    @property
+    def lowest_entropy(self) -> float:
+        """Lowest smoothed entropy, nats: the ceiling is an extrapolation from there to 0."""
+        return float(min(self.law.smoothed_entropy))
+
+    @property
+    def present_stage(self) -> bool:
+        """Whether the averaged numbers are those of the present stage, beside a term in the step."""
+        return self.why is Why.more_than_entropy
+
+    @property
+    def best(self) -> FormAnswer:
+        """The most probable form."""
+        return self.forms[0]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the law fails or is undecided, in sentences."""
+        return sentences(self.findings, "reason")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Limitations of the numbers, in sentences."""
+        return sentences(self.findings, "caution")
+
+    def flaw(self) -> str:
+        """A reason without a failure or the other way round, or no form."""
+        if (self.why is None) == (self.verdict is Verdict.fails):
+            return "a reason why the law fails, where it fails only"
+        if not any(one.form == "law" for one in self.forms):
+            return "the law among the forms"
+        return ""
+
+    @cached_property
+    def basis(self) -> Any:
+        """Posteriors of the forms, from which predictions are read; a stored fit infers them again."""
+        return late("analysis.averaging.basis", self)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The averaged curve with its bands, and each form's mean, over a grid of entropies; for figures."""
+        return late("analysis.averaging.curve", self)  # type: ignore[no-any-return]
+
+    @overload
+    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
+    @overload
+    def predict(
+        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
+    ) -> tuple[Prediction, ...]: ...
+    def predict(
+        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
+    ) -> Prediction | tuple[Prediction, ...]:
+        """Reward at an entropy, or at each of several, averaged over the forms.
+
+        Arguments and errors as for :meth:`entropylaw.results.law.LawFit.predict`, which is the law's own.
+        """
+        return late("analysis.averaging.predict", self, entropy, level)  # type: ignore[no-any-return]
+
+    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
+        """The entropies at which the averaged reward is compatible with a target, in the run's reward units.
+
+        The set holds every H for which the target is in the interval of the mean at H, with coverage
+        ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
+        interval.
+        """
+        return late("analysis.averaging.entropy_for", self, reward, level)  # type: ignore[no-any-return]
+
+    def summary(self) -> str:
+        """The answer in a few lines."""
+        return str(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return late("documents.codec.encode", self)  # type: ignore[no-any-return]
+
+    def to_latex(self) -> str:
+        """Its numbers as a LaTeX table."""
+        return str(late("report.render.rendered", self, "latex"))
