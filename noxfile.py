@@ -100,6 +100,8 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.startup", "--write")
     session.run("python", "-m", "benchmarks.rivals", "data/lab", "--write")
     session.run("python", "-m", "benchmarks.averaging", "--write")
+    session.run("python", "-m", "benchmarks.answers", "--write")
+    session.run("python", "-m", "benchmarks.verdicts", "--write", *([] if full else ["--runs", "20"]))
     # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))

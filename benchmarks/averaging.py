@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.docs import write_block
-from entropylaw import EntropyLawError, average_forms, fit_law
+from entropylaw import EntropyLawError, fit_law
 
 FloatArray = NDArray[np.float64]
 SIZES = (30, 60, 150, 500)
@@ -85,7 +85,7 @@ def covered(truth: str, n: int, runs: int) -> list[tuple[bool, float]]:
     for _ in range(runs):
         entropy, reward = simulate(shape, n, rng)
         try:
-            answer = average_forms(fit_law(entropy, reward))
+            answer = fit_law(entropy, reward)
         except EntropyLawError:
             found.append((False, np.nan))
             continue

@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.choices import choices_table
 from benchmarks.docs import write_block
 from benchmarks.peers import PEERS, QUICK, SLOW
-from benchmarks.verdicts import verdict_table
 from benchmarks.worlds import (
     CEILING,
     PATHS,
@@ -87,7 +86,6 @@ def main() -> None:
         texts = {
             "calibration": table(cells, noisy, arguments.runs, few, fewer),
             "intervals": choices_table(pool.map, 400 if arguments.full else 100),
-            "verdicts": verdict_table(pool.map, 100 if arguments.full else 40),
         }
     print("\n\n".join(texts.values()))
     if arguments.write:

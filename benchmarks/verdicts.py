@@ -1,110 +1,242 @@
-"""How often a true law is called not valid, and a false one valid: the operating point of ``validity``."""
+"""How often the law holds, is undecided or fails, whichever curve is true, and what the answer rests on.
+
+python -m benchmarks.verdicts                print the tables
+python -m benchmarks.verdicts --write        and put them into docs/benchmarks/verdicts.md
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from benchmarks.worlds import CEILING, SD, A, FloatArray, entropy_path
-from entropylaw import fit_law
+from benchmarks.docs import write_block
+from benchmarks.verdict_worlds import R_SQUARED, SIZES, TRUTHS, Drawn, draw
+from entropylaw import EntropyLawError, LawFit
+from entropylaw.analysis.forms import FORMS, entropy_forms
+from entropylaw.analysis.law.fitting import law_of_run
+from entropylaw.analysis.law.stability import rests_on
+from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
+from entropylaw.analysis.rivals import FormFits
+from entropylaw.results import Verdict
 
-SIZES = (30, 60, 150, 500)
+CURVES = ("the law", "a line", "rate k = 3", "rate k = −3", "H²")
+"""Truths of the reliability table, equally many runs of each."""
 
-REASONS = {
-    "reward-falls": "a below 0",
-    "slope-unclear": "a not clearly above 0",
-    "ceiling-impossible": "ceiling above 1",
-    "entropy-rises": "entropy rises",
-    "law-ruled-out": "a better form",
-    "one-evaluation-decides": "one evaluation",
-    "entropy-range-narrow": "entropy span",
-    "too-few-evaluations": "too few evaluations",
-}
-"""Code of a reason → its name in the table."""
+EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def _law(entropy: FloatArray, time: FloatArray) -> FloatArray:
-    return CEILING - A * np.expm1(entropy)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One run: its verdict, and the law's probability for it, among the averaged forms, and by BIC."""
+
+    truth: str
+    n: int
+    r_squared: float
+    residual: str
+    verdict: str
+    probability: float
+    averaged: float
+    bic: float
 
 
-def _wide(entropy: FloatArray) -> FloatArray:
-    """The same fall over 2.5 nats, where the law is far from a straight line."""
-    return 2.5 * entropy
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=75, help="runs per truth and number of evaluations")
+    parser.add_argument("--jobs", type=int, help="processes, one a core where not given")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into docs/benchmarks/verdicts.md"
+    )
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        text = tables(pool.map, arguments.runs)
+    print(text)
+    if arguments.write:
+        write_block("verdicts", text)
 
 
-def _line(entropy: FloatArray, time: FloatArray) -> FloatArray:
-    return CEILING - 0.15 * entropy
-
-
-def _saturating(entropy: FloatArray, time: FloatArray) -> FloatArray:
-    """Rate k = −2: reward changes most where the entropy is low."""
-    return CEILING + 0.25 * np.expm1(-2.0 * entropy)
-
-
-def _branches(entropy: FloatArray, time: FloatArray) -> FloatArray:
-    """The law while the entropy falls; then reward goes on rising while the entropy comes back."""
-    lowest = int(np.argmin(entropy))
-    after = np.arange(entropy.size) > lowest
-    back = np.expm1(entropy) - np.expm1(entropy[lowest])
-    return np.where(after, _law(entropy[lowest : lowest + 1], time) + A * back, _law(entropy, time))
-
-
-def _step(entropy: FloatArray, time: FloatArray) -> FloatArray:
-    """A sigmoid in the step, in the middle of which the entropy has long fallen."""
-    return 0.3 + 0.25 / (1 + np.exp(-14 * (time - 0.6)))
-
-
-def _nothing(entropy: FloatArray, time: FloatArray) -> FloatArray:
-    return np.full_like(entropy, 0.4)
-
-
-Reward = Callable[[FloatArray, FloatArray], FloatArray]
-CASES: dict[str, tuple[bool, str, bool, Reward]] = {
-    "the law, exponential path": (True, "exponential", False, _law),
-    "the law, plateau": (True, "plateau", False, _law),
-    "a line, entropy from 2.5 nats": (False, "exponential", True, _line),
-    "rate k = −2": (False, "exponential", False, _saturating),
-    "two branches": (False, "rebound", False, _branches),
-    "reward follows the step": (False, "exponential", False, _step),
-    "reward follows nothing": (False, "exponential", False, _nothing),
-}
-"""Name → whether the law is true, the entropy's path, whether it is 2.5 times as wide, and the reward."""
-
-
-def verdict_table(mapping: Callable[..., Iterable[Any]], runs: int) -> str:
-    """Markdown: how many runs of each case are called valid, and why the others are not."""
-    jobs = [(case, n, runs) for case in CASES for n in SIZES]
-    found = dict(zip(jobs, mapping(verdicts, *zip(*jobs, strict=True)), strict=True))
-    lines = [
-        f"Verdicts on {runs} runs per cell with drift (ρ = .8) and as much noise (per cent called valid), "
-        "and the reasons given for the others, all sizes together (a run can have several):",
-        "",
-        "| reward | should be | " + " | ".join(f"n = {n}" for n in SIZES) + " | reasons |",
-        "| --- | --- |" + " ---: |" * len(SIZES) + " --- |",
+def tables(mapping: Callable[..., Iterable[Any]], runs: int) -> str:
+    """Markdown: verdicts by truth, those of the law by R², n and residual, reliability, and first runs."""
+    jobs = [(worlds, truth, n, runs) for worlds in SIZES for truth in TRUTHS for n in SIZES[worlds]]
+    found: dict[str, list[Judged]] = {worlds: [] for worlds in SIZES}
+    for (worlds, *_), some in zip(jobs, mapping(judged, *zip(*jobs, strict=True)), strict=True):
+        found[worlds] += some
+    early = [
+        (worlds, truth, n, max(runs // 5, 5), burn_in)
+        for worlds in SIZES
+        for truth in CURVES
+        for n in SIZES[worlds]
+        for burn_in in (False, True)
     ]
-    for case, (true, *_) in CASES.items():
-        counted = [found[case, n, runs] for n in SIZES]
-        valid = " | ".join(f"{100 * ok / runs:.0f}" for ok, _ in counted)
-        reasons: Counter[str] = sum((why for _, why in counted), Counter())
-        words = ", ".join(f"{name} {100 * k / runs / len(SIZES):.0f} %" for name, k in reasons.most_common())
-        lines.append(f"| {case} | {'valid' if true else 'not valid'} | {valid} | {words or 'none'} |")
+    rests = dict(zip(early, mapping(resting, *zip(*early, strict=True)), strict=True))
+    return "\n\n".join((_verdicts(found, runs), _of_the_law(found), _reliability(found), _resting(rests)))
+
+
+def judged(worlds: str, truth: str, n: int, runs: int) -> list[Judged]:
+    """The runs of one cell; one that cannot be fitted is undecided."""
+    rng = np.random.default_rng([13, n, list(TRUTHS).index(truth), list(SIZES).index(worlds)])
+    found = []
+    for _ in range(runs):
+        run = draw(truth, n, worlds, rng)
+        verdict, probability, averaged, bic = "undecided", np.nan, np.nan, np.nan
+        try:
+            fit, fits = _fitted(run)
+        except EntropyLawError:
+            pass
+        else:
+            verdict, probability = _verdict(fit, fits)
+            averaged, bic = fits.probability["law"], _by_bic(fit)
+        found.append(
+            Judged(
+                truth=truth,
+                n=n,
+                r_squared=run.r_squared,
+                residual=run.residual,
+                verdict=verdict,
+                probability=probability,
+                averaged=averaged,
+                bic=bic,
+            )
+        )
+    return found
+
+
+def _fitted(run: Drawn) -> tuple[LawFit, FormFits]:
+    return law_of_run(run.entropy, run.reward, run.step)
+
+
+def _verdict(fit: LawFit, fits: FormFits) -> tuple[Verdict, float]:
+    """The verdict, and the law's probability that it rests on."""
+    h = fit.smoothed_entropy
+    tests = law_tests(fit.step, h, fit.reward, fit.residual_covariances, fits)
+    explained = r_squared(h, fit.reward)
+    verdict, _ = rule(tests, fit.a, n=fit.n, span=float(np.ptp(h)), r_squared=explained)
+    return verdict, law_probability(tests)
+
+
+def _by_bic(fit: LawFit) -> float:
+    """Probability of the law by Schwarz' criterion with independent residuals, shapes by least squares."""
+    scores = {}
+    for form in entropy_forms(fit.smoothed_entropy)[0]:
+        if not FORMS[form.name].core:
+            continue
+        axis = [shape.value(np.linspace(*shape.axis()[[0, -1]], 201)) for shape in form.shapes]
+        shapes = axis[0][:, None] if axis else np.zeros((1, 0))
+        least = min(
+            float(np.sum((fit.reward - x @ np.linalg.lstsq(x, fit.reward, rcond=None)[0]) ** 2))
+            for x in form.designs(form.inputs, shapes)
+        )
+        scores[form.name] = -0.5 * (fit.n * np.log(max(least, 1e-300)) + form.parameters * np.log(fit.n))
+    top = max(scores.values())
+    return float(np.exp(scores["law"] - top) / sum(np.exp(score - top) for score in scores.values()))
+
+
+def resting(worlds: str, truth: str, n: int, runs: int, burn_in: bool) -> list[bool]:
+    """Of each run whether its answer is said to rest on its first evaluations."""
+    rng = np.random.default_rng([12, n, list(TRUTHS).index(truth), list(SIZES).index(worlds), burn_in])
+    found = []
+    for _ in range(runs):
+        fit, fits = _fitted(draw(truth, n, worlds, rng, burn_in=burn_in))
+        found.append(any(cut.changed for cut in rests_on(fit, fits)))
+    return found
+
+
+def _shares(runs: Sequence[Judged]) -> str:
+    """Per cent that hold, are undecided and fail."""
+    counts = [sum(run.verdict == verdict for run in runs) for verdict in Verdict]
+    return " / ".join(f"{100 * count / max(len(runs), 1):.1f}" for count in counts)
+
+
+def _verdicts(found: dict[str, list[Judged]], runs: int) -> str:
+    lines = [
+        f"{runs} runs per truth and number of evaluations: per cent of runs in which the law holds / is "
+        "undecided / fails.",
+        "",
+        "| truth | worlds of the tuning | other worlds |",
+        "| --- | ---: | ---: |",
+    ]
+    for truth in TRUTHS:
+        cells = [_shares([run for run in found[worlds] if run.truth == truth]) for worlds in SIZES]
+        lines.append(f"| {truth} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def verdicts(case: str, n: int, runs: int) -> tuple[int, Counter[str]]:
-    """How many runs are called valid, and how often each reason is given; an unknown reason is an error."""
-    _, path, wide, reward = CASES[case]
-    rng = np.random.default_rng([5, n, list(CASES).index(case)])
-    time = np.linspace(0.0, 1.0, n)
-    entropy = _wide(entropy_path(path, n)) if wide else entropy_path(path, n)
-    root = np.linalg.cholesky(SD**2 * 0.8 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n))))
-    ok, why = 0, Counter[str]()
-    for _ in range(runs):
-        residual = root @ rng.standard_normal(n) + SD * rng.standard_normal(n)
-        validity = fit_law(entropy, reward(entropy, time) + residual).validity
-        ok += validity.ok
-        why.update(REASONS[one.code] for one in validity.findings if one.severity == "reason")
-    return ok, why
+def _of_the_law(found: dict[str, list[Judged]]) -> str:
+    lines = ["The same where the law is true.", "", "| worlds | runs | holds / undecided / fails |"]
+    lines.append("| --- | --- | ---: |")
+    for worlds, runs in found.items():
+        name = "of the tuning" if worlds == "tuned" else "other"
+        law = [run for run in runs if run.truth == "the law"]
+        groups = {f"R² {value}": [run for run in law if run.r_squared == value] for value in R_SQUARED}
+        groups |= {f"n = {n}": [run for run in law if run.n == n] for n in SIZES[worlds]}
+        residuals = sorted({run.residual for run in law})
+        groups |= {f"residual: {kind}": [run for run in law if run.residual == kind] for kind in residuals}
+        lines += [f"| {name} | {group} | {_shares(some)} |" for group, some in groups.items()]
+    return "\n".join(lines)
+
+
+def _reliability(found: dict[str, list[Judged]]) -> str:
+    kinds = {"verdict": "probability", "averaged forms": "averaged", "BIC": "bic"}
+    lines = [
+        "Reliability of the law's posterior probability, over equally many runs of "
+        f"{', '.join(CURVES[:-1])} and {CURVES[-1]}: runs in which a probability is stated, its mean, and "
+        "the share of them in which the law is true. The verdict's probability is among ten curves, that of "
+        "the averaged forms has no step among them. BIC is Schwarz' criterion over the "
+        "averaged forms, with independent residuals.",
+        "",
+        "| worlds | stated between | " + " | ".join(kinds) + " |",
+        "| --- | --- |" + " ---: |" * len(kinds),
+    ]
+    for worlds, runs in found.items():
+        name = "of the tuning" if worlds == "tuned" else "other"
+        some = [run for run in runs if run.truth in CURVES and np.isfinite(run.probability)]
+        true = np.array([run.truth == "the law" for run in some], dtype=float)
+        columns = [np.array([getattr(run, kind) for run in some]) for kind in kinds.values()]
+        for low, high in pairwise(EDGES):
+            cells = []
+            for stated in columns:
+                inside = (stated >= low) & ((stated < high) | (high == EDGES[-1]))
+                if inside.any():
+                    means = f"{stated[inside].mean():.2f} → {true[inside].mean():.2f}"
+                cells.append(f"{inside.sum()}: {means}" if inside.any() else "0")
+            lines.append(f"| {name} | {low:g}–{high:g} | {' | '.join(cells)} |")
+        scores = [f"{np.mean((stated - true) ** 2):.3f}" for stated in columns]
+        lines.append(f"| {name} | Brier score | {' | '.join(scores)} |")
+    return "\n".join(lines)
+
+
+def _resting(found: dict[tuple[str, str, int, int, bool], list[bool]]) -> str:
+    lines = [
+        "Per cent of runs whose answer is said to rest on the first evaluations: without a burn-in / with "
+        "one, in which reward is 0.1–0.3 lower at the first entropy over the first 5 % of the evaluations.",
+        "",
+        "| truth | worlds of the tuning | other worlds |",
+        "| --- | ---: | ---: |",
+    ]
+    for truth in CURVES:
+        cells = []
+        for worlds in SIZES:
+            shares = [
+                100
+                * np.mean(
+                    [
+                        one
+                        for job, some in found.items()
+                        for one in some
+                        if job[:2] == (worlds, truth) and job[4] == burn_in
+                    ]
+                )
+                for burn_in in (False, True)
+            ]
+            cells.append(" / ".join(f"{share:.0f}" for share in shares))
+        lines.append(f"| {truth} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

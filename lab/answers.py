@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from entropylaw.report.numbers import format_probability
+from entropylaw.results import Verdict
 from lab.boundaries import boundary_counts
 from lab.findings import (
     Difference,
@@ -50,20 +51,20 @@ def short_answers(by_group: Groups, cooling: Cooling) -> str:
 
 
 def holds(by_group: Groups) -> str:
-    """The number of runs in which the law is ruled out."""
+    """The number of runs in which the law fails."""
     clean = [run for name in present(by_group, CLEAN) for run in by_group[name]]
-    weights = [run.law.law_probability for run in clean]
+    weights = [run.law.probability for run in clean]
     return (
-        f"From the start with planted mistakes, plain GRPO: ruled out in {ruled_out(by_group[PLAIN])}. "
-        f"From the start without, all three algorithms: ruled out in {ruled_out(clean)}, where its "
+        f"From the start with planted mistakes, plain GRPO: the law fails in {failing(by_group[PLAIN])}. "
+        f"From the start without, all three algorithms: the law fails in {failing(clean)}, where its "
         f"posterior probability is {format_probability(min(weights))} to {format_probability(max(weights))}: "
         "not shown either."
     )
 
 
-def ruled_out(runs: Sequence[Made]) -> str:
-    """``3 of 4 runs``."""
-    return f"{sum(run.law.law_ruled_out for run in runs)} of {len(runs)} runs"
+def failing(runs: Sequence[Made]) -> str:
+    """``3 of 4 runs``: those in which the law fails."""
+    return f"{sum(run.answer.verdict is Verdict.fails for run in runs)} of {len(runs)} runs"
 
 
 def learned(by_group: Groups, cooling: Cooling) -> str:
@@ -117,9 +118,9 @@ def moves(by_group: Groups) -> str:
 
 
 def moot(by_group: Groups, names: Sequence[str]) -> str:
-    """The number of these runs in which the law is ruled out."""
+    """The number of these runs in which the law fails."""
     runs = [run for name in present(by_group, names) for run in by_group[name]]
-    return f"The law is ruled out in {ruled_out(runs)} behind these a and b."
+    return f"The law fails in {failing(runs)} behind these a and b."
 
 
 def survives(by_group: Groups) -> str:
@@ -132,7 +133,7 @@ def survives(by_group: Groups) -> str:
             parts.append(f"{name} {against(found)}")
     more = listed(parts) if parts else "none"
     return (
-        f"Ruled out in {ruled_out(runs)}, and in {ruled_out(by_group[PLAIN])} of plain GRPO from the same "
+        f"The law fails in {failing(runs)}, and in {failing(by_group[PLAIN])} of plain GRPO from the same "
         f"start: there was no law to survive. Arms whose accuracy at H = 0.1 differs from GRPO's: {more}."
     )
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy import stats
 
-from entropylaw import LawFit, fit_law
+from entropylaw import Fit, LawFit, Verdict, fit_law
 from entropylaw.documents.document import RunFit
 from entropylaw.pipeline.steps import fit_logs
 from lab.config import Config, read_config
@@ -40,11 +40,16 @@ class Made:
         return self.config.run
 
     @property
-    def law(self) -> LawFit:
-        """The fitted law, also if it is ruled out."""
-        if self.fit.law is None:
+    def answer(self) -> Fit:
+        """The answer for the run."""
+        if self.fit.answer is None:
             raise ValueError(f"{self.name} could not be fitted: {self.fit.refusal}")
-        return self.fit.law
+        return self.fit.answer
+
+    @property
+    def law(self) -> LawFit:
+        """The law's own numbers, also where it fails."""
+        return self.answer.law
 
     def evaluated(self, column: str) -> FloatArray:
         """A column at the steps that were evaluated."""
@@ -215,7 +220,7 @@ class Foresight:
     low: float
     high: float
     reward: float
-    ruled_out: bool
+    fails: bool
 
     @property
     def held(self) -> bool:
@@ -226,20 +231,24 @@ class Foresight:
 def foresight(run: Made, share: float) -> Foresight | None:
     """Fit the first ``share`` of the evaluations; predict at the mean smoothed entropy of the last three.
 
-    ``reward`` is the mean of the last three evaluations, ``ruled_out`` whether the early fit already rules
-    the law out.
+    ``reward`` is the mean of the last three evaluations, ``fails`` whether the law already fails in the
+    early fit. The prediction is the law's own.
     """
     law, n = run.law, round(share * run.law.n)
     early = fit_law(law.entropy[:n], law.reward[:n], law.step[:n], run=run.name)
-    predicted = early.predict(float(law.smoothed_entropy[-3:].mean())).mean
+    predicted = early.law.predict(float(law.smoothed_entropy[-3:].mean())).mean
     if predicted.value is None or predicted.low is None or predicted.high is None:
         return None
     return Foresight(
-        predicted.value, predicted.low, predicted.high, float(law.reward[-3:].mean()), early.law_ruled_out
+        predicted.value,
+        predicted.low,
+        predicted.high,
+        float(law.reward[-3:].mean()),
+        early.verdict is Verdict.fails,
     )
 
 
-def refit(run: Made, entropy: str, reward: str) -> LawFit:
+def refit(run: Made, entropy: str, reward: str) -> Fit:
     """The law between two other columns of a run, at the steps that were evaluated."""
     columns = [run.evaluated(name) for name in (entropy, reward, "step")]
     return fit_law(*columns, run=run.name)

@@ -10,7 +10,8 @@ import numpy as np
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.report.numbers import format_interval, format_probability
-from entropylaw.report.words import badge
+from entropylaw.report.words import verdict_cell
+from entropylaw.results import Verdict
 from lab.findings import (
     FloatArray,
     Foresight,
@@ -65,16 +66,8 @@ def data_row(run: Made) -> tuple[str, ...]:
 
 
 def verdict(run: Made) -> str:
-    """The verdict, and the first reason against the law if there is one."""
-    law = run.fit.law
-    if law is None:
-        return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else "refused"
-    return badge(run.fit) if law.validity.ok else f"{badge(run.fit)}: {short(law.validity.reasons[0])}"
-
-
-def short(reason: str) -> str:
-    """A reason without its explanation."""
-    return reason.split("; ")[0].split(": ")[0]
+    """The verdict with its reason; of a refused run why it was refused."""
+    return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else verdict_cell(run.fit)
 
 
 def lab_page(runs: Runs, cooling: Cooling, data: Path) -> dict[str, str]:
@@ -107,35 +100,36 @@ def present(by_group: Groups, names: Sequence[str]) -> list[str]:
 
 def holds(by_group: Groups) -> str:
     """The verdict of every plain run, and the best functional form."""
-    rows, counts = [], Counter(badge(run.fit) for run in by_group[PLAIN])
+    rows, counts = [], Counter(verdict_cell(run.fit) for run in by_group[PLAIN])
     for run in by_group[PLAIN]:
-        law, best = run.law, run.law.rivals[0]
+        answer, law = run.answer, run.law
+        best = answer.best
         rows.append(
             (
                 f"`{run.name}`",
-                badge(run.fit),
-                format_probability(law.law_probability),
+                verdict_cell(run.fit),
+                format_probability(law.probability),
                 f"{form_label(best.form)}, {format_probability(best.probability)}",
                 f"{law.r_squared:.3f}",
                 format_interval(law.ceiling),
-                format_interval(best.ceiling),
-                format_interval(law.reward_now),
+                format_interval(answer.ceiling),
+                format_interval(answer.reward_now),
             )
         )
     head = (
         "run",
         "verdict",
         "probability of the law",
-        "best rival, its probability",
+        "most probable form, its probability",
         "R² of the law",
         "ceiling by the law",
     )
     verdicts = ", ".join(f"*{word}* {n} times" for word, n in counts.items())
-    body = table((*head, "ceiling by the rival", "reward at the end"), rows)
+    body = table((*head, "averaged ceiling", "reward at the end"), rows)
     laws = [run.law for run in by_group[PLAIN]]
-    out = sum(law.law_ruled_out for law in laws)
+    out = sum(run.answer.verdict is Verdict.fails for run in by_group[PLAIN])
     least = min(law.r_squared for law in laws)
-    after = f"R² of the law is {least:.3f} or more, and the law is ruled out in {out} of {len(laws)}."
+    after = f"R² of the law is {least:.3f} or more, and the law fails in {out} of {len(laws)}."
     return f"Over {len(laws)} seeds the verdict is {verdicts}.\n\n{body}\n\n{after}"
 
 
@@ -164,21 +158,22 @@ def choices(by_group: Groups) -> str:
     """The verdicts with other columns of entropy and reward."""
     rows = []
     for entropy, reward in CHOICES:
-        laws = [refit(run, entropy, reward) for run in by_group[PLAIN]]
-        rates = [rival.rate.value for law in laws for rival in law.rivals if rival.rate and rival.rate.value]
-        weights = [law.law_probability for law in laws]
-        out = sum(law.law_ruled_out for law in laws)
+        fits = [refit(run, entropy, reward) for run in by_group[PLAIN]]
+        shapes = [one.shapes["k"].value for fit in fits for one in fit.forms if one.form == "rate"]
+        rates = [rate for rate in shapes if rate is not None]
+        weights = [fit.law.probability for fit in fits]
+        out = sum(fit.verdict is Verdict.fails for fit in fits)
         rows.append(
             (
                 f"`{entropy}`",
                 f"`{reward}`",
-                f"{out} of {len(laws)}",
+                f"{out} of {len(fits)}",
                 f"{format_probability(min(weights))} to {format_probability(max(weights))}",
                 f"{min(rates):.2f} to {max(rates):.2f}",
             )
         )
     return table(
-        ("entropy", "reward", "law ruled out", "probability of the law", "free rate k (the law: 1)"), rows
+        ("entropy", "reward", "law fails", "probability of the law", "free rate k (the law: 1)"), rows
     )
 
 
@@ -210,7 +205,7 @@ def foresight_table(by_group: Groups) -> str:
                 cells += [MISSING, MISSING]
                 continue
             so_far.append(result)
-            out = ", ruled out" if result.ruled_out else ""
+            out = ", law fails" if result.fails else ""
             cells += [
                 f"{result.value:.3f} [{result.low:.3f}, {result.high:.3f}]{out}",
                 f"{result.reward - result.value:+.3f}{'' if result.held else ' (missed)'}",
@@ -266,7 +261,7 @@ def survives(by_group: Groups, names: Sequence[str]) -> str:
     for run in (run for name in present(by_group, names) for run in by_group[name]):
         ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
         law = run.fit.law
-        weight = format_probability(law.law_probability) if law else MISSING
+        weight = format_probability(law.probability) if law else MISSING
         rows.append(
             (f"`{run.name}`", *ends, format_interval(law.a) if law else MISSING, weight, verdict(run))
         )
