@@ -12,6 +12,7 @@ import pytest
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.figures import palette
+from entropylaw.results.result import replace
 from tests.browser.chromium import Browser, found
 from tests.made import run_report
 from tests.unit.test_report_index import phases
@@ -122,27 +123,30 @@ def focused(browser: Browser) -> str:
 def test_keyboard_reaches_orders_and_runs(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
     reached = []
-    for _ in range(6):
+    for _ in range(9):
         browser.press("Tab", 9)
         reached.append(focused(browser))
     assert reached[:2] == ["#main", "by-name"]
-    assert set(reached[2:]) == {f"runs/{slug}.html" for slug in ("a", "falling", "hostile", "sample")}
+    # A group's heading, by which it opens and closes, has neither an address nor an id.
+    assert [name for name in reached[2:] if name] == [
+        f"runs/{slug}.html" for slug in ("a", "sample", "falling", "hostile")
+    ]
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert browser.value(outline) == "solid"
 
 
 def test_orders_without_a_script(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
-    assert shown_order(browser) == ["hostile", "a", "falling", "sample"]
+    assert shown_order(browser) == ["a", "sample", "falling", "hostile"]
     browser.value("document.getElementById('by-name').focus()")
     found = []
-    for _ in range(4):
+    for _ in range(3):
         browser.press("ArrowRight", 39)
         found.append((focused(browser), shown_order(browser)))
-    assert [name for name, _ in found] == ["by-verdict", "by-ceiling", "by-headroom", "by-used"]
-    assert [order[2:] for _, order in found[:3]] == [["falling", "hostile"]] * 3
-    assert set(found[3][1][:2]) == {"a", "sample"}
-    assert found[1][1] != found[2][1] or found[1][1] != found[3][1]
+    assert [name for name, _ in found] == ["by-ceiling", "by-headroom", "by-used"]
+    assert [order[2:] for _, order in found] == [["falling", "hostile"]] * 3
+    assert all(set(order[:2]) == {"a", "sample"} for _, order in found)
+    assert found[0][1] != found[1][1] or found[0][1] != found[2][1]
     label = "getComputedStyle(document.querySelector('#by-used + label')).outlineStyle"
     assert browser.value(label) == "solid"
 
@@ -151,30 +155,96 @@ def test_keys_follow_the_order_on_the_screen(browser: Browser, site: Path) -> No
     browser.open(site / "index.html", width=1280)
     if not browser.value("CSS.supports('reading-flow', 'grid-rows')"):
         pytest.skip("this chromium is too old for CSS reading-flow, keys go by name")
-    browser.value("document.getElementById('by-verdict').focus()")
-    browser.press(" ", 32)
-    order = shown_order(browser)
-    assert order != ["hostile", "a", "falling", "sample"]
-    reached = []
-    for _ in order:
-        browser.press("Tab", 9)
-        reached.append(re.sub(r"runs/|\.html", "", focused(browser)))
-    assert reached == order
+    for key in ("ceiling", "headroom", "used"):
+        browser.value(f"document.getElementById('by-{key}').focus()")
+        browser.press(" ", 32)
+        order, reached = shown_order(browser), []
+        for _ in range(7):
+            browser.press("Tab", 9)
+            reached.append(re.sub(r"runs/|\.html", "", focused(browser)))
+        assert [name for name in reached if name] == order
 
 
 def test_rows_are_a_table_to_those_who_listen(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
     nodes: list[dict[str, Any]] = browser.call("Accessibility.getFullAXTree")["nodes"]
     roles = [node["role"]["value"] for node in nodes if not node.get("ignored")]
-    assert roles.count("table") == 1
-    assert roles.count("columnheader") == 8
+    tables = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "table"]
+    assert tables == ["holds", "fails", "refused"]
+    assert roles.count("columnheader") == 3 * 9
     assert roles.count("rowheader") == 4
-    assert roles.count("radio") == 5
+    assert roles.count("radio") == 4
     named = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "radio"]
-    assert named == ["name", "verdict", "ceiling", "headroom", "share used"]
+    assert named == ["name", "ceiling", "what is left", "share reached"]
     pictures = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "image"]
     assert all(pictures)
     assert any(name.startswith("entropy from 1.2 to 0.061 nats") for name in pictures)
+
+
+def boxes(selector: str) -> str:
+    """The script that gives the places of elements on the screen."""
+    return f"[...document.querySelectorAll('{selector}')].map(e => e.getBoundingClientRect())"
+
+
+@pytest.mark.parametrize("page", ["runs/sample.html", "runs/falling.html"])
+def test_the_first_screen_has_the_tiles_the_answers_and_both_pictures(
+    browser: Browser, site: Path, page: str
+) -> None:
+    browser.open(site / page, width=1280, height=800)
+    tiles, answers, pictures = (
+        browser.value(f"{boxes(what)}.map(b => [b.top, b.bottom])")
+        for what in (".tiles li", ".answers > div", ".pair svg")
+    )
+    assert [len(found) for found in (tiles, answers, pictures)] == [5, 3, 2]
+    assert len({top for top, _ in tiles}) == len({top for top, _ in answers}) == 1
+    assert max(bottom for _, bottom in tiles) <= answers[0][0]
+    assert max(bottom for _, bottom in answers) <= pictures[0][0]
+    assert max(bottom for _, bottom in pictures) <= 800
+    # Side by side, as wide as the page.
+    spans = browser.value(f"{boxes('.pair .card')}.map(b => [b.left, b.right])")
+    assert spans[0][1] <= spans[1][0]
+    assert spans[1][1] - spans[0][0] > 0.85 * 1280
+
+
+def test_text_stands_beside_a_picture_on_a_wide_screen(browser: Browser, site: Path) -> None:
+    browser.open(site / "runs/sample.html", width=1280)
+    figures, texts = (
+        browser.value(f"{boxes(f'.beside > :{side}-child')}.map(b => [b.left, b.right, b.top])")
+        for side in ("first", "last")
+    )
+    assert len(figures) == len(texts) == 3
+    for (_, right, top), (left, end, beside) in zip(figures, texts, strict=True):
+        assert right <= left
+        assert end - left > 400
+        assert abs(top - beside) < 40
+
+
+def test_two_hundred_runs_are_read_on_six_thousand_pixels(browser: Browser, tmp_path: Path) -> None:
+    made = [index_row(run_report(synthetic("a", h0=0.9)), "a"), index_row(run_report(falling()), "b")]
+    names = [f"entropy_bonus_0.{i // 4}_s{i % 4}" for i in range(200)]
+    many = [replace(made[i % 2], run=name, slug=name) for i, name in enumerate(names)]
+    skipped = [f"logs/{i}.json was not read: a single record" for i in range(50)]
+    page = tmp_path / "index.html"
+    page.write_text(pages.index_page(many, skipped=skipped), encoding="utf-8")
+    browser.open(page, width=1280)
+    assert len(shown_order(browser)) == 200
+    browser.value("document.querySelectorAll('details:has(.runs)').forEach(e => { e.open = true; })")
+    assert browser.value("document.querySelectorAll('.body .row')[199].checkVisibility()")
+    assert browser.value("document.documentElement.scrollHeight") <= 6000
+    assert browser.value("document.documentElement.scrollWidth") <= 1280
+
+
+def test_the_ceiling_of_every_form_is_seen_on_a_phone(browser: Browser, site: Path) -> None:
+    width, height = SIZES["phone"]
+    browser.open(site / "runs/sample.html", width=width, height=height, phone=True)
+    right = browser.value(
+        "Math.max(...[...document.querySelectorAll('section[aria-labelledby=rivals] tr')]"
+        ".map(e => e.children[2].getBoundingClientRect().right))"
+    )
+    assert 0 < right <= width
+    # A table that goes on beyond the edge has a shadow there.
+    wide = "[...document.querySelectorAll('.scroll')].find(e => e.scrollWidth > e.clientWidth)"
+    assert "linear-gradient" in browser.value(f"getComputedStyle({wide}).backgroundImage")
 
 
 TEXT_PAIRS = """

@@ -7,11 +7,11 @@ import odrpack
 import pytest
 from scipy.optimize import least_squares
 
-from entropylaw import fit_law
 from entropylaw.analysis.law.inference import smooth_entropy
 from entropylaw.engine.errors_in_variables import uncertain_posteriors
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import drift_grid, local_level_grid, point_grid, white_grid
+from tests.laws import own_law
 
 
 def problem(n=40, *, seed=0, noise=0.1, sd=0.05):
@@ -62,7 +62,7 @@ def test_the_law_with_known_errors_is_that_of_odrpack(seed):
     true = np.linspace(1.0, 0.1, 50)
     reward = 0.55 - 0.2 * np.expm1(true) + 0.01 * rng.standard_normal(50)
     logged = true + 0.05 * rng.standard_normal(50)
-    ours = fit_law(logged, reward, interval="odr", entropy_sd=0.05)
+    ours = own_law(logged, reward, interval="odr", entropy_sd=0.05)
     variance = float(ours.posterior.variance[0])
     theirs = by_odrpack(lambda x, b: b[0] - b[1] * np.expm1(x), logged, reward, np.full(50, 0.05), variance)
     for estimate, value, sd in zip((ours.ceiling, ours.a), theirs.beta, theirs.sd_beta, strict=True):
@@ -164,7 +164,7 @@ def test_relative_to_the_last_step_the_drift_is_in_the_constant_and_the_error_is
 def test_rewards_that_follow_the_entropy_exactly_are_fitted_and_nothing_is_nan(interval, noise, sd):
     rng = np.random.default_rng(1)
     entropy = np.linspace(1.0, 0.1, 12) + 0.01 * rng.standard_normal(12)
-    fit = fit_law(
+    fit = own_law(
         entropy,
         0.9 - 0.2 * np.exp(entropy) + noise * rng.standard_normal(12),
         interval=interval,

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from entropylaw import UsageError, fit_law, influences
+from entropylaw import UsageError, influences
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import point_grid
+from tests.laws import own_law
 
 
 def data(n=40, seed=1):
@@ -19,7 +20,7 @@ def data(n=40, seed=1):
 
 def test_without_drift_it_is_that_of_statsmodels():
     entropy, reward, step = data()
-    found = influences(fit_law(entropy, reward, step, interval="ols"))
+    found = influences(own_law(entropy, reward, step, interval="ols"))
     x = np.column_stack([np.ones(entropy.size), -np.expm1(entropy)])
     fit = sm.OLS(reward, x).fit()
     theirs = fit.get_influence()
@@ -32,7 +33,7 @@ def test_without_drift_it_is_that_of_statsmodels():
 @pytest.mark.parametrize("eval_size", [None, 2000])
 def test_with_drift_it_is_what_a_fit_without_the_evaluation_finds(eval_size):
     entropy, reward, step = data()
-    law = fit_law(entropy, reward, step, eval_size=eval_size)
+    law = own_law(entropy, reward, step, eval_size=eval_size)
     found = influences(law)
     assert found.drift_share > 0.1
     assert found.leverage.sum() == pytest.approx(2.0, rel=1e-9)
@@ -54,10 +55,10 @@ def test_with_drift_it_is_what_a_fit_without_the_evaluation_finds(eval_size):
 def test_refusals():
     entropy, reward, step = data()
     with pytest.raises(UsageError) as caught:
-        influences(fit_law(entropy, reward, step, interval="walk"))
+        influences(own_law(entropy, reward, step, interval="walk"))
     assert caught.value.slug == "no-fixed-ceiling"
     many = np.linspace(0, 1, 5001)
-    law = fit_law(1.1 - many, 0.5 + 0.1 * many + 0.01 * np.sin(1e4 * many), interval="ols")
+    law = own_law(1.1 - many, 0.5 + 0.1 * many + 0.01 * np.sin(1e4 * many), interval="ols")
     with pytest.raises(UsageError) as caught:
         influences(law)
     assert caught.value.slug == "too-many-evaluations"

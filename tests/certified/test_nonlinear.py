@@ -14,10 +14,11 @@ import pytest
 from scipy.optimize import brentq, curve_fit, least_squares
 from scipy.stats import f as f_distribution
 
-from entropylaw import FitError, UsageError, fit_law
+from entropylaw import FitError, UsageError
 from entropylaw.analysis import nonlinear
 from entropylaw.analysis.forms import risen
 from entropylaw.analysis.nonlinear import fit_model, fit_nonlinear, profile_intervals, to_lmfit
+from tests.laws import own_law
 
 DANWOOD_Y_X = "2.138 1.309 3.421 1.471 3.597 1.490 4.340 1.565 4.882 1.611 5.660 1.680"
 MISRA1A_Y_X = """
@@ -49,7 +50,7 @@ def check(found, certified, std_error):
 
 def test_nist_danwood_is_the_power_form_without_ceiling():
     reward, entropy = columns(DANWOOD_Y_X)
-    model = to_lmfit("power", fit_law(entropy, reward, interval="ols"))
+    model = to_lmfit("power", own_law(entropy, reward, interval="ols"))
     model.set_param_hint("ceiling", value=0.0, vary=False)
     result = fit_model(model, reward)
     a, p = result.params["a"], result.params["p"]
@@ -60,7 +61,7 @@ def test_nist_danwood_is_the_power_form_without_ceiling():
 
 def test_nist_misra1a_is_the_exponential_through_zero():
     reward, step = columns(MISRA1A_Y_X)
-    model = to_lmfit("step_exponential", fit_law(falling(14), reward, step, interval="ols"))
+    model = to_lmfit("step_exponential", own_law(falling(14), reward, step, interval="ols"))
     model.set_param_hint("drop", expr=f"limit * exp(-{step[0]} / tau)")
     result = fit_model(model, reward)
     limit, tau = result.params["limit"], result.params["tau"]
@@ -71,7 +72,7 @@ def test_nist_misra1a_is_the_exponential_through_zero():
 
 def test_nist_rat42_is_the_logistic_through_zero():
     reward, step = columns(RAT42_Y_X)
-    model = to_lmfit("step_logistic", fit_law(falling(9), reward, step, interval="ols"))
+    model = to_lmfit("step_logistic", own_law(falling(9), reward, step, interval="ols"))
     model.set_param_hint("drop", expr="limit")
     result = fit_model(model, reward)
     limit, width, midpoint = (result.params[name] for name in ("limit", "width", "midpoint"))
@@ -125,7 +126,7 @@ def test_data_without_noise_give_the_form_back(form):
         reward = 0.5 + 1e-4 * np.tile([1.0, -1.0], N // 2)
     else:
         reward = function(STEP if form in EXACT_STEP else entropy)
-    model = to_lmfit(form, fit_law(entropy, reward, STEP, interval="ols"))
+    model = to_lmfit(form, own_law(entropy, reward, STEP, interval="ols"))
     result = fit_model(model, reward)
     assert {name: result.params[name].value for name in truth} == pytest.approx(truth, rel=1e-6, abs=1e-9)
     assert set(result.params) == set(truth)
@@ -138,7 +139,7 @@ def drifting():
     drift = np.exp(-np.abs(STEP[:, None] - STEP[None, :]) / 80.0)
     residual = 0.006 * np.linalg.cholesky(drift) @ rng.standard_normal(N) + 0.004 * rng.standard_normal(N)
     reward = 0.55 - 0.2 * np.expm1(1.4 * FALLING) / 1.4 + residual
-    return fit_law(FALLING, reward, STEP)
+    return own_law(FALLING, reward, STEP)
 
 
 def dense(whitening):
@@ -221,7 +222,7 @@ def test_step_forms_equal_curve_fit_where_residuals_are_white(form):
     truth = list(EXACT_STEP[form][1].values())
     reward = function(STEP, *truth) + 0.01 * np.random.default_rng(3).standard_normal(N)
     reference, covariance = curve_fit(function, STEP, reward, truth, xtol=1e-13, ftol=1e-13)
-    found = fit_nonlinear(form, fit_law(FALLING, reward, STEP, interval="ols"))
+    found = fit_nonlinear(form, own_law(FALLING, reward, STEP, interval="ols"))
     assert found.settled
     for name, value, variance in zip(EXACT_STEP[form][1], reference, np.diag(covariance), strict=True):
         assert found.parameters[name].value == pytest.approx(value, rel=1e-5)
@@ -242,7 +243,7 @@ def test_long_runs_are_whitened_by_the_filter(drifting, monkeypatch):
 
 def test_a_known_noise_floor_is_in_the_covariance():
     reward = 0.55 - 0.2 * np.expm1(FALLING) + 0.01 * np.random.default_rng(5).standard_normal(N)
-    law = fit_law(FALLING, reward, STEP, eval_size=500)
+    law = own_law(FALLING, reward, STEP, eval_size=500)
     whitening = to_lmfit("law", law).whitening
     floor = law.residual_covariances.floor
     np.testing.assert_allclose(whitening.grid.floor / whitening.grid.floor[0], floor / floor[0])
@@ -271,7 +272,7 @@ def test_the_model_is_lmfits_own(drifting):
 def test_an_end_that_the_data_do_not_give_is_none():
     """Straight in the step: no time constant is too long."""
     reward = 0.2 + 0.0005 * STEP + 0.01 * np.random.default_rng(2).standard_normal(N)
-    found = fit_nonlinear("step_exponential", fit_law(FALLING, reward, STEP, interval="ols"))
+    found = fit_nonlinear("step_exponential", own_law(FALLING, reward, STEP, interval="ols"))
     tau = found.parameters["tau"]
     assert tau.high is None
     assert "above" in tau.note or "either side" in tau.note

@@ -73,7 +73,7 @@ def test_one_shared_coefficient_is_the_product_of_t_densities(name):
     """White residuals: each run's posterior is one t, and scipy integrates their product."""
     fits = [fit_law(h, r, interval="ols", run=f"r{i}") for i, (h, r) in enumerate(runs(3, 12))]
     found = getattr(share(fits, shared=[name]), name)
-    each = [getattr(fit, name) for fit in fits]
+    each = [getattr(fit.law, name) for fit in fits]
 
     def density(x):
         terms = zip(each, fits, strict=True)
@@ -89,7 +89,9 @@ def test_free_coefficient_given_a_shared_one_is_integrated_exactly():
     """The ceiling of run 0 where a is common, against quadrature over both coefficients."""
     fits = [fit_law(h, r, interval="ols", run=f"r{i}") for i, (h, r) in enumerate(runs(2, 9))]
     found = share(fits, shared=["a"]).runs[0].together["ceiling"]
-    both, other = marginal(fits[0].posterior, np.eye(2)), marginal(fits[1].posterior, np.array([ROWS["a"]]))
+    laws = [fit.law for fit in fits]
+    both = marginal(laws[0].posterior, np.eye(2))
+    other = marginal(laws[1].posterior, np.array([ROWS["a"]]))
     sd = np.sqrt(np.diag(both.scale[0]))
     axes = [both.location[0, i] + sd[i] * np.sinh(np.linspace(-4, 4, 801)) for i in (0, 1)]
     step = [np.gradient(axis) for axis in axes]

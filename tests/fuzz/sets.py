@@ -171,15 +171,16 @@ DOCUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "other version": lambda body: {**body, "schema": "entropylaw/fit/99"},
     "other kind": lambda body: {**body, "schema": "entropylaw/phases/1"},
     "no schema": lambda body: {key: value for key, value in body.items() if key != "schema"},
-    "law null": lambda body: _with_run(body, law=None),
-    "law and refusal": lambda body: _with_run(body, refusal={"slug": "x", "message": "m", "hint": "h"}),
+    "answer null": lambda body: _with_run(body, answer=None),
+    "answer and refusal": lambda body: _with_run(body, refusal={"slug": "x", "message": "m", "hint": "h"}),
     "value outside": lambda body: _with_ceiling(body, value=0.9),
     "no interval": lambda body: _with_ceiling(body, low=None, high=None),
     "turned interval": lambda body: _with_ceiling(body, low=0.9, high=0.8, value=0.85),
     "text for a number": lambda body: _with_ceiling(body, value="0.9"),
     "infinite": lambda body: _with_ceiling(body, high=1e999),
     "level": lambda body: _with_ceiling(body, level=0.0),
-    "invalid": lambda body: _with_law(body, validity={"ok": False, "findings": []}),
+    "no relation": lambda body: _with_answer(body, verdict="fails", why="no relation", findings=[]),
+    "fails for nothing": lambda body: _with_answer(body, verdict="fails", why=None),
     "list": lambda body: [body],
 }
 
@@ -188,13 +189,13 @@ def _with_run(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {**body, "runs": [{**run, **changes} for run in body["runs"]]}
 
 
-def _with_law(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {**body, "runs": [{**run, "law": {**run["law"], **changes}} for run in body["runs"]]}
+def _with_answer(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**body, "runs": [{**run, "answer": {**run["answer"], **changes}} for run in body["runs"]]}
 
 
 def _with_ceiling(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
     (run,) = body["runs"]
-    return _with_law(body, ceiling={**run["law"]["ceiling"], **changes})
+    return _with_answer(body, ceiling={**run["answer"]["ceiling"], **changes})
 
 
 class Case:

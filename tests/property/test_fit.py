@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from entropylaw import EntropyLawError, fit_law
 from entropylaw.documents.codec import dumps, encode
+from tests.laws import own_law
 
 SIZES = st.shared(st.integers(5, 25), key="n")
 ENTROPIES = arrays(float, SIZES, elements=st.floats(0, 11.5, width=32))
@@ -22,9 +23,11 @@ def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     except EntropyLawError:
         return
     assert "NaN" not in dumps(encode(fit))
-    for estimate in (fit.a, fit.b, fit.ceiling, fit.reward_now, fit.headroom):
+    own = fit.law
+    for estimate in (own.a, own.b, own.ceiling, own.headroom, fit.ceiling, fit.reward_now, fit.headroom):
         assert estimate.low <= estimate.value <= estimate.high
-    assert abs(fit.law_probability + sum(rival.probability for rival in fit.rivals) - 1) < 1e-9
+    assert abs(sum(form.probability for form in fit.forms) - 1) < 1e-9
+    assert 0 <= fit.p_headroom <= 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -33,7 +36,7 @@ def test_the_inverse_agrees_with_the_band(target, seed):
     """An entropy inside the set has the target inside its interval, one outside has not."""
     rng = np.random.default_rng(seed)
     entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
-    fit = fit_law(entropy, 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25))
+    fit = own_law(entropy, 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25))
     found = fit.entropy_for(target).intervals
     for h in np.linspace(0, 3, 13):
         band = fit.predict(float(h)).mean
@@ -50,10 +53,10 @@ def test_evaluations_with_a_missing_value_change_nothing_but_the_count(seed, mis
     entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
     reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
     step = np.cumsum(rng.integers(2, 9, 25)).astype(float)
-    plain = fit_law(entropy, reward, step)
+    plain = own_law(entropy, reward, step)
     holes = [np.insert(column, missing, value) for column, value in ((entropy, 0.3), (reward, np.nan))]
     steps = np.insert(step, missing, step[missing] - 1.0) if missing else step
     order = np.argsort(steps)
-    found = fit_law(*(column[order] for column in (*holes, steps)))
+    found = own_law(*(column[order] for column in (*holes, steps)))
     assert sum(found.dropped.values()) == len(missing)
     assert (found.n, found.a, found.ceiling) == (plain.n, plain.a, plain.ceiling)

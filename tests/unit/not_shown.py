@@ -19,7 +19,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     COLUMNS: {
         "the file is named by its path": r"source\.sha256",
-        "no choice depends on it; the JSON has it": r"texts|unpaired_entropy",
+        "no choice depends on it; the JSON has it": r"other_columns|texts|unpaired_entropy",
     },
     (*FIT, *PHASES, *TABLES): {
         "an option: what came of it is shown": r"settings\..*",
@@ -35,55 +35,56 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
     },
     LAWS: {
-        "the run's own name is shown": r"runs\.law\.run",
-        "what predictions are computed from": r"runs\.law\.(posterior|noise_floor)",
-        "curves, which the figures draw": r"runs\.law\.(smoothed_entropy|fitted|curve\..*)",
-        "a fact about the form, in its formula": r"runs\.law\.rivals\.parameters",
+        "the run's own name is shown": r"runs\.answer\.(law\.)?run",
+        "what predictions are computed from": r"runs\.answer\.law\.(posterior|noise_floor)",
+        "the law's reward at each evaluation, which the figure of the residuals draws": (
+            r"runs\.answer\.law\.fitted"
+        ),
+        "the averaged reward now is shown": r"runs\.answer\.law\.reward_now\..*",
+        "a fact about the form, in its formula": r"runs\.answer\.forms\.parameters",
+        "of a shape the value is shown": r"runs\.answer\.forms\.shapes\.(low|high)",
         "its p-value and its method say it": r"(shared|runs\.segments)\.same\.(hypothesis|statistic|df1|df2)",
         "the coefficients have their names": r"shared\.shared",
         "the wider of the two, `answer`, is shown": r"shared\.spread\.(within|between)\..*",
-        "of a segment its coefficients and its verdict are shown; the whole law is in the JSON": (
-            r"runs\.segments\.segments\.law\.(?!a\.|b\.|ceiling\.|validity\.(ok|contradicted)"
-            r"|rivals\.(form|ruled_out)$).*"
+        "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
+            r"runs\.segments\.segments\.fit\.(?!law\.(a|b|ceiling)\.|verdict|why|findings).*"
         ),
     },
-    ("fit text", *CSV): {
+    ("fit text", "fit markdown", "report markdown", "report html"): {
+        "of the training reward the verdict and the three answers are shown; the JSON has the rest": (
+            r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
+            r"|max_reward|forms\.form$|law\.(entropy_now|interval|n$|probability|r_squared"
+            r"|residuals\.effective_n|smoothed_entropy))|reward_column\.column).*"
+        ),
+    },
+    (*FIT, "report csv"): {
+        "the answers are shown": r"runs\.summary",
+    },
+    FIT: {
+        "where the answer rests on first evaluations, a caution says so": r"runs\.answer\.cuts\..*",
+    },
+    (*FIT, *TABLES): {
+        "the evaluations, which the figures draw": r"runs\.answer\.law\.(entropy|reward)",
+    },
+    CSV: {
         "how many values the column has; `columns` shows it": r"runs\.\w+_column\.usable",
         "what the catalog says of a column is in Markdown and by `columns`": (
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
         ),
-        "what it does to the intervals is shown": r"runs\.law\.eval_size",
-        "a measure of the law as a curve; the page has it, and probabilities compare the forms": (
-            r"runs\.law\.r_squared"
-        ),
-    },
-    (*FIT, *TABLES): {
-        "the evaluations, which the figures draw": r"runs\.law\.(entropy|reward)",
-    },
-    ("fit markdown", "fit csv", *REPORT): {
-        "the noise of the entropy is shown as one number, or was given": r"runs\.law\.entropy_sd",
-    },
-    ("fit text",): {
-        "in words or numbers on the page and in the JSON; a text for a terminal has twenty lines": (
-            r"runs\.(law\.(influence\..*|residuals\.long_memory|entropy_spent)|refusal\.hint"
-            r"|read_notes)|warnings"
-        ),
-    },
-    CSV: {
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
-            r"runs\.law\.(correlation|entropy_spent|rivals\.(residual_sd|rate\..*))"
+            r"runs\.answer\.(findings\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
+            r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval"
+            r"|residuals\.(drift_share|lag1|long_memory|sd)|smoothed_entropy)|max_reward|skipped|tests\..*"
+            r"|used\.note)|runs\.drop_per_100_steps\.note"
             r"|runs\.(findings\.(code|severity)|read_notes|pair|dropped(\.KEY)?|\w+_column\.(column"
-            r"|meaning\.(unit|aggregation|kind))|refusal\.(hint|message)|used\.note)|warnings"
-            r"|runs\.law\.(entropy_now|entropy_noise|interval|law_ruled_out|influence\..*"
-            r"|residuals\..*|ceiling_over_forms\..*|validity\.(contradicted|findings\..*)"
-            r"|rivals\.(formula|ruled_out|ceiling\..*))"
+            r"|meaning\.(unit|aggregation|kind))|refusal\.(hint|message))|warnings"
         ),
+        "a row has the reward that was chosen": r"runs\.training\..*",
         "the rows are the segments, and the columns the coefficients": (
             r"(shared|runs\.segments)\.same\.method|runs\.segments\.starts"
-            r"|runs\.segments\.segments\.law\.validity\.contradicted"
         ),
-        "of a segment its coefficients and its verdict are shown; the whole law is in the JSON": (
-            r"runs\.segments\.(findings\..*|segments\.law\.rivals\.(form|ruled_out))"
+        "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
+            r"runs\.segments\.((segments\.fit\.)?findings\..*|segments\.fit\.why)"
         ),
     },
     (*PREDICTION, *REPORT): {
@@ -91,6 +92,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.forecast\.(run|block|factor|origins|members\.(formula|error))"
         ),
         "as in the forecast": r"runs\.spending\.(run|reward\.note|reward_now\..*)",
+        "the entropy that it gives is shown": r"runs\.spending\.share",
     },
     PREDICTION: {
         "an interval is shown; its middle is the mean's": (
@@ -106,8 +108,11 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "report html",
     ): {
         "the code says which values there are": (
-            r"runs\.(forecast|(law\.)?validity|segments)\.findings\.values\.KEY"
+            r"runs\.((forecast|answer|segments|segments\.segments\.fit)\.)?findings\.values\.KEY"
         ),
+    },
+    ("prediction text", "prediction markdown", "report markdown", "report html"): {
+        "how far the path is followed is said in words": r"runs\.spending\.step\.note",
     },
     ("prediction text",): {
         "Markdown and the JSON name the method": r"ESTIMATES\.method|runs\.entropies\.method",
@@ -117,6 +122,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("report csv",): {
         "the run's last step": r"runs\.spending\.last_step",
+        "of a run without a law: its refusal says so": r"runs\.no_forecast",
         "the curves have titles": r"runs\.phases\.CURVE\.name",
         "the table of the forecast has its steps, rewards and entropies; the page has the rest": (
             r"runs\.forecast\.(blind|last_step|level|n|reward_now\..*)"
@@ -139,8 +145,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("prediction csv",): {
         "a row per target; the JSON has how it was made": (
-            r"runs\.(validity\.(ok|contradicted|findings\..*)|entropy_range|no_forecast"
-            r"|saturation\.share)|runs\.forecast\.(n|blind|last_step|level|findings\..*"
+            r"runs\.(verdict|why|gain|p_headroom|findings\..*|entropy_range|no_forecast)|runs\.forecast\.(n|blind|last_step|level|findings\..*"
             r"|path_members(\.KEY)?|members\.(name|weight)|(reward_now|entropy)\..*)"
             r"|runs\.spending\.(entropy_now|last_step|share|gains\..*)"
         ),
@@ -183,14 +188,11 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     CHECK: {
         "the sentence of the case has it, and the JSON as a number": (
-            r"cases\.(value|low|high|level|method|limit|word|sources)|gates|point|even_if_invalid"
+            r"cases\.(value|low|high|level|method|limit|word|sources)|gates|point|even_if_fails"
         ),
     },
     ("check junit",): {
         "JUnit counts for itself": r"failed|runs|strict",
-    },
-    REPORT: {
-        "of a run without a law: its refusal says so": r"runs\.no_forecast",
     },
     ("report markdown", "report html"): {
         "the run has the same, the figure draws it, or it is for curves without a change point": (
@@ -199,7 +201,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("columns csv",): {
         "a row per column; Markdown and the JSON have the rest": (
-            r"dropped(\.KEY)?|entropy\.meaning\.note|notes|other_columns|pair|pair_why|pairs"
+            r"dropped(\.KEY)?|entropy\.meaning\.note|notes|pair|pair_why|pairs"
             r"|problem(\..*)?|trainer|trainer_why|source\.(format|rows)"
         ),
     },
@@ -270,7 +272,7 @@ NO_EXAMPLE = {
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "no command puts the phases of several runs together in a report",
-    ("FormResult", "rate"): "its rate is among the shapes",
+    ("Cut", "why"): "the law fails in no run here without its first evaluations",
     ("Comparison", "reach"): "the entropy of the run here is not spent",
     ("Source", "parts"): "no run here is joined from several files",
 }

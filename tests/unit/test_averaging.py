@@ -1,69 +1,90 @@
-"""Estimates averaged over the functional forms: against each form, against sampling, and their errors."""
+"""The answer for a run, averaged over the functional forms: against each form, sampling, and their errors."""
 
 import numpy as np
 import pytest
 
-from entropylaw import UsageError, average_forms, fit_law
-from entropylaw.analysis.averaging import AVERAGED
+from entropylaw import FitError, UsageError, fit_law
+from entropylaw.analysis.averaging import needed_term, p_gain
+from entropylaw.analysis.forms import FORMS
+from entropylaw.documents.codec import decode, encode
+from entropylaw.results import Verdict, Why
+from entropylaw.results.fit import Fit
 from entropylaw.results.mixture import Mixture
+from entropylaw.results.result import replace
+from tests.findings import stated
+from tests.laws import draws, own_law
 
 N = 80
 TIME = np.linspace(0.0, 1.0, N)
 ENTROPY = 0.05 + 0.9 * np.exp(-4 * TIME)
+FORMS_OF_ENTROPY = ("law", "line", "constant", "rate", "power", "square", "branches")
 
 
 def noisy(reward: np.ndarray, sd: float = 0.01, seed: int = 3) -> np.ndarray:
     return reward + sd * np.random.default_rng(seed).standard_normal(N)
 
 
-@pytest.fixture(scope="module")
-def law():
-    return fit_law(ENTROPY, noisy(0.6 - 0.2 * np.expm1(ENTROPY)))
+LAW = (ENTROPY, noisy(0.6 - 0.2 * np.expm1(ENTROPY)))
 
 
 @pytest.fixture(scope="module")
-def averaged(law):
-    return average_forms(law)
+def fit():
+    return fit_law(*LAW)
 
 
-def test_probabilities_add_up_and_the_forms_are_in_their_order(averaged):
-    probabilities = [one.probability for one in averaged.forms]
+def ends(one):
+    return [one.low, one.value, one.high]
+
+
+def test_probabilities_add_up_and_the_forms_are_in_their_order(fit):
+    probabilities = [one.probability for one in fit.forms]
     assert sum(probabilities) == pytest.approx(1.0, abs=1e-12)
     assert probabilities == sorted(probabilities, reverse=True)
-    assert {one.form for one in averaged.forms} | set(averaged.skipped) == set(AVERAGED)
+    assert {one.form for one in fit.forms} | set(fit.skipped) == set(FORMS_OF_ENTROPY)
+    assert set(FORMS_OF_ENTROPY) <= set(FORMS)
+    assert fit.best is fit.forms[0]
 
 
-def test_the_laws_own_numbers_are_those_of_its_fit(law, averaged):
-    (own,) = (one for one in averaged.forms if one.form == "law")
+def test_the_form_that_is_the_law_has_the_laws_own_numbers(fit):
+    (own,) = (one for one in fit.forms if one.form == "law")
     for name in ("ceiling", "headroom"):
-        mine, its = getattr(own, name), getattr(law, name)
-        assert [mine.value, mine.low, mine.high] == pytest.approx([its.value, its.low, its.high], abs=1e-7)
+        assert ends(getattr(own, name)) == pytest.approx(ends(getattr(fit.law, name)), abs=1e-5)
+    assert own.probability == fit.law.probability
+    assert (fit.a, fit.b, fit.n, fit.level) == (fit.law.a, fit.law.b, N, 0.95)
 
 
-def test_quantiles_are_those_of_draws_from_the_forms(averaged):
-    """Draw a form, a shape, a covariance and a t: the quantiles of 400,000 draws."""
-    rng = np.random.default_rng(0)
-    draws = []
-    fits = averaged.basis[1]
-    for name, fit in fits.fits.items():
-        count = rng.binomial(400_000, fits.probability[name])
-        shape = rng.choice(fit.weight.size, count, p=fit.weight)
-        for i, k in zip(*np.unique(shape, return_counts=True), strict=True):
-            posterior, row = fit.posteriors[int(i)], fit.form.ceiling_row(fit.shape)[i, 0]
-            point = rng.choice(posterior.weight.size, k, p=posterior.weight / posterior.weight.sum())
-            scale = np.sqrt(np.einsum("p,gpq,q->g", row, posterior.covariance, row))[point]
-            draws.append(posterior.coefficient[point] @ row + scale * rng.standard_t(posterior.df, k))
-    sample = np.concatenate(draws)
-    ceiling = averaged.ceiling
-    found = np.mean(sample[:, None] <= [ceiling.low, ceiling.value, ceiling.high], axis=0)
-    assert found == pytest.approx([0.025, 0.5, 0.975], abs=0.0015)
+def test_the_laws_own_numbers_need_no_average(fit):
+    alone = own_law(*LAW)
+    for name in ("a", "b", "ceiling", "headroom", "reward_now"):
+        assert ends(getattr(alone, name)) == ends(getattr(fit.law, name))
+    assert alone.probability == pytest.approx(fit.law.probability, rel=1e-9)
 
 
-def test_the_probability_of_a_gain_is_that_of_the_headroom(law, averaged):
-    for at in (averaged.headroom.low, averaged.headroom.value, averaged.headroom.high):
-        assert at > 0
-    every = [average_forms(law, gain=at) for at in (averaged.headroom.low, averaged.headroom.high)]
+def test_r_squared_is_that_of_least_squares_on_the_entropy_as_logged(fit):
+    entropy, reward = LAW
+    residual = reward - np.polyval(np.polyfit(np.exp(entropy), reward, 1), np.exp(entropy))
+    assert fit.law.r_squared == pytest.approx(1 - np.var(residual) / np.var(reward), rel=1e-9)
+
+
+def test_quantiles_are_those_of_draws_from_the_forms(fit):
+    """Draw a form, a shape, a covariance and a t: the quantiles of a million draws."""
+    ceilings, left, now = [], [], []
+    for one, shape, beta, drift in draws(fit.basis, 1_000_000):
+        ceilings.append(beta @ one.form.ceiling_row(one.shape)[shape, 0])
+        now.append(beta @ one.form.designs(one.form.inputs, one.shape)[shape, -1] + drift)
+        left.append(ceilings[-1] - now[-1])
+    for name, sample in (("ceiling", ceilings), ("headroom", left), ("reward_now", now)):
+        found = np.mean(np.concatenate(sample)[:, None] <= ends(getattr(fit, name)), axis=0)
+        assert found == pytest.approx([0.025, 0.5, 0.975], abs=0.0015), name
+    assert np.mean(np.concatenate(left) >= fit.gain) == pytest.approx(fit.p_headroom, abs=0.002)
+
+
+def test_the_probability_of_a_gain_is_that_of_the_headroom(fit):
+    assert all(at > 0 for at in ends(fit.headroom))
+    every = [fit_law(*LAW, gain=at) for at in (fit.headroom.low, fit.headroom.high)]
     assert [one.p_headroom for one in every] == pytest.approx([0.975, 0.025], abs=1e-6)
+    assert [one.gain for one in every] == [fit.headroom.low, fit.headroom.high]
+    assert [p_gain(fit, at) for at in ends(fit.headroom)] == pytest.approx([0.975, 0.5, 0.025], abs=1e-6)
 
 
 def test_the_truth_of_any_form_is_covered_where_the_data_are_plain():
@@ -73,42 +94,166 @@ def test_the_truth_of_any_form_is_covered_where_the_data_are_plain():
         "rate": 0.6 + 0.3 * np.expm1(-3.0 * ENTROPY),
     }
     for form, reward in truths.items():
-        answer = average_forms(fit_law(ENTROPY, noisy(reward, 0.004)))
+        answer = fit_law(ENTROPY, noisy(reward, 0.004))
         assert answer.ceiling.low < 0.6 < answer.ceiling.high
-        assert answer.forms[0].form == form or answer.forms[0].form in ("rate", "power")
+        assert answer.best.form in (form, "rate", "power", "square")
 
 
-def test_predictions(averaged):
-    zero, inside = averaged.predict([0.0, 0.3])
-    assert [zero.mean.low, zero.mean.value, zero.mean.high] == pytest.approx(
-        [averaged.ceiling.low, averaged.ceiling.value, averaged.ceiling.high], abs=1e-9
-    )
+def test_predictions(fit):
+    zero, inside = fit.predict([0.0, 0.3])
+    assert ends(zero.mean) == pytest.approx(ends(fit.ceiling), abs=1e-9)
     assert zero.extrapolated
     assert not inside.extrapolated
     for one in (zero, inside):
         assert one.observation.low < one.mean.low < one.mean.high < one.observation.high
-    assert averaged.predict(0.3).mean == inside.mean
-    narrow = averaged.predict(0.3, level=0.5)
+    assert ends(fit.predict(0.3).mean) == pytest.approx(ends(inside.mean), rel=1e-12)
+    narrow = fit.predict(0.3, level=0.5)
     assert narrow.mean.width < inside.mean.width
     with pytest.raises(UsageError) as error:
-        averaged.predict(-0.1)
+        fit.predict(-0.1)
     assert error.value.slug == "bad-entropy"
 
 
-def test_it_is_described(averaged):
-    text = " ".join(str(averaged).split())
-    assert "over all forms" in text
-    assert "the probability that at least 0.01 is left is" in text
-    frame = averaged.to_frame()
-    assert list(frame["probability"]) == [one.probability for one in averaged.forms]
+def test_predictions_are_averaged_and_not_the_laws(fit):
+    entropy, reward = ENTROPY, noisy(0.6 - 0.3 * ENTROPY)
+    line = fit_law(entropy, reward)
+    assert line.best.form == "line"
+    mine, its = line.predict(0.0).mean, line.law.predict(0.0).mean
+    assert mine.low < 0.6 < mine.high
+    assert its.high < mine.value
+
+
+def test_the_entropy_for_a_reward_inverts_the_averaged_band(fit):
+    target = fit.entropy_for(0.5)
+    ((low, high),) = target.intervals
+    assert low < target.value < high
+    assert fit.predict(low).mean.low == pytest.approx(0.5, abs=1e-4)
+    assert fit.predict(high).mean.high == pytest.approx(0.5, abs=1e-4)
+    assert fit.predict(target.value).mean.value == pytest.approx(0.5, abs=1e-6)
+    above = fit.entropy_for(0.9)
+    assert (above.intervals, above.value) == ((), None)
+    assert "no entropy" in above.note
+    for wrong in (float("nan"), "x"):
+        with pytest.raises(UsageError):
+            fit.entropy_for(wrong)
+
+
+def test_the_curve_is_that_of_the_predictions(fit):
+    curve = fit.curve
+    assert curve.flaw() == ""
+    for i in (0, 30, 60):
+        there = fit.predict(curve.entropy[i])
+        found = (curve.low[i], curve.mean[i], curve.high[i], curve.observation_low[i])
+        expected = (*ends(there.mean), there.observation.low)
+        assert found == pytest.approx(expected, abs=2e-4)
+    assert set(curve.forms) >= {"law", "line"}
+    assert curve.forms["law"][30] == pytest.approx(fit.law.predict(curve.entropy[30]).mean.value, abs=1e-4)
+
+
+def test_a_stored_fit_predicts_as_the_fresh_one(fit):
+    for fresh in (fit, fit_law(*LAW, max_reward=0.601)):
+        stored = decode(Fit, encode(fresh))
+        assert ends(stored.predict(0.1).mean) == pytest.approx(ends(fresh.predict(0.1).mean), abs=1e-9)
+
+
+def test_no_ceiling_is_above_the_largest_possible_reward(fit):
+    most = float(fit.law.reward.max()) + 1e-4
+    assert fit.ceiling.value < most < fit.ceiling.high
+    bounded = fit_law(*LAW, max_reward=most)
+    assert bounded.max_reward == most
+    # Forms are weighed by the share of their draws that is possible.
+    possible: dict[str, int] = dict.fromkeys(fit.basis.fits, 0)
+    for one, shape, beta, _ in draws(fit.basis, 400_000):
+        possible[one.form.name] += np.sum(beta @ one.form.ceiling_row(one.shape)[shape, 0] <= most)
+    shares = np.array([*possible.values()]) / sum(possible.values())
+    found = {one.form: one.probability for one in bounded.forms}
+    assert [found.get(name, 0.0) for name in possible] == pytest.approx(shares.tolist(), abs=0.004)
+    assert bounded.law.probability == found["law"]
+    assert bounded.ceiling.value < fit.ceiling.value
+    # Within a component nothing is cut: the end may be above by a component's width.
+    assert bounded.ceiling.high < min(fit.ceiling.high, most + fit.ceiling.std_error)
+    assert bounded.headroom.value < fit.headroom.value
+    # A bound far above says nothing.
+    far = fit_law(*LAW, max_reward=3.0)
+    assert ends(far.ceiling) == pytest.approx(ends(fit.ceiling), abs=1e-6)
+
+
+@pytest.mark.parametrize("most", [0.5, "one", float("nan")])
+def test_a_largest_reward_below_what_was_reached_is_refused(most):
+    with pytest.raises(FitError if most == 0.5 else UsageError) as error:
+        fit_law(*LAW, max_reward=most)
+    assert error.value.slug == ("reward-above-max" if most == 0.5 else "bad-argument")
+    assert error.value.hint
+
+
+@pytest.fixture(scope="module")
+def staged():
+    """Reward that rises with the step beside its law in the entropy."""
+    entropy = ENTROPY + 0.1 * np.sin(20 * TIME)
+    return fit_law(entropy, noisy(0.5 - 0.2 * np.expm1(entropy) + 0.3 * TIME, 0.004))
+
+
+def test_beside_a_needed_term_the_numbers_are_those_of_the_present_stage(staged):
+    assert (staged.verdict, staged.why) == (Verdict.fails, Why.more_than_entropy)
+    assert staged.present_stage
+    assert needed_term(staged.law.step, staged.tests) is not None
+    # What more entropy would buy from the last step on, at which the term has 0.3.
+    assert staged.ceiling.low < 0.8 < staged.ceiling.high
+    now = 0.8 - 0.2 * np.expm1(staged.law.smoothed_entropy[-1])
+    assert staged.reward_now.low < now < staged.reward_now.high
+    # The law alone takes the term's share for a smaller ceiling.
+    assert staged.law.ceiling.value < 0.7 < staged.ceiling.low
+
+
+def test_it_is_printed_briefly_and_has_tables(fit):
+    text = " ".join(str(fit).split())
+    assert fit.summary() == str(fit)
+    for question in ("Still improving?", "Ceiling", "Would it publish?"):
+        assert question in text
+    frame = fit.to_frame()
+    assert list(frame["probability"]) == [one.probability for one in fit.forms]
     assert {"ceiling_low", "headroom_high"} <= set(frame.columns)
+    assert fit.params["ceiling"] is fit.ceiling
+    assert set(fit.params) == {"ceiling", "headroom", "reward_now", "used", "a", "b"}
+    assert fit.to_dict()["ceiling"]["value"] == pytest.approx(fit.ceiling.value, rel=1e-11)
+    assert f"{fit.ceiling:.3f}" == f"{fit.ceiling.value:.3f}"
+    assert float(fit.ceiling) == fit.ceiling.value
+
+
+def test_a_table_is_taken_by_the_names_of_its_columns(fit):
+    entropy, reward = LAW
+    table = {"H": entropy, "R": reward}
+    assert ends(fit_law("H", "R", data=table).ceiling) == ends(fit.ceiling)
+    with pytest.raises(UsageError) as error:
+        fit_law("H", "reward", data=table)
+    assert error.value.slug == "no-such-column"
+    assert "H, R" in error.value.message
+
+
+def test_an_entropy_that_is_controlled_voids_the_test(fit):
+    known = stated("caution", "entropy is set")
+    controlled = (replace(known[0], code="entropy-controlled", values={"by": "switch", "name": "x"}), *known)
+    void = fit_law(*LAW, findings=controlled)
+    assert (fit.verdict, fit.why) == (Verdict.holds, None)
+    assert (void.verdict, void.why) == (Verdict.undecided, None)
+    assert [finding.code for finding in void.findings if finding.severity == "reason"] == [
+        "entropy-controlled"
+    ]
+    assert known[0] in void.findings
 
 
 @pytest.mark.parametrize("gain", [0.0, -1.0, float("nan")])
-def test_a_gain_is_above_zero(law, gain):
+def test_a_gain_is_above_zero(gain):
     with pytest.raises(UsageError) as error:
-        average_forms(law, gain=gain)
+        fit_law(*LAW, gain=gain)
     assert error.value.hint
+
+
+def test_a_reason_belongs_to_a_law_that_fails(fit):
+    assert fit.flaw() == ""
+    assert replace(fit, why=Why.no_relation).flaw()
+    assert replace(fit, verdict=Verdict.fails).flaw()
+    assert replace(fit, forms=tuple(one for one in fit.forms if one.form != "law")).flaw()
 
 
 def test_a_mixture_with_several_degrees_of_freedom_is_that_of_its_parts():

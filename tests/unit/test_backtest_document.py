@@ -89,12 +89,12 @@ def test_a_reason_names_no_absolute_path(document):
 
 
 def test_a_prediction_with_a_forecast_is_valid_by_its_schema():
-    found = predict_runs(fit_logs([CLEAN]), at_step=[500.0, 800.0], gains=[0.02], saturation=True)
+    found = predict_runs(fit_logs([CLEAN]), at_step=[500.0, 800.0], gain=0.02, saturation=True)
     (run,) = found.runs
     assert run.forecast is not None
     assert run.spending is not None
     body = json.loads(dumps(found.to_json()))
-    schema = schema_of_file("prediction-2.json")
+    schema = schema_of_file("prediction-3.json")
     jsonschema.validate(body, schema)
     assert dumps(decode(PredictionDocument, body).to_json()) == dumps(found.to_json())
     body["runs"][0]["forecast"]["reward"][1]["method"] = 3
@@ -189,7 +189,7 @@ def test_skipped_files_and_runs_without_columns_are_in_the_document(run, tmp_pat
     (logs / "x.csv").write_text("step,entropy\n" + "\n".join(rows) + "\n", encoding="utf-8")
     done = run("backtest", "logs", "--format", "json")
     assert done.returncode == 0
-    assert "skipped 1 file" in done.stderr
+    assert "Skipped 1 file that is not a training log or is a duplicate (1 config.json)." in done.stderr
     assert "error[no-reward-column]" in done.stderr
     body = json.loads(done.stdout)
     (warning,) = body["warnings"]

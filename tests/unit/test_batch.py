@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from benchmarks.worlds import World, simulate
-from entropylaw import FitError, UsageError, fit_law
+from entropylaw import FitError, UsageError
 from entropylaw.analysis.law.fitting import fit_laws
+from tests.laws import own_law
 
 NAMES = ("a", "b", "ceiling", "reward_now", "headroom")
 
@@ -32,7 +33,7 @@ def test_the_same_numbers_as_single_fits(n, interval, noise):
     sample = simulate(World(path="power", n=n, rho=0.8, noise=noise, entropy_noise=0.01), 8, seed=3)
     batch = fit_laws(sample.entropy, sample.rewards, sample.step, level=0.9, interval=interval)
     for i in range(8):
-        fit = fit_law(sample.entropy[i], sample.rewards[i], sample.step, level=0.9, interval=interval)
+        fit = own_law(sample.entropy[i], sample.rewards[i], sample.step, level=0.9, interval=interval)
         assert_same(batch, i, fit)
     assert not batch.refused
 
@@ -47,14 +48,14 @@ def test_runs_of_different_lengths_and_steps():
     entropies, rewards, steps = (list(part) for part in zip(*runs, strict=True))
     batch = fit_laws(entropies, rewards, steps)
     for i, run in enumerate(runs):
-        assert_same(batch, i, fit_law(*run))
+        assert_same(batch, i, own_law(*run))
 
 
 def test_more_runs_than_are_held_at_once():
     sample = simulate(World(path="exponential", n=20, rho=0.5, noise=1.0), 120, seed=6)
     batch = fit_laws(sample.entropy, sample.rewards)
     for i in (0, 49, 50, 119):
-        assert_same(batch, i, fit_law(sample.entropy[i], sample.rewards[i]))
+        assert_same(batch, i, own_law(sample.entropy[i], sample.rewards[i]))
 
 
 def test_a_run_that_cannot_be_fitted_is_named_and_the_others_are_fitted():
@@ -68,7 +69,7 @@ def test_a_run_that_cannot_be_fitted_is_named_and_the_others_are_fitted():
     assert np.isnan(batch.ceiling.value[1])
     assert list(batch.n) == [20, 0, 19]
     for i in (0, 2):
-        assert_same(batch, i, fit_law(entropy[i], reward[i]))
+        assert_same(batch, i, own_law(entropy[i], reward[i]))
 
 
 def test_arguments_that_do_not_belong_together():

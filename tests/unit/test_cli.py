@@ -33,11 +33,11 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
     done = run("fit", RUN)
     assert done.returncode == 0
     wrote, following = done.stderr.splitlines()
-    assert wrote == "wrote reports/clean_start_s0.fit.json"
+    assert wrote.startswith("Stored the fit in reports/clean_start_s0.fit.json, ")
     assert len(done.stdout.splitlines() + done.stderr.splitlines()) <= 26
     assert max(len(line) for line in done.stdout.splitlines()) <= 120
     # The next command to try, tried.
-    assert following.startswith("next  entropylaw predict reports/clean_start_s0.fit.json ")
+    assert following == "next  entropylaw predict reports/clean_start_s0.fit.json"
     assert run(*following.split()[2:]).returncode == 0
     stored = run("predict", "--target-entropy", "0.1", "--format", "json")
     assert stored.stdout == run("predict", RUN, "--target-entropy", "0.1", "--format", "json").stdout
@@ -47,15 +47,33 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
     assert prediction["mean"]["low"] == rounded(fit.predict(0.1).mean.low)
 
 
+def test_a_prediction_without_a_target_is_of_now_of_zero_and_of_half_as_many_steps_again(run, tmp_path):
+    """Each run has its own; columns can be named, as for a fit."""
+    for name, n in (("a", 40), ("b", 31)):
+        write_csv(tmp_path / f"{name}.csv", n=n, header="step,ent,acc")
+    columns = ("--entropy", "ent", "--reward", "acc")
+    assert run("fit", "a.csv", "b.csv", *columns, "-q", "-o", "two.json").returncode == 0
+    fits = load_fit(tmp_path / "two.json").fitted
+    for source, found in (("two.json", fits), ("a.csv", fits[:1])):
+        named = columns if source.endswith("csv") else ()
+        done = run("predict", source, *named, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        runs = json.loads(done.stdout)["runs"]
+        assert len(runs) == len(found)
+        for one, fit in zip(runs, found, strict=True):
+            assert [each["entropy"] for each in one["predictions"]] == [fit.law.entropy_now, 0.0]
+            assert one["forecast"]["step"] == [np.ceil(1.5 * fit.law.step[-1])]
+
+
 def test_output_suffix_and_format_decide(run, lab, tmp_path):
     done = run("fit", RUN, "-o", "a.json", "-o", "b.csv", "-o", "c.md", "-o", "d.txt")
     assert done.returncode == 0
     assert (tmp_path / "d.txt").read_text() == done.stdout
     assert not (tmp_path / "reports").exists()
     document = json.loads((tmp_path / "a.json").read_text())
-    assert document["schema"] == "entropylaw/fit/2"
+    assert document["schema"] == "entropylaw/fit/3"
     (row,) = csv.DictReader(io.StringIO((tmp_path / "b.csv").read_text()))
-    assert float(row["ceiling"]) == document["runs"][0]["law"]["ceiling"]["value"]
+    assert float(row["ceiling"]) == document["runs"][0]["answer"]["ceiling"]["value"]
     printed = run("fit", RUN, "--format", "csv", "-o", "-", "--quiet")
     assert (printed.stdout, printed.stderr) == ((tmp_path / "b.csv").read_text(), "")
     assert_error(run("fit", RUN, "-o", "x.pdf"), "unknown-suffix", 2)
@@ -65,7 +83,7 @@ def test_standard_input_forced_formats_and_wrong_suffixes(run, tmp_path):
     text = write_csv(tmp_path / "log.dat").read_text()
     for arguments in (["-"], ["--", "-:csv"]):
         done = run("fit", "--format", "json", *arguments, stdin=text)
-        assert (done.returncode, json.loads(done.stdout)["runs"][0]["law"]["n"]) == (0, 40)
+        assert (done.returncode, json.loads(done.stdout)["runs"][0]["answer"]["law"]["n"]) == (0, 40)
     assert run("fit", "log.dat:csv").returncode == 0
     assert_error(run("fit", "log.dat:xml"), "format-unknown", 2)
     assert run("fit", write_csv(tmp_path / "log.jsonl")).returncode == 0
@@ -77,8 +95,8 @@ def test_two_logs_of_one_name_keep_two_documents(run, tmp_path):
         write_csv(tmp_path / name / "ppo.csv")
     first, second, again = (run("fit", f"{name}/ppo.csv") for name in ("one", "two", "one"))
     assert first.stderr == again.stderr
-    assert first.stderr.startswith("wrote reports/ppo.fit.json\n")
-    assert second.stderr.startswith("wrote reports/ppo-2.fit.json\n")
+    assert first.stderr.startswith("Stored the fit in reports/ppo.fit.json, ")
+    assert second.stderr.startswith("Stored the fit in reports/ppo-2.fit.json, ")
     assert load_fit(tmp_path / "reports/ppo.fit.json").inputs[0].path == "one/ppo.csv"
 
 
@@ -89,8 +107,8 @@ def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
     (entry,) = document["runs"]
     for change, slug in [
         ({"schema": "entropylaw/fit/99"}, "other-document-version"),
-        ({"schema": "entropylaw/prediction/2"}, "not-a-document"),
-        ({"runs": [{**entry, "law": {**entry["law"], "n": "many"}}]}, "damaged-document"),
+        ({"schema": "entropylaw/prediction/3"}, "not-a-document"),
+        ({"runs": [{**entry, "answer": {**entry["answer"], "gain": "much"}}]}, "damaged-document"),
     ]:
         (tmp_path / "changed.json").write_text(json.dumps(document | change))
         assert_error(run("predict", "changed.json", "--target-entropy", "0.1"), slug, 3)
@@ -154,7 +172,7 @@ def test_a_change_of_stage_is_found_and_fitted_around(run, tmp_path):
     log = LAB / "sft_after_grpo_s0" / "metrics.parquet"
     assert run("fit", log, "--find-seams", "-o", "f.json").returncode == 0
     (one,) = json.loads((tmp_path / "f.json").read_text())["runs"]
-    assert {(seam["after"], seam["step"]) for seam in one["seams"]} == {(408.0, 416.0)}
+    assert {(shift["after"], shift["step"]) for shift in one["level_shifts"]} == {(408.0, 416.0)}
     assert [segment["n"] for segment in one["segments"]["segments"]] == [52, 24]
     assert one["segments"]["same"]["p_value"] < 1e-4
     given = json.loads(run("fit", log, "--seam", "416", "--format", "json").stdout)

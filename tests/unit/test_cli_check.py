@@ -56,10 +56,11 @@ def test_a_gate_trips_with_five(check, fits):
     assert check(FIT, "ceiling<0.1").returncode == 0
 
 
-def test_a_law_that_is_not_valid_fails_unless_an_option_says_so(check, fits):
-    done = check(INVALID, "ceiling<0.1", *JSON)
-    assert (done.returncode, [*outcomes(done).values()]) == (5, ["unknown"])
-    assert check(INVALID, "ceiling<0.1", "--even-if-invalid").returncode == 0
+def test_the_own_numbers_of_a_law_that_fails_are_unknown_unless_an_option_says_so(check, fits):
+    done = check(INVALID, "ceiling<0.1 law.ceiling<0.1", *JSON)
+    # The average rests on the curve that fits.
+    assert (done.returncode, [*outcomes(done).values()]) == (5, ["passed", "unknown"])
+    assert check(INVALID, "law.ceiling<0.1", "--even-if-fails").returncode == 0
 
 
 def test_every_format_on_standard_output_and_in_a_file(check, fits):
@@ -72,7 +73,7 @@ def test_every_format_on_standard_output_and_in_a_file(check, fits):
 
 
 def test_a_log_is_fitted_and_gives_what_its_stored_fit_gives(check, lab, fits):
-    gates = "ceiling<0.5 used>50% invalid"
+    gates = "ceiling<0.5 used>50% fails"
     stored, fresh = check(FIT, gates, *JSON), check(RUN, gates, *JSON)
     assert stored.returncode == fresh.returncode == 5
     for one, other in zip(json.loads(stored.stdout)["cases"], json.loads(fresh.stdout)["cases"], strict=True):
@@ -86,14 +87,14 @@ def test_logs_are_forecast_and_tested_for_phases_where_a_gate_needs_it(check, la
 
 
 def test_a_folder_of_fits_is_all_of_them(check, fits):
-    named = check(f"{FIT} {INVALID}", "invalid")
+    named = check(f"{FIT} {INVALID}", "fails")
     (fits / "reports").mkdir()
     for name in (FIT, INVALID):
         (fits / name).rename(fits / "reports" / name)
-    folder = check("reports", "invalid")
+    folder = check("reports", "fails")
     assert (folder.returncode, folder.stdout) == (5, named.stdout)
     (fits / "reports" / "notes.txt").write_text("no fit")
-    beside = check("reports", "invalid", "-q")
+    beside = check("reports", "fails", "-q")
     assert (beside.returncode, beside.stdout) == (5, named.stdout)
     assert "1 file" in beside.stderr
 
@@ -105,17 +106,51 @@ def test_the_document_names_what_was_read_and_nothing_of_the_machine(check, fits
     assert body["schema"] == "entropylaw/check/1"
     assert str(fits) not in done.stdout
     (file,) = body["inputs"]
-    assert (file["format"], file["path"]) == ("entropylaw/fit/2", f"{fits.name}/{FIT}")
+    assert (file["format"], file["path"]) == ("entropylaw/fit/3", f"{fits.name}/{FIT}")
     assert body["gates"] == [f"regression({fits.name}/{FIT})>1%"]
 
 
 def test_a_baseline_is_read_from_a_document(check, fits):
     assert check(FIT, f"regression({FIT})>40%").returncode == 0
+    # The reward now does not rest on the law, and the baseline's law fails.
     other = check(FIT, f"regression(reward_now,{INVALID})>40%")
-    assert "the baseline has no run of the name 'clean_start_s0'" in other.stdout
+    assert (other.returncode, "fall of reward_now 37.9%" in other.stdout) == (0, True)
     (fits / "broken.json").write_text("{")
     assert_error(check(FIT, "regression(none.json)>1%"), "file-not-found", 3)
-    assert_error(check(FIT, "regression(broken.json)>1%"), "not-a-document", 3)
+    for path in (fits / "broken.json", LAB / "clean_start_s0" / "metrics.parquet"):
+        done = check(FIT, f"regression({path})>1%")
+        assert_error(done, "not-a-document", 3)
+        assert f"{path.name} is no document of entropylaw" in done.stderr
+
+
+@pytest.fixture
+def pages(run, fits):
+    """A report of both fits."""
+    assert run("report", FIT, INVALID, "-o", "pages", "--figures", "none", "--jobs", "1").returncode == 0
+    return fits / "pages"
+
+
+def test_a_report_is_read_by_its_folder_and_by_its_index(check, pages):
+    gates = "ceiling<0.1 fails saturation_step<1"
+    folder, index, both = (check(f"pages{end}", gates) for end in ("", "/report.json", " pages/report.json"))
+    assert (folder.returncode, folder.stderr) == (5, "")
+    assert (index.returncode, index.stdout, index.stderr) == (5, folder.stdout, "")
+    assert both.stdout == folder.stdout
+    for baseline in ("pages", "pages/", "pages/report.json", "pages/runs/clean_start_s0.json"):
+        assert check(FIT, f"regression({baseline})>90%").returncode == 0
+    (pages / "runs" / "grpo_s0.json").write_text("{")
+    broken = check("pages/report.json", "ceiling<0.1", *JSON)
+    assert (broken.returncode, outcomes(broken)["pages/runs/grpo_s0.json", "ceiling<0.1"]) == (5, "unknown")
+    (pages / "runs" / "grpo_s0.json").unlink()
+    missing = check("pages/report.json", "ceiling<0.1", *JSON)
+    assert (missing.returncode, outcomes(missing)) == (5, outcomes(broken))
+    assert "error[file-not-found]" in missing.stderr
+
+
+def test_a_table_of_a_report_names_what_to_give(check, pages):
+    done = check("pages/report.csv", "fails")
+    assert_error(done, "not-a-document", 3)
+    assert "the folder of the report" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -124,9 +159,9 @@ def test_a_baseline_is_read_from_a_document(check, fits):
         ("", [], "no-gate"),
         ("ceilling<1", [], "unknown-quantity"),
         ("ceiling<", [], "bad-gate"),
-        ("invalid", ["-o", "a.pdf"], "unknown-suffix"),
-        ("invalid", ["--level", "0.9"], "fit-is-fixed"),
-        ("invalid", ["--github-summary"], "no-step-summary"),
+        ("fails", ["-o", "a.pdf"], "unknown-suffix"),
+        ("fails", ["--level", "0.9"], "fit-is-fixed"),
+        ("fails", ["--github-summary"], "no-step-summary"),
     ],
 )
 def test_usage_errors(check, fits, gates, more, slug):
@@ -135,11 +170,11 @@ def test_usage_errors(check, fits, gates, more, slug):
 
 def test_a_bad_document_stops_no_other_and_is_listed(check, fits):
     body = json.loads((fits / FIT).read_text())
-    body["runs"][0]["law"]["ceiling"]["low"] = "x"
+    body["runs"][0]["answer"]["ceiling"]["low"] = "x"
     (fits / "bad.json").write_text(json.dumps(body))
     done = check(f"bad.json {FIT}", "ceiling<0.1", *JSON)
     assert_error(done, "damaged-document", 5)
-    assert "$.runs[0].law.ceiling.low" in done.stderr
+    assert "$.runs[0].answer.ceiling.low" in done.stderr
     assert {name: outcome for (name, _), outcome in outcomes(done).items()} == {
         "bad.json": "unknown",
         "clean_start_s0": "passed",
@@ -149,8 +184,8 @@ def test_a_bad_document_stops_no_other_and_is_listed(check, fits):
 
 def test_a_log_that_cannot_be_fitted_is_four_and_one_that_cannot_be_read_three(check, tmp_path):
     (tmp_path / "short.csv").write_text("step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
-    assert_error(check("short.csv", "invalid"), "too-few-evaluations", 4)
-    assert_error(check("none.csv", "invalid"), "file-not-found", 3)
+    assert_error(check("short.csv", "fails"), "too-few-evaluations", 4)
+    assert_error(check("none.csv", "fails"), "file-not-found", 3)
 
 
 def test_the_steps_summary_is_appended_to(check, fits):

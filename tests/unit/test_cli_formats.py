@@ -85,6 +85,32 @@ def test_predict_writes_a_latex_file(folder):
     assert_is((folder / "predict.tex").read_text(encoding="utf-8"), "latex")
 
 
+def test_a_latex_table_is_well_formed_and_aligned(folder):
+    """Braces match, rows have all cells, and a column of numbers has the digits of the longest."""
+    text = typed("fit", LOG, "--format", "latex", "-o", "-", cwd=folder).stdout
+    for package in ("booktabs", "siunitx", "graphicx"):
+        assert f"%   \\usepackage{{{package}}}\n" in text
+    plain = re.sub(r"\\[{}&%$#_\\]", "", text)
+    depth = 0
+    for brace in re.findall("[{}]", plain):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    tables = re.findall(r"\\begin\{tabular\}\{([^{}]*)\}\n(.*?)\\end\{tabular\}", text, re.DOTALL)
+    assert len(tables) == 3
+    for kinds, body in tables:
+        columns = re.findall(r"l|S\[table-format=(-?)(\d)\.(\d)\]", kinds)
+        rows = [line.removesuffix(r" \\").split(" & ") for line in body.splitlines() if line.endswith(r"\\")]
+        assert {len(row) for row in rows} == {len(columns)}
+        for (minus, whole, decimals), *cells in zip(columns, *rows, strict=True):
+            numbers = [cell for cell in cells if not cell.startswith("{")] if whole else []
+            sizes = [[len(part) for part in number.lstrip("-").split(".")] for number in numbers]
+            assert not whole or (int(whole), int(decimals)) == tuple(map(max, zip(*sizes, strict=True)))
+            assert bool(minus) == any(number.startswith("-") for number in numbers)
+    assert r"ceiling by the law & 0.525 & [\num{0.465}, \num{0.583}] &" in text
+    assert r"{$<$\num{0.01}}" in text
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -95,6 +121,7 @@ def terminal(monkeypatch):
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
 
     def shown(document, format):
         with contextlib.redirect_stdout(Terminal()):
@@ -107,12 +134,26 @@ def test_text_is_coloured_on_a_terminal(folder, terminal, monkeypatch):
     document = load_fit(folder / "fit.json")
     plain = output.rendered(document, "text")
     coloured = terminal(document, "text")
-    title, verdict = coloured.splitlines()[:2]
-    assert re.fullmatch(r"\x1b\[1m[^\x1b]+\x1b\[0m", title)
-    assert re.match(r"\x1b\[33m  with cautions\x1b\[0m The law fits this run", verdict)
+    title = coloured.splitlines()[0]
+    assert re.match(r"\x1b\[1m[^\x1b]+ · \x1b\[0m\x1b\[1;31mFAILS\x1b\[0m\x1b\[1m: reward needs more", title)
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    for name, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+        assert terminal(document, "text") == plain
+
+
+def test_text_is_as_wide_as_the_terminal(folder, terminal, monkeypatch):
+    """Sentences are; a table is as wide as its columns."""
+    document = load_fit(folder / "fit.json")
     monkeypatch.setenv("NO_COLOR", "1")
-    assert terminal(document, "text") == plain
+    texts = {}
+    for columns in ("60", "72", "100", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        texts[columns] = terminal(document, "text")
+        sentences = [line for line in texts[columns].splitlines() if re.match(r" {20}\S|  Ceiling ", line)]
+        assert 0.6 * min(int(columns), 100) < max(map(len, sentences)) <= min(int(columns), 100)
+        assert output.rendered(document, "text") == texts.get("100", output.rendered(document, "text"))
+    assert len({len(text.splitlines()) for text in texts.values()}) == 3
 
 
 @pytest.mark.parametrize("format", sorted(SUFFIXES.keys() - {"text"}))
@@ -121,7 +162,46 @@ def test_no_other_format_is_coloured(folder, terminal, format):
     assert terminal(document, format) == output.rendered(document, format)
 
 
-def test_text_that_is_no_terminal_s_is_plain(folder):
+def test_text_that_is_no_terminal_s_is_plain(folder, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     done = typed("fit", LOG, "-o", "-", cwd=folder)
     assert "\x1b" not in done.stdout
     assert done.stdout == output.rendered(load_fit(folder / "fit.json"), "text")
+
+
+def test_runs_are_lines_in_their_order_where_no_bar_can_move(capsys):
+    """Whatever the order in which they are done; what was done before and a single run have none."""
+    with output.runs_shown("runs", quiet=False) as progress:
+        for done, (place, name) in enumerate([(2, "c"), (0, "a"), (1, ""), (3, "d\x1b")], 1):
+            progress(done, 4, place, name)
+    assert capsys.readouterr().err == "[1/4] a\n[3/4] c\n[4/4] d\\x1b\n"
+    with output.runs_shown("runs", quiet=True) as progress:
+        progress(1, 2, 0, "a")
+    with output.runs_shown("runs", quiet=False) as progress:
+        progress(1, 1, 0, "a")
+    assert capsys.readouterr().err == ""
+
+
+def test_every_command_over_runs_has_a_line_per_run(folder):
+    log = LAB / "clean_start_s1" / "metrics.parquet"
+    for command in (("fit",), ("phases",), ("backtest",), ("report", "--figures", "none", "-o", "pages")):
+        done = typed(*command, LOG, log, cwd=folder)
+        assert done.stderr.startswith("[1/2] clean_start_s0\n[2/2] clean_start_s1\n"), command
+        assert "\r" not in done.stderr
+    assert typed("fit", LOG, log, "-q", "--no-save", cwd=folder).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["config.json"] * 42 + [f"x{i}.csv" for i in range(8)], "50 files … (42 config.json, 8 other)."),
+        (["a/b.csv", "c/b.csv", "d.csv"], "3 files … (2 b.csv, 1 d.csv)."),
+        (["a", "b", "c", "d"], "4 files …."),
+    ],
+)
+def test_skipped_files_are_one_line(capsys, names, said):
+    warnings = [f"{name} was not read: no log" for name in names]
+    output.say_skipped([*warnings, "tokens.hist.parquet is older"], quiet=False)
+    line, other = capsys.readouterr().err.splitlines()
+    assert line == "Skipped " + said.replace("…", "that are not training logs or are duplicates")
+    assert other == "tokens.hist.parquet is older"

@@ -240,7 +240,8 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     done = run("phases", "runs")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("a · 80 points")
-    assert "skipped 1 file" in done.stderr
+    skipped = "Skipped 1 file that is not a training log or is a duplicate (1 other.csv).\n"
+    assert done.stderr == skipped
 
 
 def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):

@@ -8,7 +8,6 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.analysis.forms import form_label
 from entropylaw.documents.loading import load_fit
 from tests.conftest import LAB
 from tests.typed import typed
@@ -56,23 +55,25 @@ def test_bad_lines_beside_an_object_of_columns_are_counted(tmp_path):
     assert report["read_dropped"] == {"unparseable line": 1}
 
 
-def shown_and_counted(text):
-    """Sentences that a block of text shows, and those that it says are left out."""
-    shown = len(re.findall(r"^  (?:reason|caution) ", text, re.MULTILINE))
-    hidden = re.search(r"… and (\d+) more [a-z ]+: --format json", text)
-    return shown, int(hidden[1]) if hidden else 0
-
-
 @pytest.mark.parametrize("run", ["clean_start_s0", "grpo_s0", "diverging", "random_reward", "too_hard"])
 def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
     outputs = ("-o", "fit.txt", "-o", "fit.json")
     done = typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    validity = load_fit(tmp_path / "fit.json").runs[0].law.validity
-    shown, hidden = shown_and_counted((tmp_path / "fit.txt").read_text())
-    total = len(validity.reasons) + len(validity.cautions)
-    assert shown + hidden == total
-    assert shown >= min(1, total)
+    found = load_fit(tmp_path / "fit.json").runs[0].answer
+    text = " ".join((tmp_path / "fit.txt").read_text().split())
+    left_out = {"reason": 0, "caution": 0, "note": 0}
+    for finding in found.findings:
+        left_out[finding.severity] += " ".join(finding.sentence.split()) not in text
+    for label, number in left_out.items():
+        counted = re.search(rf"\+(\d+) {label}s?\b[^:]*: --details", text)
+        assert int(counted[1] if counted else 0) == number
+    # With details nothing is left out.
+    typed("fit", LAB / run / "metrics.parquet", "--details", "-o", "all.txt", cwd=tmp_path)
+    text = " ".join((tmp_path / "all.txt").read_text().split())
+    assert "--details" not in text
+    for finding in found.findings:
+        assert " ".join(finding.sentence.split()) in text
 
 
 def test_every_outlier_is_counted(tmp_path):
@@ -83,7 +84,10 @@ def test_every_outlier_is_counted(tmp_path):
     typed("fit", "log.jsonl", "-o", "fit.txt", "-o", "fit.json", cwd=tmp_path)
     law = load_fit(tmp_path / "fit.json").runs[0].law
     assert (law.n, len(law.dropped)) == (391, 9)
-    assert "gross outlier (9), such as: reward" in " ".join((tmp_path / "fit.txt").read_text().split())
+    assert "9 evaluations dropped" in " ".join((tmp_path / "fit.txt").read_text().split())
+    typed("fit", "log.jsonl", "--details", "-o", "all.txt", cwd=tmp_path)
+    text = " ".join((tmp_path / "all.txt").read_text().split())
+    assert text.count("gross outlier: reward") == 9
 
 
 def test_a_file_that_was_not_read_dropped_nothing_and_does_not_say_so(tmp_path):
@@ -93,15 +97,15 @@ def test_a_file_that_was_not_read_dropped_nothing_and_does_not_say_so(tmp_path):
     assert "dropped" not in (tmp_path / "fit.txt").read_text()
 
 
-def test_a_range_over_forms_names_the_forms_at_its_ends(tmp_path):
+def test_the_forms_that_are_not_listed_are_counted(tmp_path):
     typed("fit", LAB / "clean_start_s0" / "metrics.parquet", "-o", "fit.txt", "-o", "fit.json", cwd=tmp_path)
-    law = load_fit(tmp_path / "fit.json").runs[0].law
-    kept = {"law": law.ceiling} | {rival.form: rival.ceiling for rival in law.rivals if not rival.ruled_out}
-    lowest = min(kept, key=lambda form: kept[form].low)
-    highest = max(kept, key=lambda form: kept[form].high)
-    text = " ".join((tmp_path / "fit.txt").read_text().split())
-    ends = (re.escape(form_label(form)) for form in (lowest, highest))
-    assert re.search(r"range \S+ \({}\) to \S+ \({}\)".format(*ends), text)
+    fit = load_fit(tmp_path / "fit.json").runs[0].answer
+    text = (tmp_path / "fit.txt").read_text()
+    listed = [form.form for form in fit.forms if re.search(rf"^  {form.form} +\d", text, re.MULTILINE)]
+    assert "law" in listed
+    assert all(form.probability < 0.01 for form in fit.forms if form.form not in listed)
+    hidden = re.search(r"\+(\d+) forms? +below 0\.01: --details", text)
+    assert int(hidden[1] if hidden else 0) == len(fit.forms) - len(listed)
 
 
 def test_one_of_a_thing_is_not_written_as_several(tmp_path):

@@ -33,7 +33,7 @@ def test_every_slug_has_a_heading_and_every_heading_a_slug():
         r"^### (\S+)$", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert len(headings) == len(set(headings))
-    # Composed of a role: see ingest/select.py.
+    # Composed of a role: see ingest/catalog/__init__.py.
     composed = {"no-entropy-column", "no-reward-column"}
     assert raised | composed <= set(headings) <= raised | texts | composed
 

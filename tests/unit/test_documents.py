@@ -52,11 +52,12 @@ def test_round_trip_to_the_last_bit(fits, load):
     text = dumps(fits.to_json())
     back = load(text)
     assert dumps(back.to_json()) == text
-    (law,), (stored,) = fits.fitted, back.fitted
+    (fit,), (stored,) = fits.fitted, back.fitted
     assert stored.n == N
-    assert stored.predict(0.07) == law.predict(0.07)
-    assert stored.entropy_for(0.5) == law.entropy_for(0.5)
-    np.testing.assert_array_equal(stored.posterior.weight, law.posterior.weight)
+    assert stored.law.predict(0.07) == fit.law.predict(0.07)
+    assert stored.law.entropy_for(0.5) == fit.law.entropy_for(0.5)
+    assert stored.predict(0.07).mean.value == pytest.approx(fit.predict(0.07).mean.value, rel=1e-9)
+    np.testing.assert_array_equal(stored.law.posterior.weight, fit.law.posterior.weight)
 
 
 def test_canonical_text(document):
@@ -69,11 +70,12 @@ def test_canonical_text(document):
     assert dumps(body) == text
 
 
-LAW = ("runs", 0, "law")
+FIT = ("runs", 0, "answer")
+LAW = (*FIT, "law")
 CHANGES = {
     "a short list": ((*LAW, "reward"), lambda old: old[:-1]),
     "no list": ((*LAW, "step"), lambda old: []),
-    "a missing array": ((*LAW, "course"), lambda old: None),
+    "a missing array": ((*LAW, "smoothed_entropy"), lambda old: None),
     "text in an array": ((*LAW, "entropy"), lambda old: [str(value) for value in old]),
     "a number beyond a double": ((*LAW, "entropy"), lambda old: [10**400, *old[1:]]),
     "a ragged array": ((*LAW, "entropy"), lambda old: [[1.0], *old[1:]]),
@@ -82,17 +84,20 @@ CHANGES = {
     "another shape": ((*LAW, "posterior", "covariance"), lambda old: old[:-1]),
     "one coefficient": ((*LAW, "posterior", "coefficient"), lambda old: [row[:1] for row in old]),
     "weights": ((*LAW, "posterior", "weight"), lambda old: [2 * value for value in old]),
-    "a band": ((*LAW, "curve", "low"), lambda old: old[1:]),
-    "a rival's curve": ((*LAW, "curve", "rivals", "line"), lambda old: old[1:]),
     "an interval upside down": ((*LAW, "ceiling", "low"), lambda old: 9.0),
+    "an average upside down": ((*FIT, "ceiling", "low"), lambda old: 9.0),
+    "a reason without a failure": ((*FIT, "why"), lambda old: None if old else "no relation"),
+    "a reason that is none": ((*FIT, "why"), lambda old: "bad luck"),
+    "a verdict that is none": ((*FIT, "verdict"), lambda old: "valid"),
+    "no law among the forms": ((*FIT, "forms"), lambda old: [one for one in old if one["form"] != "law"]),
     "a value outside": ((*LAW, "ceiling", "value"), lambda old: -9.0),
     "a level": ((*LAW, "a", "level"), lambda old: 1.5),
     "an infinite number": ((*LAW, "r_squared"), lambda old: math.inf),
     "not a number": ((*LAW, "r_squared"), lambda old: math.nan),
     "not a number in an array": ((*LAW, "reward"), lambda old: [math.nan, *old[1:]]),
     "a huge number": ((*LAW, "r_squared"), lambda old: 10**400),
-    "law and refusal": (("runs", 0, "refusal"), lambda old: {"slug": "x", "message": "x", "hint": "x"}),
-    "neither": (LAW, lambda old: None),
+    "answer and refusal": (("runs", 0, "refusal"), lambda old: {"slug": "x", "message": "x", "hint": "x"}),
+    "neither": (FIT, lambda old: None),
 }
 OF_ARRAYS = (
     *("text in an array", "a number beyond a double", "a ragged array"),
@@ -122,13 +127,17 @@ def test_a_document_whose_values_do_not_agree(document, load, tmp_path, change):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"r_squared"', '"n": 30,\n   "r_squared"', "damaged at $.runs[0].law: expected each key once"),
-        ("0.123456789", "1e999", "damaged at $.runs[0].law.r_squared: expected a finite number"),
+        (
+            '"r_squared"',
+            '"n": 30,\n   "r_squared"',
+            "damaged at $.runs[0].answer.law: expected each key once",
+        ),
+        ("0.123456789", "1e999", "damaged at $.runs[0].answer.law.r_squared: expected a finite number"),
     ],
 )
 def test_what_json_allows_and_a_document_does_not(document, load, old, new, message):
     data = copy.deepcopy(document)
-    data["runs"][0]["law"]["r_squared"] = 0.123456789
+    data["runs"][0]["answer"]["law"]["r_squared"] = 0.123456789
     with pytest.raises(EntropyLawError, match=re.escape(message)) as caught:
         load(dumps(data).replace(old, new))
     assert caught.value.slug == "damaged-document"

@@ -66,11 +66,11 @@ def test_numbers_and_columns_that_cannot_be(tmp_path):
 def test_the_fit_uses_the_noise_that_is_given(tmp_path):
     (run,) = read_runs(write(tmp_path / "a.jsonl"))
     given = fit_run(run, pair="same", entropy_sd="entropy_se")
-    assert given.entropy_sd.shape == (20,)
-    assert not [text for text in given.validity.cautions if "check the given noise" in text]
+    assert given.law.entropy_sd.shape == (20,)
+    assert not [text for text in given.cautions if "check the given noise" in text]
     # Ten times too much is not what the log shows.
     wrong = fit_run(run, pair="same", entropy_sd=0.3)
-    assert [text for text in wrong.validity.cautions if "check the given noise" in text]
+    assert [text for text in wrong.cautions if "check the given noise" in text]
     assert wrong.a.high - wrong.a.low > given.a.high - given.a.low
 
 
@@ -80,13 +80,14 @@ def test_from_the_command_line(run, tmp_path):
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "a.json").read_text())
     assert document["settings"]["entropy_sd"] == "entropy_se"
-    assert len(document["runs"][0]["law"]["entropy_sd"]) == 20
-    text = run("fit", "a.jsonl", "--pair", "same", "--entropy-sd", "entropy_se", "-q")
-    assert "given as 0.020 to 0.039" in text.stdout
-    odr = run("fit", "a.jsonl", "--pair", "same", "--entropy-sd", "0.02", "--interval", "odr", "-q")
-    assert "orthogonal distance regression" in odr.stdout
+    assert len(document["runs"][0]["answer"]["law"]["entropy_sd"]) == 20
+    options = ("--pair", "same", "--details", "-q")
+    text = run("fit", "a.jsonl", *options, "--entropy-sd", "entropy_se")
+    assert "given as 0.020 to 0.039" in " ".join(text.stdout.split())
+    odr = run("fit", "a.jsonl", *options, "--entropy-sd", "0.02", "--interval", "odr")
+    assert "orthogonal distance regression" in " ".join(odr.stdout.split())
     walk = run("fit", "a.jsonl", "--interval", "walk", "-q")
-    assert "relative to the current level" in walk.stdout
+    assert "relative to the current level" in " ".join(walk.stdout.split())
     assert walk.stderr == ""
 
 
@@ -111,7 +112,7 @@ def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
         json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
         for size in ("100", "100000")
     )
-    texts = [" ".join(said(one["runs"][0]["law"]["validity"], "caution")) for one in (few, many)]
+    texts = [" ".join(said(one["runs"][0]["answer"], "caution")) for one in (few, many)]
     assert "less than the binomial noise" in texts[0]
     assert "binomial" not in texts[1]
 

@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,8 +19,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.analysis.averaging import average_forms
-from entropylaw.analysis.law.validity import influences
+from entropylaw.analysis.law.influence import influences
 from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.cli import output
@@ -50,6 +50,7 @@ from tests.golden.transcript import surroundings
 from tests.made import report_runs
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.not_shown import NO_EXAMPLE, NOT_SHOWN
+from tests.unit.test_control_and_offer import with_validation
 from tests.unit.test_report_samples import report_csv, report_markdown
 
 Render = Callable[[Any], object]
@@ -57,7 +58,6 @@ Render = Callable[[Any], object]
 FORMATS = ("text", "markdown", "csv", "latex")
 
 LIBRARY = {
-    "averaged": average_forms,
     "comparison": compare_forms,
     "nonlinear": partial(fit_nonlinear, "rate"),
     "influences": influences,
@@ -66,7 +66,7 @@ LIBRARY = {
 
 ABOUT = {"class": {"rule": "column 'is_planning'"}}
 
-GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"valid\"' --fail-if refused"
+GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if refused"
 
 COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
@@ -78,6 +78,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit sft_after_grpo_s0 --find-seams -o -",
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
+            "fit validations.jsonl --from-step 3 --max-reward 1 -o -",
         ),
     ),
     "prediction": (
@@ -94,7 +95,9 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 """Results → their type, and commands whose JSON they are."""
 
 MEDIA: dict[str, dict[str, Render]] = {
-    "fit": {name: partial(output.rendered, format=name) for name in FORMATS[:3]},
+    # On a terminal with all details.
+    "fit": {name: partial(output.rendered, format=name) for name in ("markdown", "csv")}
+    | {"text": partial(output.rendered, format="details")},
     "prediction": {name: partial(output.rendered, format=name) for name in FORMATS},
     "backtest": {name: partial(output.rendered, format=name) for name in FORMATS},
     "phases": {name: partial(output.rendered, format=name) for name in FORMATS[:3]},
@@ -150,7 +153,7 @@ def results(kind: str) -> tuple[Any, ...]:
         return tuple(map(_reported, results("fit")))
     if kind in LIBRARY:
         # The last fit of one run: with errors in the entropy every form takes thirty times as long.
-        return (LIBRARY[kind](results("fit")[3].runs[0].law),)
+        return (LIBRARY[kind](results("fit")[3].runs[0].answer),)
     with TemporaryDirectory() as scratch, surroundings(Path(scratch)):
         _write_logs(Path())
         if kind == "columns":
@@ -172,6 +175,7 @@ def _write_logs(folder: Path) -> None:
     inputs.mixed(folder)
     inputs.tokens(folder)
     rows = inputs.evaluations(6)
+    with_validation(folder / "validations.jsonl", 10)
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
 
 
@@ -205,7 +209,7 @@ def _phases() -> RunPhases:
 
 def _reported(fits: FitDocument) -> ReportDocument:
     """The report of the first fit and the first refusal of a document; the fit has phases, too."""
-    first = next(run for run in fits.runs if run.law is not None)
+    first = next(run for run in fits.runs if run.answer is not None)
     others = [run for run in fits.runs if run.refusal is not None]
     report = report_runs(replace(fits, runs=(first, *others[:1])))
     return replace(report, runs=(replace(report.runs[0], phases=_phases()), *report.runs[1:]))
@@ -246,6 +250,8 @@ def _other(value: Any, name: str) -> Any:
     """Another value of the type, clearly different."""
     if isinstance(value, bool):
         return not value
+    if isinstance(value, Enum):
+        return next(other for other in type(value) if other is not value)
     if isinstance(value, int):
         return value + 7
     if isinstance(value, str):

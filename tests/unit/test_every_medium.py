@@ -111,7 +111,7 @@ def test_segments_are_in_every_medium(segmented):
     folder, run, out = segmented
     parts = run.segments.segments
     assert len(parts) == 2
-    ceilings = [format_interval(part.law.ceiling) for part in parts]
+    ceilings = [format_interval(part.fit.law.ceiling) for part in parts]
     for text in (folder / "fit.md", out / "report.md"):
         assert all(ceiling in text.read_text() for ceiling in ceilings)
     page = Page((out / "runs" / "run.html").read_text()).text.replace("−", "-")
@@ -119,14 +119,14 @@ def test_segments_are_in_every_medium(segmented):
     assert "2 segments" in Page((out / "index.html").read_text()).text
     for path in (folder / "fit.csv", out / "report.csv"):
         found = [row for row in rows(path) if row["part"].startswith("segment ")]
-        assert [float(row["ceiling"]) for row in found] == [part.law.ceiling.value for part in parts]
+        assert [float(row["ceiling"]) for row in found] == [part.fit.law.ceiling.value for part in parts]
         assert [float(row["first_step"]) for row in found] == [part.first_step for part in parts]
         assert float(found[0]["p_value"]) == run.segments.same.p_value
         jumps = [row for row in rows(path) if row["part"].startswith("jump of ")]
         assert [float(row["jump"]) for row in jumps] == [seam.jump.value for seam in run.level_shifts]
     (row,) = json.loads((out / "report.json").read_text())["rows"]
     segments = [part for part in row["parts"] if part["part"].startswith("segment ")]
-    assert [part["ceiling"]["value"] for part in segments] == [part.law.ceiling.value for part in parts]
+    assert [part["ceiling"]["value"] for part in segments] == [part.fit.law.ceiling.value for part in parts]
 
 
 def test_without_a_level_shift_every_medium_says_so(tmp_path):

@@ -47,16 +47,18 @@ def wave(monkeypatch, tmp_path):
 
 def test_a_form_of_the_registry_alone_wins_in_every_renderer(wave):
     outputs = [f"fit.{suffix}" for suffix in ("json", "csv", "md", "txt")]
-    done = typed("fit", "log.csv", *(word for name in outputs for word in ("-o", name)), cwd=wave)
+    done = typed(
+        "fit", "log.csv", *(word for name in outputs for word in ("-o", name)), "--details", cwd=wave
+    )
     assert done.returncode == 0, done.stderr
-    law = load_fit(wave / "fit.json").runs[0].law
-    assert law.rivals[0].form == NAME
-    assert law.rivals[0].probability > 0.9
-    assert NAME in law.curve.rivals
-    assert any(LABEL in reason for reason in law.validity.reasons)
+    fit = load_fit(wave / "fit.json").runs[0].answer
+    assert fit.best.form == NAME
+    assert fit.best.probability > 0.9
+    assert NAME in fit.curve.forms
+    assert any(LABEL in reason for reason in fit.reasons)
     assert f",{NAME}," in (wave / "fit.csv").read_text()
     assert LABEL in (wave / "fit.md").read_text()
-    assert FORMULA in (wave / "fit.txt").read_text()
+    assert FORMULA in " ".join((wave / "fit.txt").read_text().split())
 
     for source in ("log.csv", "fit.json"):
         done = typed("report", source, "-o", "out", "--figures", "none", cwd=wave)
@@ -68,18 +70,20 @@ def test_a_form_of_the_registry_alone_wins_in_every_renderer(wave):
         assert LABEL in (wave / "out" / "report.md").read_text()
         assert f",{NAME}," in (wave / "out" / "report.csv").read_text()
         (row,) = json.loads((wave / "out" / "report.json").read_text())["rows"]
-        assert row["cells"]["best_rival"] == NAME
-    # The law is ruled out: what it says is not known, and the gate fails.
-    assert typed("check", "fit.json", "--fail-if", "ceiling<-1", cwd=wave).returncode == 5
+        assert row["cells"]["best_form"] == NAME
+    # The law fails: what it says is not known, and the gate fails; the average rests on the new form.
+    assert typed("check", "fit.json", "--fail-if", "law.ceiling<-1", cwd=wave).returncode == 5
+    assert typed("check", "fit.json", "--fail-if", "ceiling<0.55", cwd=wave).returncode == 0
 
 
 def test_a_form_of_the_registry_alone_is_drawn_in_its_colour(wave):
     assert typed("fit", "log.csv", "-o", "fit.json", cwd=wave).returncode == 0
-    law = load_fit(wave / "fit.json").runs[0].law
-    (axes,) = law_figure.law_figure(law).axes[:1]
+    fit = load_fit(wave / "fit.json").runs[0].answer
+    (axes,) = law_figure.law_figure(fit).axes[:1]
     (line,) = [line for line in axes.lines if line.get_color() == PALETTE["purple"].light]
-    assert line.get_ydata() == pytest.approx(law.curve.rivals[NAME])
-    assert NAME in [text.get_text() for text in axes.texts]
+    assert line.get_ydata() == pytest.approx(fit.curve.forms[NAME])
+    assert line.get_label() == f"{NAME}, P = 1"
+    assert line.get_label() in [text.get_text() for text in axes.get_legend().get_texts()]
     assert typed("plot", "law", "fit.json", "-o", "law.svg", cwd=wave).returncode == 0
 
 

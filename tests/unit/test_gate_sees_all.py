@@ -227,7 +227,7 @@ def changed(**fields):
     return {**stored(True), "runs": [{**stored(True)["runs"][0], **fields}]}
 
 
-LAW = stored(True)["runs"][0]["law"]
+ANSWER = stored(True)["runs"][0]["answer"]
 CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m", "note": None}
 
 
@@ -235,14 +235,15 @@ CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m"
     "body",
     [
         {**stored(True), "runs": []},
-        changed(law=None),
+        changed(answer=None),
         changed(refusal={"slug": "s", "message": "m", "hint": "h"}),
-        changed(law={**LAW, "ceiling": {**CEILING, "value": 0.95}}),
-        changed(law={**LAW, "ceiling": {**CEILING, "low": 0.9}}),
-        changed(law={**LAW, "ceiling": {**CEILING, "level": 95}}),
-        changed(law={**LAW, "validity": {"ok": True, "contradicted": True, "findings": []}}),
+        changed(answer={**ANSWER, "ceiling": {**CEILING, "value": 0.95}}),
+        changed(answer={**ANSWER, "ceiling": {**CEILING, "low": 0.9}}),
+        changed(answer={**ANSWER, "ceiling": {**CEILING, "level": 95}}),
+        changed(answer={**ANSWER, "verdict": "holds", "why": "another curve"}),
+        changed(answer={**ANSWER, "verdict": "fails", "why": None}),
     ],
-    ids=["no runs", "neither", "both", "outside", "turned", "level", "valid and not"],
+    ids=["no runs", "neither", "both", "outside", "turned", "level", "holds and not", "fails for nothing"],
 )
 def test_a_document_that_contradicts_itself_is_refused(check, put, body):
     put("good.csv", comma(GOOD))

@@ -40,7 +40,7 @@ from entropylaw.gates.quantities import (
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report.render import rendered
-from entropylaw.results import Estimate
+from entropylaw.results import Estimate, Why
 from entropylaw.results.result import replace
 from tests.conftest import ROOT
 from tests.findings import stated
@@ -73,30 +73,34 @@ def a_run():
     return encode(replace(synthetic(), read_notes=(), dropped={}))
 
 
-def fitted(run="r", *, ok=True, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
-    """A run of a fit document with other numbers."""
+def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
+    """A run of a fit document with other numbers; ``fails`` is why the law fails."""
     some = number(*ceiling)
     entry = copy.deepcopy(a_run())
-    entry["law"] |= dict.fromkeys(("a", "b", "ceiling", "headroom", "reward_now"), some) | {
+    answer = entry["answer"]
+    answer |= dict.fromkeys(("ceiling", "headroom", "reward_now", "used"), some) | {
+        "verdict": "holds" if fails is None else "fails",
+        "why": fails,
+        "p_headroom": 0.98,
+        "findings": encode(
+            (*stated("reason", *([] if fails is None else ["it bends"])), *stated("caution", "one"))
+        ),
+    }
+    answer["law"] |= dict.fromkeys(("a", "b", "ceiling", "headroom", "reward_now"), some) | {
         "entropy_now": 0.1,
         "entropy_noise": None,
-        "law_weight": 0.5,
+        "probability": 0.5,
         "r_squared": 0.9,
         "n": 51,
-        **{name: list(range(51)) for name in ("step", "entropy", "course", "reward", "fitted")},
-        "validity": {
-            "ok": ok,
-            "contradicted": not ok,
-            "findings": encode((*stated("reason", *([] if ok else ["it bends"])), *stated("caution", "one"))),
-        },
+        **{name: list(range(51)) for name in ("step", "entropy", "smoothed_entropy", "reward", "fitted")},
     }
-    entry["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
-    return entry | {"run": run, "path": path, "used": some, "drop_per_100_steps": some} | more
+    answer["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
+    return entry | {"run": run, "path": path, "drop_per_100_steps": some} | more
 
 
 def refused(run="r", *, read=True, path="log.csv"):
     refusal = {"slug": "too-few-evaluations", "message": "3 evaluations", "hint": "wait"}
-    none = {"law": None, "refusal": refusal, "used": None, "drop_per_100_steps": None}
+    none = {"answer": None, "refusal": refusal, "drop_per_100_steps": None}
     return a_run() | {"run": run, "path": path} | none | ({} if read else {"entropy_column": None})
 
 
@@ -126,13 +130,13 @@ def case(data, gate, **more):
     return only
 
 
-def checked(found, gates=("invalid",)):
+def checked(found, gates=("fails",)):
     return CheckDocument(
         inputs=(),
         gates=tuple(gates),
         strict=False,
         point=False,
-        even_if_invalid=False,
+        even_if_fails=False,
         runs=len({one.run for one in found}),
         failed=any(one.failed for one in found),
         cases=tuple(found),
@@ -163,16 +167,23 @@ def test_the_interval_decides_as_every_point_in_it_would(sign, one, other, limit
         ("n<=51", "tripped"),
         ("lag1>0", "unknown"),
         ("entropy_noise>0", "unknown"),
-        ("verdict=='valid'", "tripped"),
-        ("verdict!='valid'", "passed"),
+        ("verdict=='holds'", "tripped"),
+        ("verdict!='holds'", "passed"),
+        ("verdict=='undecided'", "passed"),
+        ("why=='another curve'", "passed"),
+        ("p_headroom<0.97", "passed"),
+        ("p_headroom>=0.97", "tripped"),
+        ("law.ceiling<0.5", "passed"),
+        ("law_probability<=0.5", "tripped"),
         ("cautions>0", "tripped"),
-        ("invalid", "passed"),
+        ("fails", "passed"),
+        ("undecided", "passed"),
         ("refused", "passed"),
         ("saturation_step<5", "unknown"),
         ("phases=='overlapping'", "unknown"),
     ],
 )
-def test_outcomes_of_a_valid_run(gate, outcome):
+def test_outcomes_of_a_run_in_which_the_law_holds(gate, outcome):
     found = case(document(fitted()), gate)
     assert found.outcome == outcome
     assert found.failed is (outcome in ("tripped", "unknown"))
@@ -196,21 +207,35 @@ def test_the_full_float_decides_and_with_point_the_estimate(high, gate, point, o
     assert decided.sentence.endswith(gate.removeprefix("ceiling<"))
 
 
-def test_a_law_that_does_not_hold_makes_its_numbers_unknown():
-    run = document(fitted(ok=False))
-    for name, quantity in QUANTITIES.items():
-        if quantity.part is Part.law and quantity.kind is Kind.estimate:
-            found = case(run, f"{name}<0.1")
-            assert (found.outcome == "unknown") is quantity.of_law, name
-            assert not quantity.of_law or "it bends" in found.sentence
-    assert case(run, "invalid").outcome == "tripped"
-    assert case(run, "verdict=='law fails'").outcome == "tripped"
-    assert case(run, "law_weight<0.05").outcome == "passed"
-    assert case(run, "ceiling<0.8", even_if_invalid=True).outcome == "tripped"
+OWN = {"a", "b", "law.ceiling", "law.headroom"}
+AVERAGED = {"ceiling", "headroom", "p_headroom", "used"}
+
+
+@pytest.mark.parametrize("why", [*map(str, Why), None])
+def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_relation_the_averages_too(why):
+    unknown = (set() if why is None else OWN) | (AVERAGED if why == "no relation" else set())
+    run = document(fitted(fails=why))
+    some = [name for name, one in QUANTITIES.items() if one.part is Part.law and one.kind is not Kind.flag]
+    for name in set(some) - {"verdict", "why", "lag1", "entropy_noise"}:
+        found = case(run, f"{name}<0.1")
+        assert (found.outcome == "unknown") is (name in unknown), name
+        assert name not in unknown or (f"fails for this run, {why}" in found.sentence)
+        assert name not in unknown or "it bends" in found.sentence
+        assert case(run, f"{name}<0.1", even_if_fails=True).outcome != "unknown"
+    assert case(run, "fails").outcome == ("passed" if why is None else "tripped")
+    assert case(run, f"why=='{why or 'another curve'}'").outcome == ("passed" if why is None else "tripped")
+    assert case(run, "verdict=='fails'").outcome == ("passed" if why is None else "tripped")
+
+
+def test_an_undecided_run_has_its_numbers_and_a_flag():
+    run = fitted()
+    run["answer"]["verdict"] = "undecided"
+    outcomes = {gate: case(document(run), gate).outcome for gate in ("undecided", "fails", "law.ceiling<0.8")}
+    assert outcomes == {"undecided": "tripped", "fails": "passed", "law.ceiling<0.8": "tripped"}
 
 
 def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
-    gates = "ceiling<0.1 n<5 invalid verdict!='valid' saturation_step<3 phases=='overlapping' refused"
+    gates = "ceiling<0.1 n<5 fails undecided verdict!='holds' saturation_step<3 phases=='overlapping' refused"
     *others, last = cases([document(refused())], *gates.split())
     assert {(one.outcome, one.failed) for one in others} == {("unknown", True)}
     assert all("3 evaluations" in one.sentence for one in others)
@@ -218,7 +243,7 @@ def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
 
 
 def test_failures_come_last_on_a_terminal_and_first_in_markdown():
-    found = cases([document(fitted("bad", ok=False), fitted("good"))], "invalid")
+    found = cases([document(fitted("bad", fails="no relation"), fitted("good"))], "fails")
     lines = rendered(checked(found), "text").splitlines()
     assert [line.split()[0] for line in lines if line] == ["passed", "TRIPPED", "FAILED"]
     markdown = rendered(checked(found[::-1]), "markdown")
@@ -232,7 +257,9 @@ def test_open_ends_are_open_to_anything():
     ahead = entry | {
         "forecast": entry["forecast"] | {"reward": rewards},
         "spending": entry["spending"] | {"step": steps, "reward": there},
-        "validity": {"ok": True, "contradicted": False, "findings": []},
+        "verdict": "holds",
+        "why": None,
+        "findings": [],
     }
     prediction_document = document(ahead, kind="prediction")
     expected = {
@@ -241,7 +268,8 @@ def test_open_ends_are_open_to_anything():
         "saturation_step>589": "tripped",
         "saturation_reward<1": "unknown",
         "forecast_reward>0.59": "tripped",
-        "invalid": "passed",
+        "fails": "passed",
+        "cautions>0": "passed",
     }
     decided = cases([prediction_document], *expected)
     assert [one.outcome for one in decided] == [*expected.values()]
@@ -265,8 +293,8 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
     assert found.sources == ("x.fit.json", "x.fit.json")
     assert "p = 0.3" in case(curves, "boundary_planning>3").sentence
     assert "no order" in case(curves, "phases!='overlapping'").sentence
-    assert len(cases([document(fitted()), document(fitted(path="other"))], "invalid")) == 2
-    twice = cases([document(fitted()), document(fitted())], "invalid")
+    assert len(cases([document(fitted()), document(fitted(path="other"))], "fails")) == 2
+    twice = cases([document(fitted()), document(fitted())], "fails")
     assert (len(twice), len({one.run for one in twice})) == (2, 1)
     refusal = {"slug": "no-phase-curve", "message": "no curve", "hint": "log it"}
     none = document(phased() | {"refusal": refusal, "phases": None}, kind="phases")
@@ -290,16 +318,21 @@ def test_a_report_holds_the_parts_of_its_runs():
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("law", 3),
-        ("law", None),
+        ("answer", 3),
+        ("answer", None),
+        ("answer.law", None),
         ("run", 7),
-        ("law.ceiling", None),
-        *(("law.ceiling.low", value) for value in ("0.5", True, 10**400, 0.9)),
-        ("law.n", []),
-        ("law.validity.ok", "yes"),
-        ("law.validity.findings", "bad"),
+        ("answer.ceiling", None),
+        *(("answer.ceiling.low", value) for value in ("0.5", True, 10**400, 0.9)),
+        ("answer.law.ceiling", None),
+        *(("answer.law.ceiling.low", value) for value in ("0.5", True, 10**400, 0.9)),
+        ("answer.law.n", []),
+        ("answer.verdict", "valid"),
+        ("answer.why", "no reason"),
+        ("answer.findings", "bad"),
+        ("answer.p_headroom", "0.5"),
         ("refusal", []),
-        ("used", 4),
+        ("answer.used", 4),
     ],
 )
 def test_damage_is_named_with_its_place(path, value):
@@ -315,7 +348,8 @@ def test_damage_is_named_with_its_place(path, value):
 @pytest.mark.parametrize(
     ("schema", "slug"),
     [
-        ("entropylaw/fit/3", "other-document-version"),
+        ("entropylaw/fit/2", "other-document-version"),
+        ("entropylaw/fit/4", "other-document-version"),
         ("entropylaw/fit", "other-document-version"),
         ("entropylaw/backtest/1", "not-a-document"),
         ("other/fit/1", "not-a-document"),
@@ -328,10 +362,11 @@ def test_other_schemas_are_refused_by_name(schema, slug):
     assert error.value.slug == slug
 
 
-def test_a_document_from_before_a_quantity_says_so():
-    old = fitted()
-    del old["used"]
-    assert "older than used" in case(document(old), "used>0").sentence
+def test_a_run_without_a_quantity_says_so():
+    none = document(fitted(drop_per_100_steps=None))
+    found = case(none, "drop_per_100_steps>0")
+    assert found.outcome == "unknown"
+    assert "the document has no drop_per_100_steps for this run" in found.sentence
 
 
 # --- against a baseline ---
@@ -399,22 +434,31 @@ def test_a_share_that_means_nothing_is_unknown(now, before, said):
     assert said in found.reason
 
 
-def test_regressions_are_against_the_run_of_the_same_name():
+def test_regressions_are_of_one_run_against_one_and_else_by_name():
     gate = "regression(b.json)>1%"
     tight = (0.6, 0.599, 0.601)
 
-    def against(*runs, now=(0.5, 0.499, 0.501), **rules):
+    def against(*runs, now=(0.5, 0.499, 0.501), beside=(), **rules):
         baselines = {"b.json": subjects(document(*runs), "b.json")}
-        return case(document(fitted(ceiling=now)), gate, baselines=baselines, **rules)
+        first, *_ = cases([document(fitted(ceiling=now), *beside)], gate, baselines=baselines, **rules)
+        return first
 
-    invalid = fitted(ok=False, ceiling=tight)
+    flat, other = fitted(fails="no relation", ceiling=tight), fitted("other", ceiling=tight)
+    curved = fitted(fails="another curve", ceiling=tight)
+    several = "where there are several runs, here or there, their names have to match"
     for runs, more, outcome, said in (
         ([fitted(ceiling=tight)], {}, "tripped", "fall of ceiling 16.67% ["),
         ([fitted(ceiling=tight)], {"now": tight}, "passed", ""),
-        ([fitted("other")], {}, "unknown", "no run of the name 'r'"),
+        # One run and one run.
+        ([other], {}, "tripped", "fall of ceiling 16.67% ["),
+        ([other], {"beside": [fitted("second")]}, "unknown", f"no run of the name 'r'; {several}"),
+        ([other, fitted("third")], {}, "unknown", f"no run of the name 'r'; {several}"),
+        ([other, fitted(ceiling=tight)], {"beside": [fitted("second")]}, "tripped", "16.67%"),
         ([fitted(), fitted()], {}, "unknown", "2 runs"),
-        ([invalid], {}, "unknown", "it bends"),
-        ([invalid], {"even_if_invalid": True}, "tripped", ""),
+        ([flat], {}, "unknown", "it bends"),
+        ([flat], {"even_if_fails": True}, "tripped", ""),
+        # The average rests on the curve that fits.
+        ([curved], {}, "tripped", "16.67%"),
         ([refused()], {}, "unknown", "3 evaluations"),
     ):
         decided = against(*runs, **more)
@@ -423,10 +467,12 @@ def test_regressions_are_against_the_run_of_the_same_name():
 
 
 def test_a_regression_without_a_number_names_the_run_that_lacks_it():
-    baseline = subjects(document(fitted(), fitted("old", used=None)))
+    baseline = subjects(document(fitted(), fitted("old", drop_per_100_steps=None)))
     none, some = Unknown(reason="none"), estimate(0.5, 0.4, 0.6)
-    for now, name, said in ((none, "r", "this run has no used"), (some, "old", "the baseline has no used")):
-        assert regression(now, baseline, "used", name, any_law=False) == Unknown(reason=said)
+    measured = "drop_per_100_steps"
+    for now, name, said in ((none, "r", "this run has no "), (some, "old", "the baseline has no ")):
+        found = regression(now, baseline, measured, name, alone=True, any_law=False)
+        assert found == Unknown(reason=f"{said}{measured}")
 
 
 # --- what is written ---
@@ -446,7 +492,9 @@ SHAPE = {
 def test_junit_has_the_shape_that_readers_know():
     from xml.etree import ElementTree as ET
 
-    found = cases([document(fitted(HOSTILE), fitted("b", ok=False), refused("c"))], "ceiling<0.8", "invalid")
+    found = cases(
+        [document(fitted(HOSTILE), fitted("b", fails="no relation"), refused("c"))], "ceiling<0.8", "fails"
+    )
     root = ET.fromstring(rendered(checked(found), "junit"))
     for element in root.iter():
         attributes, children = SHAPE[element.tag]
@@ -474,7 +522,7 @@ def test_hostile_names_stay_on_their_line_in_every_format():
 
 
 def test_markdown_ends_before_a_forges_limit_and_says_what_is_missing():
-    found = cases([document(*(fitted(f"run {i}", path=str(i)) for i in range(900)))], "invalid", "n<3")
+    found = cases([document(*(fitted(f"run {i}", path=str(i)) for i in range(900)))], "fails", "n<3")
     text = rendered(checked(found), "markdown")
     assert 50_000 < len(text.encode()) <= 60_200
     shown, left = text.count("\n## "), int(re.search(r"\*Left out of this text: (\d+) more runs", text)[1])
@@ -483,7 +531,8 @@ def test_markdown_ends_before_a_forges_limit_and_says_what_is_missing():
 
 def test_the_document_follows_its_schema():
     found = cases(
-        [document(fitted(), fitted("b", ok=False), refused("c"))], "ceiling<0.8", "verdict!='valid'"
+        [document(fitted(), fitted("b", fails="no relation"), refused("c"))],
+        *("ceiling<0.8", "verdict!='holds'"),
     )
     schema = json.loads((ROOT / "entropylaw/documents/schemas/check-1.json").read_text(encoding="utf-8"))
     body = checked(found).to_json()

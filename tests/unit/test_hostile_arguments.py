@@ -69,11 +69,11 @@ VALUES = {
 
 
 @pytest.fixture(scope="module")
-def law():
+def fit():
     return entropylaw.fit_law(ENTROPY, REWARD, STEP)
 
 
-def calls(law):
+def calls(fit):
     """Every public function: its good arguments, and which of them take hostile values."""
     run = entropylaw.read_runs({"step": STEP, "entropy": ENTROPY, "val_acc": REWARD})[0]
     series = entropylaw.select(run)
@@ -81,7 +81,7 @@ def calls(law):
     many = {"entropy": [ENTROPY], "reward": [REWARD], "step": [STEP]}
     of_fit = ("level", "interval", "eval_size")
     return {
-        "fit_law": (data, (*data, *of_fit, "entropy_sd")),
+        "fit_law": (data, (*data, *of_fit, "entropy_sd", "data", "gain", "max_reward", "findings")),
         "fit_laws": (many, (*many, "level", "interval")),
         "fit_phases": (
             {"step": STEP, "planning": ENTROPY},
@@ -95,25 +95,25 @@ def calls(law):
             {"runs": [(ENTROPY, REWARD, STEP, "a"), (ENTROPY, REWARD, STEP, "b")]},
             ("runs", "shared", *of_fit),
         ),
-        "compare_forms": ({"law": law}, ("law",)),
-        "average_forms": ({"law": law}, ("law", "gain")),
-        "influences": ({"law": law}, ("law",)),
-        "fit_nonlinear": ({"form": "law", "law": law}, ("form", "law", "level")),
-        "to_lmfit": ({"form": "law", "law": law}, ("form", "law")),
+        "compare_forms": ({"law": fit}, ("law",)),
+        "influences": ({"law": fit}, ("law",)),
+        "fit_nonlinear": ({"form": "law", "law": fit}, ("form", "law", "level")),
+        "to_lmfit": ({"form": "law", "law": fit}, ("form", "law")),
         "backtest": ({"runs": [series]}, ("runs", "level")),
         "combine_phases": ({"fits": []}, ("fits", "level")),
         "read_runs": ({"path": "nowhere.csv"}, ("path", "step", "run", "columns")),
         "select": ({"run": run}, ("run", "entropy", "reward", "pair", "entropy_sd")),
         "fit_run": ({"run": run}, ("run", "entropy", "reward", "pair", *of_fit, "entropy_sd")),
+        "fit": ({"log": "nowhere.csv"}, ("log",)),
         "fit_logs": ({"paths": ["nowhere.csv"]}, ("paths", "settings")),
         "load_fit": ({"path": "nowhere.json"}, ("path",)),
         "load_phases": ({"path": "nowhere.json"}, ("path",)),
     }
 
 
-def test_every_public_function_is_here(law):
+def test_every_public_function_is_here(fit):
     functions = {name for name in entropylaw.__all__ if inspect.isfunction(getattr(entropylaw, name))}
-    assert functions == set(calls(law))
+    assert functions == set(calls(fit))
 
 
 def survived(call, arguments):
@@ -144,18 +144,19 @@ def test_lengths_that_are_all_missing_say_nothing():
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_hostile_arguments(law, value):
+def test_hostile_arguments(fit, value):
     failed = []
-    for name, (good, hostile) in calls(law).items():
+    for name, (good, hostile) in calls(fit).items():
         for argument in hostile:
             try:
                 survived(getattr(entropylaw, name), good | {argument: VALUES[value]})
             except Exception as problem:
                 failed.append(f"{name}({argument}): {type(problem).__name__}: {problem}")
     for method, argument in (
-        (law.predict, "entropy"),
-        (law.entropy_for, "reward"),
-        (law.saturation, "share"),
+        (fit.predict, "entropy"),
+        (fit.entropy_for, "reward"),
+        (fit.law.predict, "entropy"),
+        (fit.law.entropy_for, "reward"),
     ):
         for arguments in ({argument: VALUES[value]}, {argument: 0.5, "level": VALUES[value]}):
             try:

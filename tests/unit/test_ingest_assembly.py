@@ -192,7 +192,7 @@ def test_the_steps(columns, chosen, steps):
 @pytest.mark.parametrize(
     ("table", "options", "slug", "found"),
     [
-        ({"when": [1, 2], "entropy": [1, 2]}, {}, "no-step-column", "'entropy', 'when'"),
+        ({"when": [1, 2], "entropy": [1, 2]}, {}, "no-step-column", "'when' may be one"),
         ({"step": ["one", "two"], "entropy": [1, 2]}, {}, "step-not-numeric", "text of 3 characters"),
         ({"step": [NAN, NAN], "entropy": [1, 2]}, {}, "step-not-numeric", "every value is missing"),
         ({"step": [1, 2], "entropy": [1, 2]}, {"step": "stp"}, "column-not-found", "'stp'"),

@@ -127,3 +127,14 @@ def test_the_lab():
     assert ignored == {"config.json", "rollouts.parquet", "tokens.parquet", "verl_metrics.jsonl"}
     series = select(reading.runs[1])
     assert (len(series.step), series.reward_choice.column, series.pair) == (51, "val_acc", "same")
+
+
+def test_a_reading_is_shown_in_a_few_lines(lab):
+    path = lab / "grpo_s0" / "metrics.parquet"
+    shown = repr(read_runs(path))
+    assert len(shown) < 300
+    assert all(
+        part in shown for part in ("'grpo_s0'", "401 rows", "30 columns", "metrics.parquet' (parquet)")
+    )
+    (run,) = read_runs(path)
+    assert repr(select(run)) == "<Series 'grpo_s0': 51 pairs of 'entropy' and 'val_acc'>"

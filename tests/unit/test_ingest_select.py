@@ -175,7 +175,7 @@ GOOD = {"entropy": [0.9, 0.8, 0.7], "reward": [0.1, 0.2, 0.3]}
             {"reward": [1, 2], "entrpy": [1, 2], "entropy_coef": [0, 0]},
             {},
             "no-entropy-column",
-            "'entropy_coef', 'entrpy'",
+            "'entrpy' looks like one",
         ),
         ({"entropy": [1, 2], "rewrad": [1, 2]}, {}, "no-reward-column", "'rewrad'"),
         (

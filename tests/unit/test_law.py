@@ -1,4 +1,4 @@
-"""fit_law: its numbers, its refusals, predictions and their inverse."""
+"""own_law: its numbers, its refusals, predictions and their inverse."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,8 @@ import pytest
 
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.results import Verdict
+from tests.laws import own_law
 
 
 def world(n=60, *, a=0.2, ceiling=0.55, sd=0.004, seed=0, start=1.0):
@@ -15,26 +17,32 @@ def world(n=60, *, a=0.2, ceiling=0.55, sd=0.004, seed=0, start=1.0):
     return 10.0 * np.arange(n), entropy, ceiling - a * np.expm1(entropy) + sd * rng.standard_normal(n)
 
 
-def rate_of(fit):
-    (rate,) = (rival.rate for rival in fit.rivals if rival.form == "rate")
+def rate_of(*series):
+    (rate,) = (form.shapes["k"] for form in fit_law(*series).forms if form.form == "rate")
     return rate
 
 
 @pytest.fixture(scope="module")
 def fit():
     step, entropy, reward = world()
-    return fit_law(entropy, reward, step, run="known")
+    return own_law(entropy, reward, step, run="known")
 
 
 def test_a_known_law_is_estimated(fit):
-    assert fit.validity.ok
     for name, truth in (("a", 0.2), ("ceiling", 0.55), ("b", 0.75)):
         estimate = getattr(fit, name)
         assert estimate.low < truth < estimate.high
         assert estimate.low < estimate.value < estimate.high
-    assert fit.law_probability > 0.5 > fit.rivals[0].probability
-    assert fit.law_probability + sum(rival.probability for rival in fit.rivals) == pytest.approx(1.0)
-    assert rate_of(fit).low < 1 < rate_of(fit).high
+    assert fit.probability > 0.5
+
+
+def test_a_known_law_holds():
+    step, entropy, reward = world()
+    answer = fit_law(entropy, reward, step)
+    assert (answer.verdict, answer.best.form) == (Verdict.holds, "law")
+    assert answer.best.probability > 0.5 > answer.forms[1].probability
+    rate = rate_of(entropy, reward, step)
+    assert rate.low < 1 < rate.high
 
 
 def test_results_are_frozen(fit):
@@ -46,7 +54,7 @@ def test_results_are_frozen(fit):
 
 def test_least_squares_are_numpys():
     step, entropy, reward = world()
-    fit = fit_law(entropy, reward, step, interval="ols")
+    fit = own_law(entropy, reward, step, interval="ols")
     slope, intercept = np.polyfit(np.exp(entropy), reward, 1)
     assert fit.a.value == pytest.approx(-slope, rel=1e-9)
     assert fit.b.value == pytest.approx(intercept, rel=1e-9)
@@ -89,7 +97,7 @@ def test_entropy_for_a_reward_inverts_the_band(fit):
 def test_a_set_narrower_than_any_grid_is_complete():
     """The law known to four digits: the set holds the true entropy and is no wider than the band."""
     step, entropy, reward = world(200, sd=1e-4)
-    fit = fit_law(entropy, reward, step)
+    fit = own_law(entropy, reward, step)
     for target in (0.31, 0.42, 0.5437):
         ((low, high),) = fit.entropy_for(target).intervals
         assert low <= np.log1p((0.55 - target) / 0.2) <= high
@@ -98,7 +106,7 @@ def test_a_set_narrower_than_any_grid_is_complete():
 
 def test_a_flat_run_has_no_upper_end():
     rng = np.random.default_rng(1)
-    fit = fit_law(np.linspace(0.6, 0.1, 30), 0.5 + 0.02 * rng.standard_normal(30))
+    fit = own_law(np.linspace(0.6, 0.1, 30), 0.5 + 0.02 * rng.standard_normal(30))
     target = fit.entropy_for(0.5)
     assert target.intervals[-1][1] is None
     assert "no upper end" in target.note
@@ -106,31 +114,24 @@ def test_a_flat_run_has_no_upper_end():
 
 def test_the_free_rate_is_known_as_well_as_the_data_allow():
     step, entropy, reward = world(500, sd=0.004)
-    rate = rate_of(fit_law(entropy, reward, step))
+    rate = rate_of(entropy, reward, step)
     assert rate.low < 1 < rate.high
     assert rate.high - rate.low < 0.4
     other = 0.55 - 0.2 * np.expm1(1.5 * entropy) / 1.5 + (reward - (0.55 - 0.2 * np.expm1(entropy)))
-    rate = rate_of(fit_law(entropy, other, step))
+    rate = rate_of(entropy, other, step)
     assert 1 < rate.low < 1.5 < rate.high
-
-
-def test_saturation_spends_the_given_share(fit):
-    saturation = fit.saturation(0.9)
-    remaining = np.expm1(saturation.entropy) / np.expm1(fit.entropy_now)
-    assert remaining == pytest.approx(0.1, rel=1e-12)
-    assert saturation.reward.value == pytest.approx(fit.predict(saturation.entropy).mean.value, rel=1e-12)
 
 
 def test_pandas_and_lists_are_accepted():
     step, entropy, reward = world(20)
     frame = pd.DataFrame({"h": entropy, "r": reward}, index=step)
-    assert fit_law(frame.h, frame.r, frame.index).a == fit_law(list(entropy), list(reward), list(step)).a
+    assert own_law(frame.h, frame.r, frame.index).a == own_law(list(entropy), list(reward), list(step)).a
 
 
 def test_missing_pairs_are_counted():
     step, entropy, reward = world(30)
     entropy[3], reward[7], reward[9] = np.nan, np.inf, np.nan
-    fit = fit_law(entropy, reward, step)
+    fit = own_law(entropy, reward, step)
     assert fit.n == 27
     assert sum(fit.dropped.values()) == 3
 
@@ -140,7 +141,7 @@ def test_a_known_noise_floor_narrows_the_interval():
     rng = np.random.default_rng(3)
     step, entropy, exact = world(60, sd=0.0)
     reward = rng.binomial(400, exact) / 400
-    known, estimated = (fit_law(entropy, reward, step, eval_size=size) for size in (400, None))
+    known, estimated = (own_law(entropy, reward, step, eval_size=size) for size in (400, None))
     assert known.ceiling.low < 0.55 < known.ceiling.high
     assert known.noise_floor == pytest.approx(0.55 * 0.45 / 400, rel=0.1)
     assert known.ceiling.width < estimated.ceiling.width
@@ -161,7 +162,7 @@ def test_a_known_noise_floor_narrows_the_interval():
 def test_unusable_data_are_refused(slug, change):
     step, entropy, reward = change(*world(20))
     with pytest.raises(FitError) as caught:
-        fit_law(entropy, reward, step)
+        own_law(entropy, reward, step)
     assert caught.value.slug == slug
     assert caught.value.hint
 
@@ -186,7 +187,7 @@ def test_unusable_data_are_refused(slug, change):
 def test_wrong_options_are_refused(slug, options):
     step, entropy, reward = world(20)
     with pytest.raises((UsageError, FitError)) as caught:
-        fit_law(entropy, reward, step, **options)
+        own_law(entropy, reward, step, **options)
     assert caught.value.slug == slug
     assert isinstance(caught.value, FitError if slug == "lengths-differ" else UsageError)
 
@@ -194,7 +195,7 @@ def test_wrong_options_are_refused(slug, options):
 def test_eval_size_needs_a_rate():
     step, entropy, reward = world(20)
     with pytest.raises(FitError, match="expected a rate"):
-        fit_law(entropy, 10 * reward, step, eval_size=100)
+        own_law(entropy, 10 * reward, step, eval_size=100)
 
 
 def test_impossible_targets_are_refused(fit):
@@ -203,17 +204,15 @@ def test_impossible_targets_are_refused(fit):
             fit.predict(entropy)
     with pytest.raises(UsageError, match="finite"):
         fit.entropy_for(float("inf"))
-    with pytest.raises(UsageError, match="share"):
-        fit.saturation(1.0)
 
 
 def test_data_without_noise_give_a_point():
     step, entropy, reward = world(30, sd=0.0)
-    exact = fit_law(entropy, reward, step, interval="ols")
+    exact = own_law(entropy, reward, step, interval="ols")
     assert exact.a.value == pytest.approx(0.2, rel=1e-12)
     assert exact.ceiling.width < 1e-12
     # The smoothed entropy follows a path without noise to a few parts in 10^6.
-    smoothed = fit_law(entropy, reward, step)
+    smoothed = own_law(entropy, reward, step)
     assert smoothed.a.value == pytest.approx(0.2, rel=1e-6)
     assert smoothed.ceiling.width < 1e-5
 
@@ -222,18 +221,18 @@ def test_smoothing_removes_noise_and_estimates_it():
     step, entropy, reward = world(200)
     noise = 0.03 * np.random.default_rng(7).standard_normal(200)
     noisy = entropy + noise
-    fit = fit_law(noisy, reward, step)
+    fit = own_law(noisy, reward, step)
     assert fit.entropy_noise == pytest.approx(np.std(noise), rel=0.1)
     assert np.std(fit.smoothed_entropy - entropy) < 0.01
     np.testing.assert_array_equal(fit.entropy, noisy)
-    assert fit_law(noisy, reward, step, interval="ols").entropy_noise is None
+    assert own_law(noisy, reward, step, interval="ols").entropy_noise is None
 
 
 def test_a_stored_fit_has_the_covariances_of_the_fresh_one():
     """A fit keeps them from its own inference; without them they are inferred again."""
     step, entropy, reward = world(60)
     noisy = entropy + 0.05 * np.random.default_rng(7).standard_normal(60)
-    fit = fit_law(noisy, reward, step)
+    fit = own_law(noisy, reward, step)
     kept = vars(fit).pop("residual_covariances").errors
     again = fit.residual_covariances.errors
     for name in ("root", "slope", "variance"):

@@ -14,6 +14,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import entropylaw
+from entropylaw.report.blocks import Table
+from entropylaw.report.describe import describe
 from entropylaw.results.forecast import SaturationForecast
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
@@ -43,14 +45,14 @@ def hostile_phases() -> entropylaw.PhaseFit:
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
-    "law": lambda: synthetic().law,
-    "invalid law": lambda: falling().law,
+    "law": lambda: synthetic().answer,
+    "law that fails": lambda: falling().answer,
     "phases": lambda: ordered().phases,
     "no boundary": lambda: neither().phases,
     "forecast": ahead,
 }
 HOSTILES: dict[str, Callable[[], Any]] = {
-    "law": lambda: synthetic(HOSTILE).law,
+    "law": lambda: synthetic(HOSTILE).answer,
     "phases": hostile_phases,
     "forecast": lambda: ahead(HOSTILE),
     "document": lambda: document(synthetic(HOSTILE), refused(HOSTILE), warnings=(HOSTILE,)),
@@ -87,10 +89,10 @@ def test_a_forecast_goes_on_top_of_what_is_there() -> None:
     assert axes.get_xlim()[1] >= 500
 
 
-def test_an_invalid_law_says_so_on_the_axes() -> None:
+def test_a_law_that_fails_says_so_on_the_axes() -> None:
     axes = Figure().add_subplot()
-    falling().law.plot(axes)  # type: ignore[union-attr]
-    assert axes.get_title(loc="left") == "The law does not describe this run"
+    falling().answer.plot(axes)  # type: ignore[union-attr]
+    assert axes.get_title(loc="left") == "fails: reward falls as entropy is spent"
 
 
 @pytest.mark.parametrize("name", HOSTILES)
@@ -114,13 +116,25 @@ def test_the_same_result_has_the_same_table(name: str) -> None:
     assert "var(" not in make()._repr_html_()
 
 
-def test_validity_comes_before_the_numbers() -> None:
-    page = Page(falling().law._repr_html_())  # type: ignore[union-attr]
-    places = [
-        page.text.index(word)
-        for word in ("does not describe", "Reason reward falls", "ceiling − reward now", "Diagnostics")
-    ]
+def test_the_verdict_comes_before_the_numbers() -> None:
+    page = Page(falling().answer._repr_html_())  # type: ignore[union-attr]
+    words = (
+        "fails",
+        "reward falls as entropy is spent",
+        "Still improving?",
+        "ceiling − reward now",
+        "Diagnostics",
+    )
+    places = [page.text.index(word) for word in words]
     assert places == sorted(places)
+    assert "figure-title" not in falling().answer._repr_html_()  # type: ignore[union-attr]
+
+
+def test_a_table_for_a_terminal_alone_is_on_no_page() -> None:
+    """Of many runs a terminal shows a short table in place of a description of each."""
+    many = document(*(replace(synthetic(), run=f"run {i}") for i in range(9)))
+    assert sum(isinstance(block, Table) and block.instead for block in describe(many)) == 1
+    assert Page(many._repr_html_()).tags.count("table") == 1  # type: ignore[attr-defined]
 
 
 def test_a_forecast_has_every_step_and_whether_it_is_extrapolated() -> None:
@@ -148,7 +162,7 @@ def test_the_frame_of_a_spending_has_a_row_for_it_and_one_for_every_gain() -> No
 
 def test_a_document_has_a_row_for_every_run_and_figures_for_a_few() -> None:
     page = Page(document(synthetic(), falling(), refused("short"))._repr_html_())  # type: ignore[attr-defined]
-    assert "law fails" in page.text
+    assert "fails" in page.text
     assert "3 usable evaluations, expected at least 5" in page.text
     many = document(*(replace(synthetic(), run=f"run {i}") for i in range(60)))
     page = Page(many._repr_html_())  # type: ignore[attr-defined]

@@ -11,11 +11,8 @@ import pytest
 from entropylaw.cli.command import NAMES, all_settings, function_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
+from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
 from entropylaw.options import (
-    COUNT,
-    NUMBER,
-    SAMPLES,
-    SWITCH,
     ClassColumns,
     ColumnOptions,
     Command,
@@ -25,7 +22,6 @@ from entropylaw.options import (
     LogOptions,
     PhaseOptions,
     column,
-    one_of,
     option,
     options_of,
     part,
@@ -82,7 +78,7 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
     headings = [
         line for line in long.stdout.splitlines() if line and line == line.strip() and line[-1] == ":"
     ]
-    assert headings == ["Arguments:", "Columns:", "Intervals:", "Output:", "Advanced:", "Other:"]
+    assert headings == ["Arguments:", "Columns:", "Intervals:", "Output:", "General:", "Advanced:"]
     assert run("-h").stdout == run("--help").stdout
 
 
@@ -145,7 +141,7 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
     assert run("fit", log, "-q", "-o", "x.fit.json").returncode == 0
     for call in (
         ("predict", "x.fit.json", "--target-entropy", "0.1", "--interval", "ols"),
-        ("check", "x.fit.json", "--fail-if", "invalid", "--keep-outliers"),
+        ("check", "x.fit.json", "--fail-if", "fails", "--keep-outliers"),
         ("plot", "law", "x.fit.json", "-o", "x.svg", "--pair", "next"),
         ("report", "x.fit.json", "--find-seams"),
     ):
@@ -176,4 +172,16 @@ def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_of_commands_has_the_first_sentence_of_each(name):
-    assert str(function_of(name).__doc__).startswith(NAMES[name].removesuffix("."))
+    assert str(function_of(name).__doc__).partition("\n")[0] == NAMES[name]
+    assert len(NAMES[name]) <= 50
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "300"])
+def test_help_is_as_wide_as_the_terminal_and_cuts_no_sentence(run, columns):
+    """At most 100 characters: a line is to be read."""
+    words = " ".join(run("-h", COLUMNS=columns).stdout.split())
+    assert all(sentence in words for sentence in NAMES.values())
+    for command in ((), ("fit",)):
+        # A flag and its values are one word.
+        lines = [line for line in run(*command, "-h", COLUMNS=columns).stdout.splitlines() if "<" not in line]
+        assert max(map(len, lines)) <= min(int(columns), 100)

@@ -8,6 +8,7 @@ from entropylaw.analysis.law.evaluations import gross_outliers
 from entropylaw.analysis.law.fitting import fit_laws
 from entropylaw.ingest import read_runs, select
 from tests.conftest import PUBLIC_LOGS
+from tests.laws import own_law
 
 LOG = PUBLIC_LOGS / "trl-console-tqdm" / "exp1a__rho0.30_seed42.log"
 
@@ -33,7 +34,7 @@ def test_a_slip_is_named(at, column, value):
     assert [found.values[name] for name in ("step", "column", "value")] == [step[at], column, value]
     assert found.values["distance"] > 8
     assert f"{column} {value:.3g} at step {step[at]:g}" in found.sentence
-    assert fit_law(entropy, reward, step).step.tolist() == np.delete(step, at).tolist()
+    assert own_law(entropy, reward, step).step.tolist() == np.delete(step, at).tolist()
 
 
 def test_two_slips_in_a_row_are_both_named():
@@ -84,37 +85,37 @@ def test_the_fit_leaves_it_out_and_says_so():
     step, entropy, reward = run()
     slipped = entropy.copy()
     slipped[30] = 8.2
-    fit = fit_law(slipped, reward, step)
+    fit = own_law(slipped, reward, step)
     (reason,) = fit.dropped
     assert reason.startswith("gross outlier: entropy 8.2 at step 150 ")
     assert fit.n == 59
     others = np.arange(60) != 30
-    alone = fit_law(entropy[others], reward[others], step[others])
+    alone = own_law(entropy[others], reward[others], step[others])
     assert (fit.a, fit.ceiling) == (alone.a, alone.ceiling)
     assert fit_laws([slipped], [reward], step).ceiling.high[0] == pytest.approx(fit.ceiling.high, rel=1e-9)
-    kept = fit_law(slipped, reward, step, keep_outliers=True)
+    kept = own_law(slipped, reward, step, keep_outliers=True)
     assert (kept.n, dict(kept.dropped)) == (60, {})
     # With it the run says little of the law, which is why it is left out.
-    assert alone.validity.ok
-    assert not kept.validity.ok
+    assert fit_law(slipped, reward, step).verdict == "holds"
+    assert fit_law(slipped, reward, step, keep_outliers=True).verdict != "holds"
     assert kept.a.high - kept.a.low > 10 * (alone.a.high - alone.a.low)
 
 
 def test_least_squares_never_leave_anything_out():
     step, entropy, reward = run()
     entropy[30] = 8.2
-    assert fit_law(entropy, reward, step, interval="ols").n == 60
+    assert own_law(entropy, reward, step, interval="ols").n == 60
 
 
 @pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")
-def test_a_public_run_that_explodes_is_fitted_whole_and_found_not_valid():
+def test_a_public_run_that_explodes_is_fitted_whole_and_does_not_hold():
     """Entropy climbs to 8.23 nats over eighteen evaluations and the reward goes to 0: no slip, a collapse."""
     (found,) = read_runs(LOG)
     series = select(found)
     fit = fit_law(series.entropy, series.reward, series.step)
-    assert max(fit.entropy) > 8.2
-    assert not fit.dropped
-    assert not fit.validity.ok
+    assert max(fit.law.entropy) > 8.2
+    assert not fit.law.dropped
+    assert fit.verdict != "holds"
 
 
 @pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")
@@ -122,8 +123,8 @@ def test_one_such_value_in_its_sister_run_is_left_out():
     (found,) = read_runs(LOG.with_name("exp1a__rho1.50_seed43.log"))
     series = select(found)
     entropy = np.array(series.entropy)
-    before = fit_law(entropy, series.reward, series.step)
+    before = own_law(entropy, series.reward, series.step)
     entropy[20] = 8.23
-    fit = fit_law(entropy, series.reward, series.step)
+    fit = own_law(entropy, series.reward, series.step)
     assert not before.dropped
     assert [reason[:30] for reason in fit.dropped] == ["gross outlier: entropy 8.23 at"]

@@ -6,7 +6,9 @@ import pytest
 from benchmarks import paper
 from benchmarks.docs import with_block
 from benchmarks.paper import Cell, all_cells, entropies, mean_reward, simulate, steps
-from entropylaw import compare_forms, fit_law, forecast
+from entropylaw import compare_forms, forecast
+from entropylaw.analysis.law.fitting import law_of_run
+from tests.laws import own_law
 
 SEVEN = paper.MODELS[3]
 CELL = Cell(model=SEVEN, truth="law", residual=paper.MIDDLE)
@@ -87,15 +89,15 @@ def test_the_shortcuts_give_what_the_package_gives():
     p_values, odds = paper.law_test(s, h, rewards[:, :9]), paper.log_odds(s, h, rewards[:, :9])
     for i, reward in enumerate(rewards[:, :9]):
         for method in paper.METHODS:
-            law = fit_law(h, reward, s, interval=method)
+            law = own_law(h, reward, s, interval=method)
             for number in paper.NUMBERS:
                 estimate, truth = getattr(law, number), SEVEN.truth(number)
                 held, width = many[method, number][:, i]
                 assert held == (estimate.low <= truth <= estimate.high)
                 assert width == pytest.approx((estimate.high - estimate.low) / truth, rel=1e-6)
-        law = fit_law(h, reward, s)
-        line = next(rival.probability for rival in law.rivals if rival.form == "line")
-        assert odds[i] == pytest.approx(np.log(law.law_probability / line), rel=1e-6)
+        law, forms = law_of_run(h, reward, s)
+        expected = np.log(forms.probability["law"] / forms.probability["line"])
+        assert odds[i] == pytest.approx(expected, rel=1e-6)
         assert p_values[i] == pytest.approx(compare_forms(law).law_test.p_value, rel=1e-6)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from entropylaw.cli.plot import PlotCommand, plot
 from entropylaw.documents.codec import as_stored, dumps
@@ -136,3 +137,30 @@ def test_a_style_is_a_file_and_no_address(stored, tmp_path, monkeypatch):
             )
         )
     assert caught.value.slug == "unreadable-style"
+
+
+@pytest.mark.parametrize(("width", "pixels"), [("single", 1020), ("double", 2070), ("5.5", 1650)])
+def test_a_figure_is_as_wide_as_a_paper_s_column(stored, tmp_path, monkeypatch, width, pixels):
+    monkeypatch.chdir(tmp_path)
+    for figure, source in (("law", "one"), ("forecast", "one"), ("phases", "phases")):
+        plot(PlotCommand(figure=figure, source=stored[source], output="a.png", width=width, quiet=True))
+        with Image.open("a.png") as image:
+            assert image.width == pixels
+
+
+def test_a_title_can_be_left_out(run, lab, tmp_path):
+    """A law that fails says so in the title; without it the figure is lower by its lines."""
+    sizes = {}
+    for flag in ("--title", "--no-title"):
+        assert run("plot", "law", LOG, flag, "-o", "law.png").returncode == 0
+        with Image.open(tmp_path / "law.png") as image:
+            sizes[flag] = image.size
+    assert sizes["--title"][0] == sizes["--no-title"][0]
+    assert sizes["--title"][1] > sizes["--no-title"][1]
+
+
+@pytest.mark.parametrize("width", ["wide", "1", "nan", "-3", "1e9"])
+def test_a_width_that_is_none_is_refused(run, lab, width):
+    done = run("plot", "law", LOG, f"--width={width}", "-o", "law.png")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[bad-option]: --width ")

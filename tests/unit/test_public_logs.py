@@ -25,7 +25,7 @@ def test_fits_or_says_why_not(run, log):
     document = json.loads(done.stdout)
     assert document["runs"]
     if done.returncode == 0:
-        assert any(entry["law"] for entry in document["runs"])
+        assert any(entry["answer"] or entry["training"] for entry in document["runs"])
     else:
         assert all(entry["refusal"]["hint"] for entry in document["runs"])
         assert "error[" in done.stderr
@@ -47,7 +47,8 @@ def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
     log = next(path for path in LOGS if path.name == "qwen2-7b_math_megatron.log")
     done = run("fit", log, "-o", "-")
     assert done.returncode == 0
-    assert "law fails" in done.stdout
+    assert "FAILS: " in done.stdout
+    assert "caution" in done.stdout
 
 
 def test_runs_of_a_long_table_keep_their_names_with_commas(run):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -18,18 +19,29 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
+import entropylaw
 from entropylaw.documents.document import RunFit
 from entropylaw.errors import InputError
-from entropylaw.report.figures import plotting
+from entropylaw.report.figures import palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
-from entropylaw.report.figures.law import law_figure, residual_figure, series_figure
+from entropylaw.report.figures.law import (
+    SHOWN,
+    draw_on,
+    law_figure,
+    residual_figure,
+    series_figure,
+    verdict_title,
+)
 from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.results.result import replace
-from tests.conftest import ROOT, clean_environment
+from entropylaw.report.numbers import format_interval
+from entropylaw.results import Verdict
+from entropylaw.results.fit import Cut, Fit
+from entropylaw.results.result import Finding, replace
+from tests.conftest import LAB, ROOT, clean_environment
 from tests.made import run_report
 from tests.typed import started
-from tests.unit.test_report_samples import by_hand, falling, refused, run_by_hand, synthetic
+from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
 
 
 def ahead(run: RunFit) -> Figure:
@@ -95,9 +107,19 @@ def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], 
 def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[RunFit], Figure]) -> None:
     good = make(synthetic())
     assert good.get_size_inches()[0] == 3.4
-    verdict = "The law does not describe this run"
+    verdict = "fails: reward falls as entropy is spent"
     assert verdict in text_of(make(falling()))
-    assert verdict not in text_of(good)
+    assert "fails" not in text_of(good)
+
+
+def test_a_title_of_an_undecided_law_is_not_red() -> None:
+    weak = Finding(code="weak-relation", severity="reason", values={"r_squared": 0.2, "needed": 0.3})
+    fit = by_hand(verdict=Verdict.undecided, findings=(weak,))
+    (title,) = (text for text in words_of(law_figure(run_by_hand(fit))) if "undecided" in text.get_text())
+    assert (
+        title.get_text() == "undecided: the law explains 20% of the reward's\nvariance; to hold it needs 30%"
+    )
+    assert title.get_color() == palette.PALETTE["muted"].light
 
 
 def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
@@ -107,8 +129,99 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
     texts = [text.get_text() for text in words_of(figure)]
     assert any(text.startswith("ceiling 0.") for text in texts)
     assert any(text.startswith("now 0.") for text in texts)
-    assert {"law", "line", "rate", "constant"} <= set(texts)
+    assert "averaged" in texts
+    fit = synthetic().answer
+    assert fit is not None
+    named = {one.form for one in fit.forms if one.probability >= SHOWN or one.form == "law"}
+    assert {text.partition(",")[0] for text in texts if ", P " in text} == named
+    assert "law" in named
     assert "entropy H (nats per token)" in texts
+
+
+LAB_RUNS = sorted(path.parent.name for path in LAB.glob("*/metrics.parquet"))
+
+
+@pytest.mark.parametrize("name", LAB_RUNS)
+def test_the_ceiling_of_every_lab_run_is_inside_the_axes_with_its_interval(name: str) -> None:
+    fit = entropylaw.fit(LAB / name / "metrics.parquet")
+    assert isinstance(fit, Fit)
+    figure = law_figure(fit)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    logged = fit.law.reward.tolist()
+    for end in (fit.ceiling.low, fit.ceiling.value, fit.ceiling.high, fit.reward_now.value, *logged):
+        assert end is not None
+        assert low < end < high
+    assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
+    # The names of the curves stand inside, and cover neither the ceiling nor the reward now.
+    legend = axes.get_legend()
+    assert legend is not None
+    box, frame = legend.get_window_extent(), axes.get_window_extent()
+    assert frame.x0 <= box.x0 + 1
+    assert box.x1 <= frame.x1 + 1
+    assert frame.y0 <= box.y0 + 1
+    assert box.y1 <= frame.y1 + 1
+    marked = [(0.0, fit.ceiling), (fit.law.entropy_now, fit.reward_now)]
+    for place in [(x, end) for x, one in marked for end in (one.low, one.value, one.high)]:
+        assert not box.contains(*axes.transData.transform(place))
+    assert len(legend.get_texts()) >= 2
+
+
+def test_an_interval_beyond_all_measure_is_cut_with_an_arrow_and_its_numbers() -> None:
+    fit = by_hand()
+    wild = replace(fit, ceiling=estimate(0.8, -900.0, 900.0))
+    vars(wild)["curve"] = fit.curve
+    (axes,) = law_figure(run_by_hand(wild)).axes
+    low, high = axes.get_ylim()
+    assert -900 < low < 0.8 < high < 900
+    arrows = {
+        line.get_marker(): line.get_ydata()[0] for line in axes.get_lines() if line.get_marker() in "^v"
+    }
+    assert arrows == {"v": low, "^": high}
+    assert any("[−900" in text.get_text() for text in axes.texts)
+
+
+def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
+    fit = by_hand()
+    (plain,) = law_figure(run_by_hand(fit)).axes
+    answer: dict[str, Any] = {"verdict": Verdict.undecided, "why": None, "ceiling": fit.ceiling}
+    cut = Cut(share=0.2, dropped=2, first_step=20.0, p_first=0.001, changed=True, **answer)
+    for changed, rings in ((True, 2), (False, 0)):
+        other = replace(fit, cuts=(replace(cut, changed=changed),))
+        vars(other)["curve"] = fit.curve
+        (axes,) = law_figure(run_by_hand(other)).axes
+        legend = axes.get_legend()
+        assert legend is not None
+        named = [text.get_text() for text in legend.get_texts()]
+        assert ("the answer rests on these" in named) == changed
+        found = [line for line in axes.get_lines() if line.get_label() == "the answer rests on these"]
+        assert sum(len(line.get_xdata()) for line in found) == rings
+    assert len(plain.get_lines()) == len(axes.get_lines())
+
+
+def test_a_grid_of_axes_has_room_for_every_name() -> None:
+    figure = Figure(figsize=(7.2, 5.4), layout="constrained")
+    for axes, run in zip(figure.subplots(2, 2).flat, [*RUNS[:3], run_by_hand(by_hand())], strict=True):
+        draw_on(axes, run)
+    figure.draw_without_rendering()
+    frames = [axes.get_tightbbox() for axes in figure.axes]
+    for one, other in combinations(frames, 2):
+        assert not one.padded(-1).overlaps(other.padded(-1))
+
+
+@pytest.mark.parametrize("run", [falling(), synthetic()], ids=lambda run: run.run)
+def test_a_title_is_left_out_of_a_page_with_its_room(run: RunFit) -> None:
+    svg = figure_bytes(series_figure(run), "svg", "s").decode()
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', inline(svg, "r1", "title", "text"))
+    assert size
+    assert inside
+    lines = len(verdict_title(run.answer)["title"])
+    assert float(inside[1]) == pytest.approx(72 * plotting.LINE * lines, abs=0.01)
+    assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
+    assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")
+    assert "figure-title" not in inline(svg, "r1", "title", "text")
 
 
 def test_the_series_name_what_was_dropped() -> None:
@@ -305,11 +418,12 @@ def test_a_forecast_shows_the_ceiling_and_when_the_entropy_is_spent() -> None:
     run = run_report(synthetic())
     words = text_of(forecast_figure(run))
     assert "forecast, 95 % prediction interval" in words
-    assert "ceiling 0.5995 [0.5921, 0.6073]" in words
+    assert run.fit.answer is not None
+    assert f"ceiling {format_interval(run.fit.answer.ceiling)}" in words
     assert run.spending is not None
     known = replace(run.spending.step, value=500.0, low=450.0, high=None, note="open")
     words = text_of(forecast_figure(replace(run, spending=replace(run.spending, step=known))))
-    assert "95 % of the law’s headroom gained: step 500 [450, ?]" in words
+    assert "95 % of exp(H) − 1 spent: step 500 [450, ?]" in words
     assert "open" in words
 
 

@@ -17,7 +17,7 @@ from entropylaw.documents.document import RunPhases, unphased_run
 from entropylaw.errors import FitError
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, NO_CURVES, IndexRow, block_means, by_name, index_row
-from entropylaw.results import Estimate
+from entropylaw.results import Estimate, Why
 from entropylaw.results.columns import TOKEN, PhaseColumn
 from entropylaw.results.result import replace
 from tests.made import run_report
@@ -100,13 +100,12 @@ def test_row_says_what_is_missing_and_why() -> None:
     assert good.readable
     assert good.phases_words.startswith(str(good.cells["phases"]))
     assert good.no_phases is None
-    assert failing.reason is not None
-    assert failing.reason.startswith("reward falls as entropy falls")
+    assert failing.headline == "reward falls as entropy is spent"
     assert not failing.readable
     assert failing.no_phases == NO_CURVES
     assert not none.fitted
     assert "forecast" not in none.cells
-    assert none.reason == "3 usable evaluations, expected at least 5"
+    assert none.headline == "3 usable evaluations, expected at least 5"
     assert none.refusal == "too-few-evaluations"
     assert none.no_forecast == "the run has no fit"
     assert "forecast" not in few.cells
@@ -139,7 +138,9 @@ def test_names_are_ordered_as_people_do() -> None:
 
 
 def test_nothing_runs_and_nothing_is_fetched() -> None:
-    text = pages.index_page([*rows(), replace(row("good"), run=HOSTILE)], warnings=("<img src=x> was empty",))
+    warning = ("<img src=x> was empty",)
+    hostile = replace(row("good"), run=HOSTILE, headline=HOSTILE)
+    text = pages.index_page([*rows(), hostile], warnings=warning, skipped=warning)
     parsed = Page(text)
     assert not parsed.open
     assert not {"script", "iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
@@ -159,7 +160,7 @@ def test_ids_are_unique_and_every_reference_is_there() -> None:
         value for name, value in parsed.attributes if name in ("for", "aria-describedby", "aria-labelledby")
     ]
     assert {*parsed.references, *named} <= set(parsed.ids)
-    assert parsed.tags.count("label") == parsed.tags.count("input") == 5
+    assert parsed.tags.count("label") == parsed.tags.count("input") == 4
 
 
 def test_hostile_and_endless_names_are_text() -> None:
@@ -171,43 +172,132 @@ def test_hostile_and_endless_names_are_text() -> None:
     assert "x" * 120 not in text
 
 
+def failed(name: str, value: float, why: Why) -> IndexRow:
+    """A run that fails, with a ceiling."""
+    return replace(with_ceiling(name, value, value - 1, value + 1), verdict="fails", why=why, chip=why.value)
+
+
 def test_order_puts_what_is_not_to_be_read_behind() -> None:
     many = [
         with_ceiling("low", 0.5, 0.4, 0.6),
         with_ceiling("high", 0.9, 0.8, 1.0),
-        replace(with_ceiling("wrong", 3.0, 2.0, 4.0), reason="it is wrong", verdict="law fails"),
+        failed("line", 3.0, Why.another_curve),
+        failed("none", 4.0, Why.no_relation),
         row("refused"),
     ]
     found = orders(pages.index_page(many))
     for key in ("c", "h"):
         by_place = sorted(found, key=lambda name: found[name][key])
-        assert by_place == ["high", "low", "wrong", "refused"]
-    assert {name: place["v"] for name, place in found.items()} == {
-        "high": 0,
-        "low": 0,
-        "wrong": 2,
-        "refused": 4,
-    }
+        assert by_place == ["line", "high", "low", "none", "refused"]
 
 
 def test_the_orders_of_the_page_are_those_of_the_style() -> None:
     text = pages.index_page(rows())
     choices = re.findall(r'id="by-(\w+)"', text)
-    assert choices == ["name", "verdict", "ceiling", "headroom", "used"]
+    assert choices == ["name", "ceiling", "headroom", "used"]
     used = dict(re.findall(r"#by-(\w+):checked\) \.body \.row\{order:var\(--(\w)\)\}", text))
-    assert used == {"verdict": "v", "ceiling": "c", "headroom": "h", "used": "u"}
+    assert used == {"ceiling": "c", "headroom": "h", "used": "u"}
     assert all(set(place) == set(used.values()) for place in orders(text).values())
+
+
+def groups(text: str) -> list[tuple[str, bool]]:
+    """The summary of each group of runs, and whether it is open."""
+    found = re.findall(
+        r'<details class="group"( open)?><summary>(.*?)</summary>\s*<div class="runs"', text, re.DOTALL
+    )
+    return [(" ".join(Page(words).text.split()), bool(opened)) for opened, words in found]
+
+
+def test_groups_are_by_verdict_with_counts_and_reasons() -> None:
+    few = [*rows(), failed("line", 0.7, Why.another_curve)]
+    assert groups(pages.index_page(few)) == [
+        ("holds 1 run", True),
+        ("undecided 1 run", True),
+        ("fails 2 runs 1 another curve, 1 no relation", True),
+        ("refused 1 run 1 too-few-evaluations", True),
+    ]
+
+
+def test_of_many_runs_those_that_fail_are_folded_unless_all_do() -> None:
+    failing = [failed(f"f{i}", 0.7, Why.another_curve) for i in range(30)]
+    assert groups(pages.index_page([*failing, row("good")])) == [
+        ("holds 1 run", True),
+        ("fails 30 runs 30 another curve", False),
+    ]
+    assert groups(pages.index_page(failing)) == [("fails 30 runs 30 another curve", True)]
+
+
+def test_a_run_that_fails_shows_the_ceiling_of_the_curve_that_fits() -> None:
+    text = pages.index_page([failed("line", 0.7, Why.another_curve), failed("none", 0.9, Why.no_relation)])
+    fits, none = (
+        text[text.index("runs/line.html") : text.index("runs/none.html")],
+        text[text.index("runs/none.html") :],
+    )
+    assert "<b>0.7</b> <i>[−0.3, 1.7]</i>" in fits
+    assert '<svg class="forest"' in fits
+    assert "— no relation" in none
+    assert '<svg class="forest"' not in none[: none.index("</details>")]
+    assert "0.9<" not in none
+
+
+@pytest.mark.parametrize(
+    ("name", "arms", "arm"),
+    [
+        ("grpo_s0", None, "grpo"),
+        ("grpo-seed1", None, "grpo"),
+        ("grpo/seed=3", None, "grpo"),
+        ("Grpo_SEED_12_lr1e-6", None, "Grpo_lr1e-6"),
+        ("class3", None, None),
+        ("gpts4", None, None),
+        ("seed1", None, None),
+        ("random_reward", None, None),
+        ("lr=3-a", r"lr=\d", "lr=3"),
+        ("lr=3-a", r"lr=(\d)", "3"),
+        ("none", r"lr=(\d)", None),
+    ],
+)
+def test_an_arm_is_a_name_without_its_seed(name: str, arms: str | None, arm: str | None) -> None:
+    assert pages.arm_of(name, arms) == arm
+
+
+def test_arms_that_are_no_regular_expression_are_refused(run, lab) -> None:
+    done = run("report", lab / "grpo_s0" / "metrics.parquet", "--arms", "(", "-o", "out")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[bad-option]: --arms '(', expected a regular expression")
+
+
+def test_arms_have_a_row_with_the_ceilings_of_their_runs() -> None:
+    named = [replace(one, run=f"x_s{i}", slug=f"x_s{i}") for i, one in enumerate(rows())]
+    text = pages.index_page([*named, row("good")])
+    table = text[text.index('class="arms"') : text.index("All runs")]
+    assert table.count('<th scope="row">') == 1
+    assert "1 arm of several runs" in text
+    for verdict in ("holds", "undecided", "fails", "refused"):
+        assert f'<span class="badge {verdict}">1 {verdict}</span>' in table
+    # One mark per ceiling that is to be read: those of the good run and of the short one.
+    assert table.count("<circle") == 2
+    assert 'class="arms"' not in pages.index_page(rows())
+    assert "3 arms of several runs" in pages.index_page([*named, row("good"), *rows()[1:]], arms="^(x|.)")
 
 
 def test_refused_run_is_a_row_with_its_reason() -> None:
     text = Page(pages.index_page(rows())).text
-    assert "This run could not be fitted: 3 usable evaluations, expected at least 5" in text
-    assert "The law does not describe this run: reward falls as entropy falls" in text
+    assert "3 usable evaluations, expected at least 5" in text
+    assert "no relation" in text
+
+
+def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
+    text = pages.index_page(
+        rows(), warnings=("interrupted before 3 runs",), skipped=["a.json was not read"] * 3
+    )
+    assert text.index("interrupted before") < text.index('<main id="main"')
+    assert text.index("3 files skipped") > text.index('id="reading"')
+    assert text.count('class="warning"') == 1
 
 
 def test_what_runs_out_of_the_axis_has_an_arrow_and_its_numbers() -> None:
     near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(9)]
-    wild = replace(with_ceiling("wild", 40.0, -30.0, 90.0), reason="wild", verdict="undecided")
+    wild = replace(with_ceiling("wild", 40.0, -30.0, 90.0), verdict="undecided")
     text = pages.index_page([*near, wild])
     row_of_wild = text[text.index("runs/wild.html") :]
     assert row_of_wild.count('class="out"') == 2
@@ -237,12 +327,12 @@ def test_marks_stay_in_the_picture_whatever_the_ceilings(
     for i, (one, two, three, holds) in enumerate(found):
         low, value, high = sorted((one, two, three))
         made = with_ceiling(f"r{i}", value, low, high)
-        many.append(made if holds else replace(made, reason="no", verdict="undecided"))
+        many.append(made if holds else replace(made, verdict="fails", why=Why.no_relation))
     axis = pages.ceiling_axis(many)
     assert axis.low < axis.high
     assert all(0 <= float(tick.x) <= pages.WIDTH for tick in axis.ticks)
     text = pages.index_page(many)
-    for picture in re.findall(r'class="forest"><svg.*?</svg>', text, re.DOTALL):
+    for picture in re.findall(r'<svg class="forest".*?</svg>', text, re.DOTALL):
         places = [float(x) for x in re.findall(r'(?:cx="|d="M|H)(-?[\d.]+)', picture)]
         assert all(0 <= x <= pages.WIDTH for x in places)
         assert places

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from entropylaw.escaping import one_line
-from entropylaw.report import pages
+from entropylaw.report import pages, words
 from entropylaw.report.describe.runs import index_row, index_table
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import csv_text, rendered
@@ -37,13 +37,14 @@ def test_hostile_name_is_text() -> None:
     assert not any(line.startswith("# ") and "report" not in line for line in text.splitlines())
     rows = [line for line in text.splitlines() if line.startswith("| ") and "etc/" in line]
     assert len(rows) == 2
-    assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 for row in rows)
+    (head,) = [line for line in text.splitlines() if line.startswith("| run |")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {len(head.split("|")) - 1}
 
 
-def test_invalid_run_says_so_before_any_number() -> None:
+def test_a_law_that_fails_says_so_before_any_number() -> None:
     text = rendered(document(falling()), "markdown")
-    assert text.index("The law does not describe this run") < text.index("### Estimates")
-    assert "**reason**: reward falls as entropy falls" in text
+    assert text.index("**reward falls as entropy is spent** (fails)") < text.index("### Estimates")
+    assert "- **reason**: reward falls as entropy falls: a = -0.195 [" in text
 
 
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
@@ -60,14 +61,17 @@ def test_sparkline_goes_from_least_to_largest() -> None:
 
 def test_report_has_words_then_all_runs_then_each() -> None:
     text = report_markdown(report_runs(document(synthetic(), falling(), refused(HOSTILE))))
-    assert "Of 3 runs the law holds in 1, fails in 1 and 1 could not be fitted." in text
+    assert "The law holds in 1 of 3 runs, fails in 1, undecided in 0; 1 could not be fitted." in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     head = rows[0].strip("| ").split(" | ")
-    assert head[:5] == ["run", "verdict", "entropy", "reward", "ceiling"]
-    assert head[5:] == ["headroom", "used", "drop per 100 steps", "forecast for step", "forecast"]
+    assert head[:6] == ["run", "verdict", "why", "entropy", "reward", "ceiling"]
+    assert head[6:9] == ["left", "P\\(gain left\\)", "share reached"]
+    assert head[9:] == ["R²", "drop per 100 steps", "forecast for step", "forecast"]
     (sample,) = [row for row in rows if row.startswith("| sample |")]
     assert "| █" in sample
-    assert "| 97.2 % [95.9, 98.2] | 0.080 [0.064, 0.100] |" in sample
+    used, drop = (synthetic().answer.used, synthetic().drop_per_100_steps)  # type: ignore[union-attr]
+    assert f"| {100 * used.value:.1f} % [{100 * used.low:.1f}, {100 * used.high:.1f}] |" in sample
+    assert f"| {drop.value:.3f} [{drop.low:.3f}, {drop.high:.3f}] |" in sample
     assert "| 585 |" in sample
     assert re.search(r"\n## sample\n", text)
     assert (
@@ -76,7 +80,8 @@ def test_report_has_words_then_all_runs_then_each() -> None:
         < text.index("### Phases")
         < text.index("### Diagnostics")
     )
-    assert "This run has reached 97.2 % [95.9, 98.2] of the attainable gain" in text
+    for answer in words.answers(synthetic().answer):  # type: ignore[arg-type]
+        assert f"- {' '.join(answer)}" in text.replace("Ceiling:", "Ceiling")
     assert "<script" not in text
 
 
@@ -123,16 +128,18 @@ def rows(text: str) -> list[dict[str, str]]:
 def test_numbers_of_the_table_are_exact() -> None:
     (row,) = rows(rendered(document(run_by_hand(by_hand())), "csv"))
     assert row["a"] == "0.30012"
-    assert (row["ceiling"], row["ceiling_low"], row["ceiling_high"]) == ("0.8001", "0.7712", "0.8291")
-    assert (row["n"], row["valid"], row["level"]) == ("10", "true", "0.95")
-    assert (row["best_rival"], row["best_rival_weight"], row["refusal"]) == ("line", "0.08", "")
+    assert (row["ceiling"], row["ceiling_low"], row["ceiling_high"]) == ("0.8027", "0.7712", "0.8661")
+    assert (row["law_ceiling"], row["law_ceiling_high"]) == ("0.8001", "0.8291")
+    assert (row["n"], row["verdict"], row["why"], row["level"]) == ("10", "holds", "", "0.95")
+    assert (row["best_form"], row["best_probability"], row["refusal"]) == ("law", "0.9", "")
+    assert (row["p_headroom"], row["gain"], row["law_probability"]) == ("0.981", "0.01", "0.9")
     assert (row["used"], row["used_low"], row["used_high"]) == ("0.873", "0.812", "0.934")
     assert row["drop_per_100_steps"] == "0.41"
     assert "forecast" not in row
     run = falling()
     assert run.law is not None
     (row,) = rows(rendered(document(run), "csv"))
-    assert row["valid"] == "false"
+    assert (row["verdict"], row["why"]) == ("fails", "no relation")
     assert float(row["a"]) == run.law.a.value
     assert row["a"].startswith("-")
 

@@ -11,13 +11,13 @@ import pytest
 
 from entropylaw.documents.codec import decode
 from entropylaw.documents.document import ReportDocument, RunFit, RunPhases, RunReport, from_fits
-from entropylaw.report import pages, words
+from entropylaw.report import pages
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.report.numbers import format_estimate
 from entropylaw.report.pages import Neighbour
-from entropylaw.results import Validity
-from entropylaw.results.result import replace
-from tests.findings import stated
+from entropylaw.results import Verdict, Why
+from entropylaw.results.result import Finding, replace
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused
@@ -107,41 +107,83 @@ def test_ids_references_headings_tables(made) -> None:
 
 def test_order_of_the_page() -> None:
     found = re.findall(r'<h2 id="(\w+)"', good())
-    assert found == ["numbers", "rivals", "forecast", "phases", "trust", "read", "inputs"]
+    assert found == ["numbers", "rivals", "law", "forecast", "phases", "trust", "paper", "read", "inputs"]
     text = good()
-    marks = ['class="verdict"', "This run has reached", 'class="card law"', 'id="numbers"']
+    marks = [
+        'class="tiles"',
+        'class="answers"',
+        'aria-labelledby="series-',
+        'aria-labelledby="law-',
+        'id="numbers"',
+    ]
     places = [text.index(mark, text.index("<body>")) for mark in marks]
     assert places == sorted(places)
 
 
-def test_opens_with_what_is_used() -> None:
-    text = Page(good()).text
-    opening = text[text.index("The law describes this run.") :]
-    said = (
-        "The law describes this run. This run has reached 97.2 % [95.9, 98.2] of the attainable gain; the "
-        "reward is 0.5794 [0.5724, 0.5853] now, the ceiling"
+def tiles(text: str) -> list[str]:
+    """The text of each tile of a page."""
+    listed = re.search(r'<ul class="tiles">(.*?)</ul>', text, re.DOTALL)
+    found = re.findall(r"<li.*?</li>", listed[1], re.DOTALL) if listed else []
+    return [" ".join(Page(re.sub(r"(?s)<svg.*?</svg>", "", tile)).text.split()) for tile in found]
+
+
+def test_tiles_have_the_verdict_and_the_numbers() -> None:
+    run = run_report(synthetic(), phases())
+    fit = run.fit.answer
+    assert fit is not None
+    assert run.forecast is not None
+    verdict, now, ceiling, left, forecast = tiles(good())
+    assert verdict == "Verdict on the law holds reward follows R = b − a·exp(H)"
+    for tile, one in ((now, fit.reward_now), (ceiling, fit.ceiling), (left, fit.headroom)):
+        text = format_estimate(one)
+        assert f"{text.value} {text.interval}".replace("-", "−") in tile
+    assert "P(≥ 0.01) = " in left or "P(≥ 0.01) > " in left
+    assert "at step 585" in forecast
+    assert tiles(none()) == []
+    assert len(tiles(short())) == 4
+
+
+def test_the_three_questions_are_answered_below() -> None:
+    asked = [f"<dt>{word}</dt>" for word in ("Still improving?", "Ceiling", "Would it publish?")]
+    places = [good().index(word) for word in (*asked, 'id="numbers"')]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("made", [good, failing, short])
+def test_the_verdict_stands_on_a_page_once(made) -> None:
+    body = made()[made().index("<body>") :]
+    assert len(re.findall(r"<strong>(?:holds|undecided|fails)</strong>", body)) == 1
+    assert "figure-title" not in body
+    assert not re.search(r">(?:holds|undecided|fails): ", body)
+
+
+def test_a_run_without_a_relation_has_its_numbers_for_reference() -> None:
+    verdict, now, ceiling, left, _ = tiles(failing())
+    assert verdict == "Verdict on the law fails reward falls as entropy is spent"
+    assert "for reference only" not in now
+    assert "for reference only" in ceiling
+    assert "for reference only" in left
+    assert "The forecast averages several curves" in Page(failing()).text
+
+
+def test_another_curve_is_named_with_its_ceiling() -> None:
+    values = {"form": "line", "label": "a straight line in H", "probability": 0.95, "own": 0.02}
+    better = Finding(code="another-curve", severity="reason", values=values)
+    fit = by_hand(
+        verdict=Verdict.fails,
+        why=Why.another_curve,
+        findings=(better,),
+        law_probability=0.02,
+        line_probability=0.95,
     )
-    assert " ".join(opening.split()).startswith(said)
-
-
-def test_a_law_that_fails_is_said_first() -> None:
-    text = Page(failing()).text
-    first = text.index("The law does not describe this run: reward falls as entropy falls")
-    assert first < text.index("For reference only: by the law") < text.index("Estimates")
-    assert "This run has reached" not in text
-    assert "numbers are for reference only" in text
-    assert "The forecast averages several curves" in text
-
-
-def test_the_rival_that_does_better_is_named_before_any_number() -> None:
-    better = stated("reason", "a straight line in H describes the run better")
-    wrong = Validity(ok=False, contradicted=True, findings=better)
-    law = by_hand(validity=wrong, law_probability=0.02, line_weight=0.95)
-    first, better, _ = words.opening(run_report(run_by_hand(law)))
-    assert first.startswith("The law does not describe this run: a straight line in H")
-    assert better.startswith(
-        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with "
-    )
+    # Without the engine's posteriors there is no forecast.
+    run = RunReport(fit=run_by_hand(fit), no_forecast="none here")
+    text = pages.run_page(report(run), run, {})
+    verdict, _, ceiling, _ = tiles(text)
+    assert verdict == "Verdict on the law fails another curve"
+    assert "0.803 [0.771, 0.866]" in ceiling
+    assert "by a straight line in H" in Page(text).text
+    assert "numbers are for reference only" in Page(text).text
 
 
 def test_what_is_not_there_is_said() -> None:
@@ -162,10 +204,10 @@ def test_refused_run_has_a_page_with_the_reason() -> None:
 
 def test_figures_are_named_and_their_files_linked() -> None:
     parsed = Page(good())
-    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 5
+    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 6
     assert parsed.tags.count("desc") == 5
     links = [value for name, value in parsed.attributes if name == "href" and value.startswith("../figures/")]
-    assert links == ["../figures/slug-law.svg", "../figures/slug-series.svg"]
+    assert links == ["../figures/slug-series.svg", "../figures/slug-law.svg"]
     for name in ("law", "series", "forecast", "phases", "residuals"):
         assert f'aria-labelledby="{name}-title {name}-desc"' in good()
 

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from entropylaw.analysis.forecast import entropy_drop, used_share
-from entropylaw.analysis.law.fitting import fit_law
+from entropylaw.analysis.answer import fit_law
+from entropylaw.analysis.forecast import entropy_drop
+from entropylaw.analysis.law.verdict import ODDS
 from entropylaw.documents.document import (
     FitDocument,
     FitOptions,
@@ -20,11 +21,13 @@ from entropylaw.documents.document import (
 )
 from entropylaw.errors import FitError
 from entropylaw.ingest.runs import Run, Series
+from entropylaw.report import words
 from entropylaw.report.render import rendered
-from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
+from entropylaw.results import Curve, Estimate, Influence, LawTests, Residuals, Verdict, Why
 from entropylaw.results.columns import Choice, Meaning, Source
+from entropylaw.results.fit import Fit, FormAnswer
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
+from entropylaw.results.result import Finding, replace
 from tests.findings import stated
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
@@ -70,10 +73,11 @@ def synthetic(
     step = np.arange(n) * 10.0
     entropy = h0 * np.exp(-3.0 * step / step[-1]) + 0.02 * random.random(n)
     reward = b - a * np.exp(entropy) + noise * random.standard_normal(n)
-    law = fit_law(entropy, reward, step, run=name)
+    fit = fit_law(entropy, reward, step, run=name)
     series = read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80})
-    drop = entropy_drop(law.step, law.entropy, level=law.level)
-    return fitted_run(*series, law, used=used_share(law), drop_per_100_steps=drop)
+    drop = entropy_drop(fit.law.step, fit.law.entropy, level=fit.level)
+    run = fitted_run(*series, fit, drop)
+    return replace(run, summary=words.summary(run))
 
 
 def falling() -> RunFit:
@@ -86,7 +90,8 @@ def refused(name: str = "short") -> RunFit:
     error = FitError(
         "too-few-evaluations", "3 usable evaluations, expected at least 5", "evaluate more often"
     )
-    return refused_run(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error)
+    run = refused_run(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error)
+    return replace(run, summary=words.summary(run))
 
 
 def document(*runs: RunFit, warnings: tuple[str, ...] = ()) -> FitDocument:
@@ -108,99 +113,127 @@ def estimate(value: float | None, low: float | None, high: float | None, note: s
 
 def by_hand(
     *,
+    verdict: Verdict = Verdict.holds,
+    why: Why | None = None,
+    findings: tuple[Finding, ...] | None = None,
     law_probability: float = 0.9,
-    line_weight: float = 0.08,
+    line_probability: float = 0.08,
     headroom: Estimate | None = None,
-    validity: Validity | None = None,
-    a: Estimate | None = None,
-) -> LawFit:
-    """A law whose every number is chosen here, so that its text does not depend on the engine."""
+    p_headroom: float = 0.981,
+    used: Estimate | None = None,
+    interval: str = "drift",
+    max_reward: float | None = None,
+) -> Fit:
+    """An answer whose every number is chosen here, so that its text does not depend on the engine."""
     step = np.array([10.0 * i for i in range(10)])
     entropy = np.linspace(1.0, 0.1, 10)
     fitted = 0.8 - 0.3 * np.expm1(entropy)
     grid = (0.0, 0.5, 1.0)
     mean = tuple(float(0.8 - 0.3 * np.expm1(h)) for h in grid)
-    form = {
+    ceilings = {
+        "law": estimate(0.8001, 0.7712, 0.8291),
         "line": estimate(0.832, 0.801, 0.866),
         "rate": estimate(0.81, 0.75, 0.88),
         "constant": estimate(0.5, 0.3, 0.7),
     }
-    weights = {"line": line_weight, "rate": 0.0199, "constant": 0.0001}
-    rivals = tuple(
-        Rival(
+    probability = {"law": law_probability, "line": line_probability, "rate": 0.0199, "constant": 0.0001}
+    forms = (
+        FormAnswer(
             form=name,
             formula=name,
             parameters=2,
-            ceiling=form[name],
-            probability=weights[name],
+            ceiling=ceilings[name],
+            headroom=estimate(0.0316, 0.0121, 0.0511),
+            probability=probability[name],
             residual_sd=0.02,
-            ruled_out=weights[name] < 0.05,
+            shapes={"k": estimate(1.2, 0.4, 2.1)} if name == "rate" else {},
         )
-        for name in ("line", "rate", "constant")
+        for name in ceilings
     )
-    return LawFit(
+    law = LawFit(
         run="by hand",
         n=10,
-        validity=validity
-        or Validity(
-            ok=True, findings=stated("caution", "the run cannot tell the law from a straight line in H")
-        ),
-        a=a or estimate(0.30012, 0.2741, 0.3265),
+        a=estimate(0.30012, 0.2741, 0.3265),
         b=estimate(1.1, 1.04, 1.16),
-        ceiling=estimate(0.8001, 0.7712, 0.8291),
+        ceiling=ceilings["law"],
         correlation=0.93,
         entropy_now=0.1,
         entropy_noise=0.012,
-        reward_now=estimate(0.768, 0.757, 0.779),
-        headroom=headroom or estimate(0.0316, 0.0121, 0.0511),
+        reward_now=estimate(0.7684, 0.757, 0.779),
+        headroom=estimate(0.0315, 0.0287, 0.0343),
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
         influence=Influence(step=20.0, ceiling_shift=0.0031, a_ratio=0.97),
-        law_probability=law_probability,
-        law_ruled_out=law_probability < 0.05,
-        entropy_spent=0.0052,
-        rivals=rivals,
-        ceiling_over_forms=estimate(0.8027, 0.7712, 0.8661),
+        probability=law_probability,
         r_squared=0.981,
         step=step,
         entropy=entropy,
         smoothed_entropy=entropy,
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
-        curve=Curve(
-            entropy=grid,
-            mean=mean,
-            low=tuple(m - 0.03 for m in mean),
-            high=tuple(m + 0.03 for m in mean),
-            observation_low=tuple(m - 0.06 for m in mean),
-            observation_high=tuple(m + 0.06 for m in mean),
-            rivals={"line": (0.83, 0.6, 0.3), "rate": mean, "constant": (0.5, 0.5, 0.5)},
-        ),
         level=0.95,
-        interval="drift",
+        interval=interval,
         eval_size=None,
         dropped={"a value is missing or not finite": 2},
         posterior=cast(Any, None),
         noise_floor=0.0,
     )
+    fit = Fit(
+        run="by hand",
+        verdict=verdict,
+        why=why,
+        findings=stated("caution", "reward looks smoothed") if findings is None else findings,
+        tests=LawTests(
+            p_rate=0.61,
+            p_step=0.42,
+            p_log_step=0.47,
+            p_step_beside=None,
+            p_log_step_beside=None,
+            spearman=-0.97,
+            **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
+        ),
+        ceiling=estimate(0.8027, 0.7712, 0.8661),
+        headroom=headroom or estimate(0.0343, 0.0121, 0.0911),
+        reward_now=estimate(0.7684, 0.757, 0.779),
+        used=used or estimate(0.873, 0.812, 0.934),
+        gain=0.01,
+        p_headroom=p_headroom,
+        max_reward=max_reward,
+        forms=tuple(sorted(forms, key=lambda one: -one.probability)),
+        skipped={"branches": "entropy never rises"},
+        law=law,
+    )
+    # As if it had been computed from the posteriors, which this law does not have.
+    vars(fit)["curve"] = Curve(
+        entropy=grid,
+        mean=mean,
+        low=tuple(m - 0.03 for m in mean),
+        high=tuple(m + 0.03 for m in mean),
+        observation_low=tuple(m - 0.06 for m in mean),
+        observation_high=tuple(m + 0.06 for m in mean),
+        forms={"law": mean, "line": (0.83, 0.6, 0.3), "rate": mean, "constant": (0.5, 0.5, 0.5)},
+    )
+    return fit
 
 
-def run_by_hand(law: LawFit, name: str = "by hand") -> RunFit:
+def run_by_hand(fit: Fit, name: str = "by hand") -> RunFit:
     nothing = np.zeros(0)
-    error = FitError("none", "stands for a law that is put in its place", "none")
+    error = FitError("none", "stands for an answer that is put in its place", "none")
     entry = refused_run(
         *read(name, "logs/sample.csv", nothing, nothing, nothing, {"no reward at that step": 80}), error
     )
-    share, drop = estimate(0.873, 0.812, 0.934), estimate(0.41, 0.36, 0.46)
-    return replace(entry, law=law, refusal=None, used=share, drop_per_100_steps=drop)
+    drop = estimate(0.41, 0.36, 0.46)
+    entry = replace(entry, answer=fit, refusal=None, drop_per_100_steps=drop)
+    return replace(entry, summary=words.summary(entry))
 
 
 def test_samples_are_what_they_are_taken_for() -> None:
-    good, bad = synthetic().law, falling().law
-    assert good is not None
-    assert good.validity.ok
+    assert synthetic().verdict == "holds"
+    bad = falling().answer
     assert bad is not None
-    assert not bad.validity.ok
+    assert (bad.verdict, bad.why) == (Verdict.fails, Why.no_relation)
+    assert by_hand().flaw() == ""
     assert refused().law is None
+    assert refused().verdict == "refused"
 
 
 def report_markdown(report: ReportDocument) -> str:

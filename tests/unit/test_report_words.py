@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import RunFit, RunReport
 from entropylaw.report import words
 from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.render import rendered
-from entropylaw.results import Estimate, Validity
-from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
+from entropylaw.results import Verdict, Why
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import reason, replace
 from tests.findings import stated
-from tests.made import run_report
 from tests.unit.test_report_samples import (
     by_hand,
     document,
@@ -25,56 +25,136 @@ from tests.unit.test_report_samples import (
     synthetic,
 )
 
-NARROW = "entropy spans 0.04 nats; 0.15 are needed to estimate both a and b"
-UNDECIDED = Validity(ok=False, findings=stated("reason", NARROW, "another"))
-CONTRADICTED = Validity(ok=False, contradicted=True, findings=stated("reason", "a is negative"))
-NO_INFORMATION = "This run carries too little information to test the law."
+NARROW = "entropy spans 0.04 nats; to estimate both a and b takes at least 0.15"
+HALF = {"law_probability": 0.5, "line_probability": 0.48}
+
+
+def undecided(*said: str, **more: Any) -> Fit:
+    findings = stated("reason", *(said or (NARROW, "another")))
+    return by_hand(verdict=Verdict.undecided, findings=findings, **more)
+
+
+def failing(why: Why, *said: str, **more: Any) -> Fit:
+    return by_hand(verdict=Verdict.fails, why=why, findings=stated("reason", *said), **more)
 
 
 @pytest.mark.parametrize(
-    ("law", "expected"),
+    ("fit", "expected"),
     [
-        (by_hand(law_probability=0.95, line_weight=0.04), "The law describes this run."),
-        (
-            by_hand(law_probability=0.60, line_weight=0.38),
-            "The law fits this run, and so does a straight line in H.",
-        ),
-        (
-            by_hand(law_probability=0.30, line_weight=0.60),
-            "The law fits this run, and so does a straight line in H.",
-        ),
-        (
-            by_hand(law_probability=0.07, line_weight=0.83),
-            "The law fits this run, but a straight line in H fits it better.",
-        ),
-        (by_hand(validity=UNDECIDED), NO_INFORMATION),
-        (by_hand(validity=CONTRADICTED), "The law does not describe this run."),
+        (by_hand(), "reward follows R = b − a·exp(H)"),
+        (undecided(), NARROW),
+        (by_hand(verdict=Verdict.undecided, findings=()), "the data do not decide"),
+        (failing(Why.another_curve, "a line fits better"), "another curve fits: a line fits better"),
+        (failing(Why.another_curve), "another curve fits"),
+        (failing(Why.more_than_entropy, "the step helps"), "reward needs more than entropy"),
+        (failing(Why.no_relation, "a constant fits"), "reward does not follow entropy"),
     ],
 )
-def test_headlines(law: LawFit, expected: str) -> None:
-    assert words.headline(law) == expected
+def test_headlines(fit: Fit, expected: str) -> None:
+    assert words.headline(fit) == expected
 
 
-def opening(law: LawFit) -> tuple[str, ...]:
-    return words.opening(run_report(run_by_hand(law)))
+def test_reward_that_falls_is_named() -> None:
+    found = falling().answer
+    assert found is not None
+    assert words.headline(found) == "reward falls as entropy is spent"
+    assert words.verdict_cell(falling()) == "fails: no relation"
+    assert words.verdict_cell(synthetic()) == "holds"
+    assert words.verdict_cell(refused()) == "refused"
 
 
-def test_an_undecided_run_says_so_first() -> None:
-    first, second, third = opening(by_hand(validity=UNDECIDED, law_probability=0.02, line_weight=0.95))
-    assert first == f"{NO_INFORMATION.removesuffix('.')}: {NARROW} (1 more reason below)."
-    assert second.startswith(
-        "The most probable functional form is a straight line in H (probability 0.95; the law 0.02), with "
+def answers(fit: Fit) -> tuple[str, ...]:
+    questions, found = zip(*words.answers(fit), strict=True)
+    assert questions == ("Still improving?", "Ceiling", "Would it publish?")
+    return found
+
+
+def test_the_three_answers() -> None:
+    left, ceiling, publish = answers(by_hand())
+    assert left == "Yes: 0.034 [0.012, 0.091] of reward left (P = 0.98 that at least 0.01 is)"
+    assert ceiling == (
+        "0.803 [0.771, 0.866] over all plausible curves; now 0.768 at H = 0.100; extrapolated over 0.10 nats"
     )
-    assert third.startswith("For reference only: by the law the reward is 0.768")
+    assert (
+        publish == "Yes, as the entropy law (P = 0.90 among 4 curves; R² 0.98, effective sample size 8 of 10)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"),
+    [
+        (0.95, "Yes: "),
+        (0.94, "Probably: "),
+        (0.5, "Probably: "),
+        (0.49, "Probably not: "),
+        (0.051, "Probably not: "),
+        (0.05, "No measurable gain left: "),
+    ],
+)
+def test_whether_a_gain_is_left_by_its_probability(p: float, expected: str) -> None:
+    assert answers(by_hand(p_headroom=p))[0].startswith(expected + "0.034 [")
+
+
+def test_the_ceiling_names_over_what_it_is_averaged() -> None:
+    def ceiling(**changes: Any) -> str:
+        return answers(by_hand(**changes))[1]
+
+    assert "0.866] by the law;" in ceiling(law_probability=0.96, line_probability=0.02)
+    assert "0.866] over all plausible curves;" in ceiling(**HALF)
+    assert ", at most 1;" in ceiling(max_reward=1.0)
+    assert ", relative to the current level;" in ceiling(interval="walk")
+    staged = answers(failing(Why.more_than_entropy, "the step helps"))
+    assert " left at the present stage (" in staged[0]
+    assert " beside a term in the step;" in staged[1]
+
+
+def test_where_reward_does_not_follow_entropy_numbers_are_for_reference_only() -> None:
+    left, ceiling, publish = answers(failing(Why.no_relation, "a constant fits"))
+    assert left.startswith("Unknown: reward does not follow entropy. For reference only: 0.034 [")
+    assert ceiling.startswith("For reference only: 0.803 [")
+    assert publish.startswith("No: reward does not follow entropy (R² 0.98, ")
+
+
+def test_what_may_be_published() -> None:
+    def publish(fit: Fit) -> str:
+        return answers(fit)[2]
+
+    assert publish(undecided()).startswith(f"Not yet: {NARROW} (R² 0.98")
+    nearest = reason("curve-as-good", curve="line", odds=0.9, nats=0.3, evaluations=None)
+    said = publish(by_hand(verdict=Verdict.undecided, findings=(nearest,)))
+    assert said.startswith(
+        "As a range: a straight line in H fits as well (odds 0.9 to 1 against the law); 0.3 n"
+    )
+    curve = publish(failing(Why.another_curve, law_probability=0.000_15, line_probability=0.97))
+    assert curve.startswith("Not as the entropy law (P = 0.00015; R² 0.98, ")
+    assert curve.endswith('). As "reward follows a straight line in H": yes')
+    more = publish(failing(Why.more_than_entropy, "the step helps"))
+    assert more.startswith("Not as the entropy law: the step helps (R² 0.98, ")
 
 
 def test_a_refused_run_says_why_and_what_to_do() -> None:
-    assert words.opening(run_report(refused())) == (
-        "The run could not be fitted: 3 usable evaluations, expected at least 5.",
-        "Evaluate more often.",
-    )
-    assert words.badge(refused()) == "refused"
-    assert words.run_headline(refused()) == "This run could not be fitted."
+    assert words.summary(refused()) == ("3 usable evaluations, expected at least 5.", "Evaluate more often.")
+
+
+def test_the_reason_on_a_chip() -> None:
+    nearest = reason("curve-as-good", curve="log_step", odds=0.9, nats=None, evaluations=None)
+    weak = reason("weak-relation", r_squared=0.1, needed=0.5)
+    for found, expected in (
+        (by_hand(), ""),
+        (failing(Why.more_than_entropy, "the step helps"), "more than entropy"),
+        (by_hand(verdict=Verdict.undecided, findings=(nearest,)), "log step fits, too"),
+        (by_hand(verdict=Verdict.undecided, findings=(weak, nearest)), "weak relation"),
+        # Of a later version of this program.
+        (undecided("something-new"), "something-new"),
+    ):
+        assert words.short_why(run_by_hand(found)) == expected
+    assert words.short_why(refused()) == "too-few-evaluations"
+
+
+def test_the_summary_of_a_document_is_the_three_answers() -> None:
+    run = run_by_hand(by_hand())
+    assert [line.partition(": ")[2] for line in run.summary] == list(answers(by_hand()))
+    assert run.summary == words.summary(run)
 
 
 NEVER = "model alpha sigma uncertainty bits experiment asymptote nan None"
@@ -84,105 +164,56 @@ NEVER = "model alpha sigma uncertainty bits experiment asymptote nan None"
     "run", [synthetic(), falling(), refused(), run_by_hand(by_hand())], ids=lambda run: run.run
 )
 def test_vocabulary(run: RunFit) -> None:
-    text = rendered(document(run), "markdown")
+    # Titles of papers have words of their own.
+    text = re.sub(r"title = .*", "", rendered(document(run), "markdown"))
     for word in NEVER.split():
         assert not re.search(rf"\b{word}s?\b", text, re.IGNORECASE), word
 
 
-def test_badges_are_words() -> None:
-    assert words.badge(synthetic()) in ("valid", "with cautions")
-    assert words.badge(falling()) == "law fails"
-
-
-def test_a_page_opens_with_the_gain_reached_the_headroom_and_how_sure_that_is() -> None:
-    first, second, third = opening(by_hand())
-    assert first == (
-        "This run has reached 87.3 % [81.2, 93.4] of the attainable gain; the reward is 0.768 [0.757, 0.779] "
-        "now, the ceiling 0.800 [0.771, 0.829] (95 % intervals; drift + noise, integrated out)."
-    )
-    assert second.startswith(
-        "At zero entropy the reward would be 0.032 [0.012, 0.051] higher; the forecast of"
-    )
-    assert third.endswith(
-        "over all functional forms that are not ruled out, "
-        "the interval of the ceiling reaches from 0.771 to 0.866."
-    )
-    better = opening(by_hand(law_probability=0.07, line_weight=0.83))[0]
-    assert better.startswith(
-        "Under the law (but a straight line in H fits better), this run has reached 87.3"
-    )
-
-
-def test_an_unknown_share_says_why() -> None:
-    report = run_report(run_by_hand(by_hand()))
-    nothing = estimate(None, None, None, "the attainable gain is not above zero")
-    first = words.opening(replace(report, fit=replace(report.fit, used=nothing)))[0]
-    assert first.startswith(
-        "The share of the attainable gain reached is unknown (the attainable gain is not above zero); the "
-        "reward is 0.768"
-    )
-
-
-@pytest.mark.parametrize(
-    ("headroom", "expected"),
-    [
-        (estimate(0.011, -0.054, 0.056), "No measurable headroom: 0.011 [-0.054, 0.056];"),
-        (estimate(-0.05, -0.08, -0.02), "The reward is above the law's ceiling: headroom -0.050"),
-        (estimate(0.03, None, None, "no spread"), "The headroom is 0.0300, without interval (no spread);"),
-    ],
-)
-def test_headroom_by_its_interval(headroom: Estimate, expected: str) -> None:
-    assert opening(by_hand(headroom=headroom))[1].startswith(expected)
-
-
 def hand_row(
-    name: str, headroom: tuple[float, ...], *share: float | None, validity: Validity | None = None
+    name: str, headroom: tuple[float, float, float], *share: float | None, fit: Fit | None = None
 ) -> IndexRow:
-    """A row of the law made by hand, with a headroom and a share of the gain."""
-    law = by_hand(headroom=estimate(*headroom), validity=validity)
-    row = index_row(run_report(run_by_hand(law, name)), name)
+    """A row of the answer made by hand, with a headroom and a share of the gain."""
     used = estimate(*share, None if share[0] else "unknown")  # type: ignore[misc, arg-type]
-    return replace(row, cells={**row.cells, "used": used})
+    known = replace(fit or by_hand(), headroom=estimate(*headroom), used=used)
+    return index_row(RunReport(fit=run_by_hand(known, name)), name)
 
 
 def test_over_all_runs() -> None:
     assert overall([]) == ("There are no runs.",)
     none, some = (0.2, -0.1, 0.5), (0.1, 0.05, 0.15)
+    flat = failing(Why.no_relation, "a constant fits")
     many = [
         hand_row("one", none, 0.97, 0.95, 0.99),
         hand_row("two", some, 0.5, 0.4, 0.6),
         hand_row("three", none, 0.9, 0.8, 0.95),
         hand_row("four", none, None, None, None),
-        hand_row("five", none, 0.9, 0.8, 0.95, validity=UNDECIDED),
-        index_row(run_report(falling()), "falling"),
-        index_row(run_report(refused()), "short"),
+        hand_row("five", none, 0.9, 0.8, 0.95, fit=undecided()),
+        hand_row("six", (9.0, 8.0, 10.0), 0.1, 0.0, 0.2, fit=flat),
+        index_row(RunReport(fit=refused()), "short"),
     ]
     assert overall(many) == (
-        "Of 7 runs the law holds in 4 (all 4 with cautions), fails in 1, is undecided in 1 and 1 could not "
-        "be fitted.",
-        "Where the law holds, headroom is above zero in 1 of 4; it is largest in two: 0.100 [0.050, 0.150].",
-        "Share of the attainable gain reached: above 90 % in 1, below 90 % in 1, unclear in 1, without "
+        "The law holds in 4 of 7 runs, fails in 1, undecided in 1; 1 could not be fitted.",
+        # Without a relation to the entropy there is no ceiling to read.
+        "A gain is left in 1 of 5 runs; the most in two: 0.100 [0.050, 0.150].",
+        "Share of the attainable gain reached: above 90 % in 1, below 90 % in 1, unclear in 2, without "
         "interval in 1.",
     )
     said = overall(many[-2:])
-    assert said[0] == "Of 2 runs the law holds in 0, fails in 1 and 1 could not be fitted."
-    assert "there are no ceilings" in said[1]
-    assert said[2] == "1 run has a forecast, which is averaged over several curves."
-    assert not re.search(r"\d\.\d", " ".join(said))
+    assert said == ("The law holds in 0 of 2 runs, fails in 1, undecided in 0; 1 could not be fitted.",)
+    assert overall([many[0], many[0]])[1] == "A gain is left for certain in none of 2 runs."
 
 
 def test_one_run() -> None:
-    one = overall([hand_row("one", (0.0316, 0.0121, 0.0511), 0.873, 0.812, 0.934)])
-    reached = "share of the attainable gain reached: 87.3 % [81.2, 93.4]"
-    assert one[1] == f"By the law, {reached}; headroom: 0.032 [0.012, 0.051]."
-    (first, _) = overall([index_row(run_report(refused()), "b")])
-    assert first == "One run. This run could not be fitted: 3 usable evaluations, expected at least 5."
+    row = hand_row("one", (0.0316, 0.0121, 0.0511), 0.873, 0.812, 0.934)
+    assert overall([row]) == row.summary
+    assert row.summary[0].startswith("Still improving")
+    assert "Yes: 0.032 [0.012, 0.051] of reward left" in row.summary[0]
+    assert overall([index_row(RunReport(fit=refused()), "b")]) == words.summary(refused())
 
 
 def test_an_unknown_step_is_not_a_number() -> None:
     note = "the entropy stays above 0.1 nats"
-    assert (
-        words.earliest(estimate(None, 590.2, None, note))
-        == f" (the interval of that step begins at step 590; {note})"
-    )
+    assert words.earliest(estimate(None, 590.2, None, note)) == " (it may fall below that from step 590 on)"
+    assert words.earliest(estimate(None, None, None, note)) == ""
     assert words.step_words(estimate(520.4, 480.0, None, note)) == f"520 [480, not known] ({note})"

@@ -46,9 +46,10 @@ def run_added(tmp_path):
 
 
 def test_an_added_residual_model_fits_and_is_offered(run_added, tmp_path):
-    text = run_added("fit", LOG, "--interval", "ar1", "-o", "fit.json")
+    run_added("fit", LOG, "--interval", "ar1", "-o", "fit.json", "-q")
+    text = " ".join(run_added("fit", LOG, "--interval", "ar1", "--details", "--no-save").split())
     assert "first-order autoregression" in text
-    law = json.loads((tmp_path / "fit.json").read_text(encoding="utf-8"))["runs"][0]["law"]
+    law = json.loads((tmp_path / "fit.json").read_text(encoding="utf-8"))["runs"][0]["answer"]["law"]
     assert law["interval"] == "ar1"
     assert law["ceiling"]["method"] == "first-order autoregression"
     assert "<drift|walk|odr|ols|ar1>" in run_added("fit", "--help")

@@ -11,7 +11,6 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from benchmarks.worlds import World, simulate
-from entropylaw import fit_law
 from entropylaw.analysis.ensemble import reward_members
 from entropylaw.analysis.forms import FORMS, entropy_forms, law_column, risen, step_forms
 from entropylaw.analysis.forms import FORMULAS as STEP_FORMULAS
@@ -28,6 +27,7 @@ from entropylaw.analysis.rivals import (
 from entropylaw.engine.prior import drift_grid, white_grid
 from entropylaw.results import Estimate
 from tests.conftest import clean_environment
+from tests.laws import own_law
 
 CORE = {name for name, kind in FORMS.items() if kind.core}
 N = 80
@@ -54,7 +54,7 @@ def noise(sd=0.003, seed=2):
 def compared(truth="law", first=0):
     """The fit of a run of which ``truth`` is true, from evaluation ``first`` on, and its comparison."""
     entropy = RETURNING if truth == "branches" else FALLING
-    fit = fit_law(entropy[first:], (TRUTHS[truth](entropy) + noise())[first:], STEP[first:])
+    fit = own_law(entropy[first:], (TRUTHS[truth](entropy) + noise())[first:], STEP[first:])
     return fit, compare_forms(fit)
 
 
@@ -176,7 +176,7 @@ def test_two_rises_add_up():
 def test_a_run_that_gives_nothing_back_has_its_ceiling_from_where_it_is():
     """Reward stays where entropy comes back: the law alone would halve what is still to be won."""
     reward = 0.55 - 0.2 * (law_column(RETURNING) - risen(RETURNING)) + noise()
-    comparison = compare_forms(fit_law(RETURNING, reward, STEP))
+    comparison = compare_forms(own_law(RETURNING, reward, STEP))
     found = rows(comparison)["branches"]
     assert found.probability > 0.9
     assert found.ceiling.low < 0.55 + 0.2 * risen(RETURNING)[-1] < found.ceiling.high
@@ -201,7 +201,7 @@ def test_columns_that_cannot_be_told_apart_are_skipped():
     assert {"law", "line", "rate", "power"} <= set(fits.fits)
     # Two levels cannot tell the law from the line: neither can the weights.
     assert fits.probability["law"] == pytest.approx(fits.probability["line"])
-    comparison = compare_forms(fit_law(two_levels, reward, STEP[:30], interval="ols"))
+    comparison = compare_forms(own_law(two_levels, reward, STEP[:30], interval="ols"))
     assert comparison.law_test.p_value is None
     assert "not independent" in comparison.law_test.note
 
@@ -289,7 +289,7 @@ def test_an_open_end_opens_the_range():
 
 def test_a_reward_of_the_other_sign_changes_no_odds():
     _, one = compared("power")
-    other = compare_forms(fit_law(FALLING, 3.0 - 40.0 * (TRUTHS["power"](FALLING) + noise()), STEP))
+    other = compare_forms(own_law(FALLING, 3.0 - 40.0 * (TRUTHS["power"](FALLING) + noise()), STEP))
     for form, row in rows(one).items():
         assert rows(other)[form].log_odds == pytest.approx(row.log_odds, abs=1e-5)
     assert other.law_test.p_value == pytest.approx(one.law_test.p_value, rel=1e-6)
@@ -297,9 +297,9 @@ def test_a_reward_of_the_other_sign_changes_no_odds():
 
 @pytest.mark.parametrize("settings", [{"interval": "ols"}, {"eval_size": 400}, {}])
 def test_the_comparison_uses_the_residual_model_of_the_fit(settings):
-    fit = fit_law(FALLING, TRUTHS["law"](FALLING) + noise(), STEP, **settings)
+    fit = own_law(FALLING, TRUTHS["law"](FALLING) + noise(), STEP, **settings)
     own = fit_forms(STEP, fit.smoothed_entropy, fit.reward, fit.residual_covariances)
-    assert own.probability["law"] == pytest.approx(fit.law_probability, rel=1e-9)
+    assert own.probability["law"] == pytest.approx(fit.probability, rel=1e-9)
     if "eval_size" in settings:  # The comparison of all forms takes seconds there.
         return
     found = rows(compare_forms(fit) if settings else compared()[1])

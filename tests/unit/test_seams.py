@@ -119,7 +119,7 @@ def test_segments_of_one_law_are_not_told_apart():
 def test_segments_of_two_laws_are_told_apart():
     fit = fit_segments(*run(reward_jump=0.15), [150.0], run="x")
     assert fit.same.p_value < 1e-4
-    assert [segment.law.run for segment in fit.segments] == ["x, segment 1", "x, segment 2"]
+    assert [segment.fit.run for segment in fit.segments] == ["x, segment 1", "x, segment 2"]
 
 
 def test_seams_given_in_any_order_and_between_evaluations():
@@ -132,7 +132,7 @@ def test_seams_given_in_any_order_and_between_evaluations():
 def test_a_segment_that_is_too_short_is_refused_with_its_reason():
     fit = fit_segments(*run(), [150.0, 280.0])
     last = fit.segments[-1]
-    assert (last.n, last.law) == (4, None)
+    assert (last.n, last.fit) == (4, None)
     assert "4 usable evaluations, expected at least 5" in last.refusal
     assert "1 of 3 segments could not be fitted" in fit.note
     assert fit.same is not None

@@ -311,7 +311,7 @@ def test_a_fit_takes_the_noise_between_prompts_from_a_column(run, lab, tmp_path)
     steps = pq.read_table(tmp_path / "steps.parquet")
     rewards = pq.read_table(lab / "grpo_s0" / "metrics.parquet", columns=["step", "val_acc"])
     pq.write_table(steps.join(rewards, "step"), tmp_path / "run.parquet")
-    done = run("fit", "run.parquet", "--entropy-sd", "entropy_se_prompts", "-o", "-")
+    done = run("fit", "run.parquet", "--entropy-sd", "entropy_se_prompts", "--details", "--no-save")
     assert done.returncode == 0, done.stderr
     errors = steps.column("entropy_se_prompts").to_pylist()
     assert f"given as {min(errors):.2g} to {max(errors):.2g}" in " ".join(done.stdout.split()).replace(

@@ -272,7 +272,7 @@ def test_the_folder_of_a_report_and_outputs_below_a_settings_file(call, tmp_path
     [
         ('inputs = ["s3://bucket/log.csv"]', ["fit"]),
         ('inputs = ["https://me:secret-word@host/log.csv?sig=secret-word"]', ["fit"]),
-        ('gates = ["invalid", "regression(s3://bucket/fit.json)>1%"]', ["check", "log.csv"]),
+        ('gates = ["fails", "regression(s3://bucket/fit.json)>1%"]', ["check", "log.csv"]),
         ('gates = ["regression(reward_now, https://host/fit.json)>1%"]', ["check", "log.csv"]),
         ('style = "https://host/dark.mplstyle"', ["plot", "law", "log.csv", "-o", "law.svg"]),
     ],
@@ -295,14 +295,23 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
     stored = tmp_path / "reports"
     assert call("fit", "log.csv").returncode == 0
     first = (stored / "log.fit.json").read_bytes()
-    done = call("fit", "log.csv", "--reward", "critic/score/mean")
-    (kept,) = [line for line in done.stderr.splitlines() if "is kept" in line]
-    assert kept.startswith("reports/log.fit.json holds a fit with other options")
+    done = call("fit", "log.csv", "--reward", "critic/score/mean", "--seam", "20")
+    stored_as, kept, _ = done.stderr.splitlines()
+    assert stored_as.startswith("Stored the fit in reports/log-2.fit.json, ")
+    assert kept == "reports/log.fit.json is kept: it was fitted without --reward, without --seam."
     assert (stored / "log.fit.json").read_bytes() == first
+    second = (stored / "log-2.fit.json").read_bytes()
     assert load_fit(stored / "log-2.fit.json").settings.reward == "critic/score/mean"
-    # The same options again replace their own document, and nothing else.
-    assert call("fit", "log.csv", "--reward", "critic/score/mean").returncode == 0
-    assert call("fit", "log.csv").returncode == 0
+    # The same options again replace their own document, by the same bytes, and nothing else.
+    done = call("fit", "log.csv")
+    (kept,) = [line for line in done.stderr.splitlines() if "is kept" in line] or [""]
+    assert not kept
+    done = call("fit", "log.csv", "--reward", "critic/score/mean", "--seam", "20")
+    assert done.stderr.startswith(stored_as)
+    assert [(stored / f"{name}.fit.json").read_bytes() for name in ("log", "log-2")] == [first, second]
+    # A prediction without a source is of the last fit.
+    assert "reading reports/log-2.fit.json" in call("predict", "--target-entropy", "0.1").stderr
+    call("fit", "log.csv", "--reward", "critic/score/mean", "--no-save")
     assert sorted(path.name for path in stored.iterdir()) == ["log-2.fit.json", "log.fit.json"]
 
 

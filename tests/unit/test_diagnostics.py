@@ -1,0 +1,165 @@
+"""Each finding about a fit, provoked once, and absent where it does not apply."""
+
+import numpy as np
+import pytest
+
+from entropylaw import fit_law
+from entropylaw.analysis.law.diagnostics import NOISE_RATIO
+from entropylaw.results import Verdict, Why
+
+
+def noise(n, sd=0.004, seed=0):
+    return sd * np.random.default_rng(seed).standard_normal(n)
+
+
+def falling(n, start=1.0, end=0.05):
+    return end + (start - end) * np.exp(-4 * np.arange(n) / n)
+
+
+def law(entropy, a=0.2, ceiling=0.55, sd=0.004):
+    """An entropy with the reward that the law gives, plus noise."""
+    return entropy, ceiling - a * np.expm1(entropy) + noise(entropy.size, sd)
+
+
+FALL = falling(60)
+HIGH = 0.5 + falling(60, 1.0, 0.0)
+LINE = falling(100, 2.0)
+FORMAT_LEARNED = np.concatenate([[1.2], falling(40, 0.30)])
+NOISY = falling(200) + noise(200, 0.01, 5)
+DRIFTING = law(NOISY, sd=0.0)[1] + np.cumsum(noise(200, 0.01))
+
+
+def smoothed(reward):
+    """An exponential average, as a tracker's chart draws it."""
+    smooth = [reward[0]]
+    for value in reward[1:]:
+        smooth.append(0.9 * smooth[-1] + 0.1 * value)
+    return np.array(smooth)
+
+
+REBOUND = np.concatenate([FALL, np.linspace(0.07, 0.6, 20)])
+TIME = np.linspace(0.0, 1.0, 80)
+LONG = falling(800)
+SHIFTED = FALL + 0.3
+
+FAILS = {
+    "reward-falls": (Why.no_relation, (FALL, 0.3 + 0.2 * np.expm1(FALL) + noise(60))),
+    # A constant is hardly simpler than the law: it takes many evaluations to prefer it.
+    "no-relation": (Why.no_relation, (falling(2000), 0.4 + noise(2000, 0.02))),
+    "another-curve": (Why.another_curve, (LINE, 0.9 - 0.3 * LINE + noise(100))),
+    # The step matters beside the law (p < 0.002), and no curve is clearly better.
+    "curve-differs": (Why.another_curve, (LONG, law(LONG, sd=0.01)[1] + 0.007 * np.linspace(0, 1, 800))),
+    "more-than-entropy": (Why.more_than_entropy, (REBOUND, 0.3 + 0.3 * TIME + noise(80))),
+}
+UNDECIDED = {
+    "too-few-evaluations": law(falling(6)),
+    "entropy-range-narrow": law(0.30 + 0.04 * falling(40, 1.0, 0.0)),
+    "slope-unclear": (FALL, 0.4 + noise(60, 0.02)),
+    "weak-relation": (FALL, 0.4 + noise(60, 0.02)),
+    "curve-as-good": law(falling(60, 0.4)),
+}
+CAUTIONS = {
+    # No relation, except for a first evaluation before the answer format is learned.
+    "one-evaluation-decides": (FORMAT_LEARNED, np.concatenate([[0.0], 0.5 + noise(40, 0.01)])),
+    "one-evaluation-moves-ceiling": (FORMAT_LEARNED, np.concatenate([[0.0], 0.5 + noise(40, 0.01)])),
+    "entropy-both-signs": law(FALL - 0.3),
+    "entropy-rises": law(FALL[::-1]),
+    "entropy-rebounds": law(REBOUND),
+    "ceiling-impossible": (HIGH, np.clip(law(HIGH, 0.4, 1.25, 0.002)[1], 0, 1)),
+    "ceiling-above-one": (SHIFTED, np.clip(law(SHIFTED, 0.3, 1.02, 0.03)[1], 0, 1)),
+    "reward-smoothed": (NOISY, smoothed(DRIFTING)),
+}
+VALUES = {
+    "too-few-evaluations": {"n": 6, "needed": 8},
+    "entropy-range-narrow": {"span": pytest.approx(0.039, abs=5e-4), "needed": 0.15},
+    "weak-relation": {"r_squared": pytest.approx(0.01, abs=0.01), "needed": 0.5},
+    "curve-as-good": {"curve": "line"},
+    "one-evaluation-decides": {"step": 0.0},
+    "one-evaluation-moves-ceiling": {"step": 0.0},
+    "another-curve": {"form": "line", "label": "a straight line in H"},
+    "more-than-entropy": {"curve": "step"},
+    "entropy-rises": {"rise": pytest.approx(0.845, abs=0.005), "limit": 0.3},
+}
+"""Some values of the findings."""
+
+
+def found(fit, code, severity):
+    """The finding of a code, of which there is one, in the sentences of its severity."""
+    (finding,) = [finding for finding in fit.findings if finding.code == code]
+    assert finding.severity == severity
+    assert finding.sentence in (fit.reasons if severity == "reason" else fit.cautions)
+    assert {name: finding.values[name] for name in VALUES.get(code, ())} == VALUES.get(code, {})
+    return finding
+
+
+@pytest.mark.parametrize("code", FAILS)
+def test_why_the_law_fails_is_the_first_reason(code):
+    why, run = FAILS[code]
+    fit = fit_law(*run)
+    assert (fit.verdict, fit.why) == (Verdict.fails, why)
+    assert fit.reasons == (found(fit, code, "reason").sentence,)
+
+
+@pytest.mark.parametrize("code", UNDECIDED)
+def test_what_is_missing_is_a_reason(code):
+    fit = fit_law(*UNDECIDED[code])
+    assert (fit.verdict, fit.why) == (Verdict.undecided, None)
+    found(fit, code, "reason")
+    # What fits as well, and how much more would decide, is said last.
+    assert fit.findings[len(fit.reasons) - 1].code == "curve-as-good"
+
+
+@pytest.mark.parametrize("code", CAUTIONS)
+def test_what_limits_the_numbers_is_a_caution(code):
+    fit = fit_law(*CAUTIONS[code])
+    found(fit, code, "caution")
+
+
+def test_the_best_rate_is_named_where_no_curve_is_clearly_better():
+    fit = fit_law(*FAILS["curve-differs"][1])
+    finding = found(fit, "curve-differs", "reason")
+    (rate,) = [one.shapes["k"] for one in fit.forms if one.form == "rate"]
+    assert [finding.values[name] for name in ("rate", "low", "high")] == [rate.value, rate.low, rate.high]
+    assert finding.values["p_value"] == min(fit.tests.p_step, fit.tests.p_log_step)
+
+
+def test_an_undecided_run_says_how_much_would_decide():
+    finding = found(fit_law(*UNDECIDED["curve-as-good"]), "curve-as-good", "reason")
+    assert finding.values["nats"] > 0
+    assert finding.values["evaluations"] > 0
+    nats, more = finding.values["nats"], finding.values["evaluations"]
+    assert finding.sentence.endswith(
+        f"; {nats:g} nats more of entropy or about {float(f'{more:.2g}'):,.0f} more evaluations would decide"
+    )
+
+
+def test_a_residual_below_the_given_noise_is_a_caution():
+    reward = law(FALL, sd=0.002)[1]
+    noise_of_100 = np.sqrt(np.mean(reward * (1 - reward)) / 100)
+    fit = fit_law(FALL, reward, eval_size=100)
+    finding = found(fit, "residuals-below-noise", "caution")
+    assert finding.values["noise"] == pytest.approx(noise_of_100, rel=0.02)
+    assert finding.values["sd"] * NOISE_RATIO < finding.values["noise"]
+    few = [one.code for one in fit_law(FALL, law(FALL, sd=0.05)[1], eval_size=100).findings]
+    assert "residuals-below-noise" not in few
+
+
+@pytest.mark.parametrize(
+    ("run", "code"),
+    [
+        (law(HIGH, 4, 12.5, 0.02), "ceiling-impossible"),
+        ((NOISY, DRIFTING), "reward-smoothed"),
+        (law(falling(100) + noise(100, 0.02, 5)), "reward-smoothed"),
+        (law(FALL), "one-evaluation-moves-ceiling"),
+        (law(FALL), "entropy-rebounds"),
+    ],
+    ids=["rewards beyond 1", "raw reward with drift", "raw reward", "no leverage", "entropy falls"],
+)
+def test_what_is_not_wrong_is_no_finding(run, code):
+    assert code not in [finding.code for finding in fit_law(*run).findings]
+
+
+def test_a_clean_run_holds_without_findings():
+    fit = fit_law(*law(FALL))
+    assert (fit.verdict, fit.why) == (Verdict.holds, None)
+    assert fit.findings == ()

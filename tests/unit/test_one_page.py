@@ -1,0 +1,79 @@
+"""``entropylaw report LOGS -o out.html``: one file that needs no other."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.typed import assert_error, write_csv
+
+pytestmark = pytest.mark.usefixtures("one_cache")
+
+FAST = ("--no-phases", "--jobs", "1")
+
+
+class Page(HTMLParser):
+    """The ids of a page, what it links to, and its headings."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.open = [], [], []
+        self.feed(text)
+        self.links += [f"#{name}" for name in re.findall(r"url\(#([^)]*)\)", text)]
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.ids += [named["id"]] if "id" in named else []
+        self.links += [named[name] for name in ("href", "src", "xlink:href") if name in named]
+        self.links += [f"#{one}" for one in named.get("aria-describedby", "").split()]
+
+
+def page(folder, name="out.html"):
+    found = Page((folder / name).read_text("utf-8"))
+    assert len(found.ids) == len(set(found.ids))
+    assert {link for link in found.links if link.removeprefix("#") not in found.ids} == set()
+    return found
+
+
+def test_one_run_is_its_page(run, tmp_path):
+    write_csv(tmp_path / "a.csv")
+    done = run("report", "a.csv", "-o", "new/out.html", *FAST)
+    assert (done.returncode, done.stderr) == (0, "1 run, 1 fitted\nwrote new/out.html\n")
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["a.csv", "out.html"]
+    page(tmp_path / "new")
+    text = (tmp_path / "new" / "out.html").read_text("utf-8")
+    assert "<h1>a</h1>" in text
+    assert text.count("<svg") > 3
+    assert run("report", "a.csv", "-o", "new/out.html", *FAST).returncode == 0
+    assert (tmp_path / "new" / "out.html").read_text("utf-8") == text
+
+
+def test_several_runs_are_an_index_with_their_pages_below(run, tmp_path):
+    """Runs of names that the index uses itself, and one that cannot be fitted."""
+    for name, n in (("main", 40), ("grid", 30), ("short", 3)):
+        write_csv(tmp_path / f"{name}.csv", n=n)
+    done = run("report", "main.csv", "grid.csv", "short.csv", "-o", "out.html", *FAST)
+    assert done.returncode == 0
+    assert not (tmp_path / "runs").exists()
+    found = page(tmp_path)
+    assert {"#run:main", "#run:grid", "#run:short"} <= set(found.links)
+    text = (tmp_path / "out.html").read_text("utf-8")
+    assert [f"<h1>{name}</h1>" in text for name in ("3 runs", "main", "grid", "short")] == [True] * 4
+    assert "report.csv" not in text
+    assert text.count("<main") == text.count("<style>") == 1
+
+
+def test_what_one_file_cannot_hold_is_refused(run, tmp_path):
+    log = write_csv(tmp_path / "a.csv")
+    assert_error(run("report", "a.csv", "-o", "out.html", "--figures", "pdf"), "bad-figures", 2)
+    assert_error(run("report", log, "-o", "a.csv/out.html", *FAST), "cannot-write", 3)
+    log.rename(tmp_path / "a.html")
+    assert_error(run("report", "a.html:csv", "-o", "a.html", *FAST), "output-is-input", 2)
+    assert run("report", "none.csv", "-o", "out.html").returncode == 3
+    assert not (tmp_path / "out.html").exists()
+    # A folder that is there is a folder.
+    (tmp_path / "pages.html").mkdir()
+    assert run("report", "a.html:csv", "-o", "pages.html", "--figures", "none", *FAST).returncode == 0
+    assert (tmp_path / "pages.html" / "index.html").exists()

@@ -1,0 +1,247 @@
+"""The verdict on the law: its tests against textbook ones, its rule, and what would decide."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.stats import spearmanr
+
+from entropylaw.analysis.law.verdict import (
+    FAILS,
+    HOLDS,
+    ODDS,
+    added_column,
+    law_probability,
+    law_tests,
+    needs,
+    r_squared,
+    rule,
+    spearman,
+)
+from entropylaw.analysis.rivals import fit_forms
+from entropylaw.engine.prior import point_grid, white_grid
+from entropylaw.results import Estimate, LawTests, Verdict, Why
+from entropylaw.results.result import replace
+from tests.laws import own_law
+
+N = 80
+STEP = 10.0 * np.arange(N)
+TIME = np.linspace(0.0, 1.0, N)
+ENTROPY = 0.1 + 1.6 * np.exp(-4 * TIME)
+
+A = Estimate(value=0.1, low=0.08, high=0.12, level=0.95, method="test")
+CLEAR = LawTests(
+    p_rate=0.5,
+    p_step=0.5,
+    p_log_step=0.5,
+    p_step_beside=0.5,
+    p_log_step_beside=0.5,
+    spearman=-0.95,
+    **{f"odds_{name}": 0.02 for name in ODDS},
+)
+ENOUGH = {"n": 60, "span": 1.0, "r_squared": 0.9}
+
+
+def noisy(reward, sd=0.01, seed=3):
+    return reward + sd * np.random.default_rng(seed).standard_normal(reward.size)
+
+
+def judged(entropy, reward, step=STEP):
+    """Tests, verdict, reason, and what would decide, of a run."""
+    fit = own_law(entropy, reward, step)
+    data = (fit.step, fit.smoothed_entropy, fit.reward, fit.residual_covariances)
+    tests = law_tests(*data, fit_forms(*data))
+    span = float(np.ptp(fit.smoothed_entropy))
+    explained = r_squared(fit.smoothed_entropy, fit.reward)
+    verdict, why = rule(tests, fit.a, n=fit.n, span=span, r_squared=explained)
+    return tests, verdict, why, needs(tests, fit.a, *data)
+
+
+@pytest.mark.parametrize(("length", "share"), [(50.0, 1.0), (50.0, 0.3), (200.0, 0.5)])
+def test_p_values_are_those_of_generalised_least_squares(length, share):
+    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY), 0.05)
+    x = np.column_stack([np.ones(N), -np.expm1(ENTROPY), -np.log1p(STEP / 10)])
+    gap = np.abs(np.subtract.outer(STEP, STEP))
+    covariance = (1 - share) * np.exp(-gap / length) + share * np.eye(N)
+    (found,) = added_column(STEP, x[None], reward, point_grid(length=length, share=share))
+    assert found == pytest.approx(sm.GLS(reward, x, sigma=covariance).fit().pvalues[-1], rel=1e-8)
+
+
+def test_the_tests_are_those_of_least_squares_where_there_is_no_drift():
+    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY), 0.05)
+    fits = fit_forms(STEP, ENTROPY, reward, white_grid())
+    tests = law_tests(STEP, ENTROPY, reward, white_grid(), fits)
+    time, h = STEP / 10, ENTROPY
+    curve = [np.ones(N), h, h**2, h**3]
+    for name, columns in {
+        "p_rate": [np.ones(N), np.exp(h), h * np.exp(h)],
+        "p_step": [np.ones(N), np.exp(h), time],
+        "p_log_step": [np.ones(N), np.exp(h), np.log1p(time)],
+        "p_step_beside": [*curve, time],
+        "p_log_step_beside": [*curve, np.log1p(time)],
+    }.items():
+        expected = sm.OLS(reward, np.column_stack(columns)).fit().pvalues[-1]
+        assert getattr(tests, name) == pytest.approx(expected, rel=1e-6), name
+    assert np.log(tests.odds_line) == pytest.approx(
+        fits.fits["line"].log_evidence - fits.fits["law"].log_evidence, abs=1e-9
+    )
+
+
+def test_odds_of_an_added_term_are_those_of_its_column():
+    """The Bayes factor of one more column with no drift, in closed form."""
+    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY), 0.05)
+    tests = law_tests(STEP, ENTROPY, reward, white_grid(), fit_forms(STEP, ENTROPY, reward, white_grid()))
+    x = np.column_stack([np.ones(N), np.exp(ENTROPY), STEP])
+
+    def log_marginal(p):
+        from scipy.special import gammaln
+
+        rss, free = sm.OLS(reward, x[:, :p]).fit().ssr, (N - p) / 2
+        return gammaln(free) - free * (np.log(rss / 2) + np.log(2 * np.pi))
+
+    cost = 0.5 * np.log(N) + np.log(2 * np.std(reward))
+    assert np.log(tests.odds_step) == pytest.approx(log_marginal(3) - log_marginal(2) - cost, abs=1e-6)
+
+
+def test_the_unit_of_the_step_has_no_effect():
+    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY))
+    one, other = (judged(ENTROPY, reward, scale * STEP + 7.0)[0] for scale in (1.0, 100.0))
+    for name in LawTests.__struct_fields__:
+        mine, its = getattr(one, name), getattr(other, name)
+        assert (mine is None and its is None) or mine == pytest.approx(its, rel=1e-5), name
+
+
+def test_rank_correlation_is_scipys_with_ties_too():
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 9, 50).astype(float), rng.standard_normal(50)
+    assert spearman(one, other) == pytest.approx(spearmanr(one, other).statistic, abs=1e-12)
+    assert spearman(np.ones(5), np.arange(5.0)) is None
+
+
+def test_r_squared_is_that_of_least_squares():
+    reward = noisy(0.6 - 0.1 * np.expm1(ENTROPY), 0.05)
+    fitted = sm.OLS(reward, np.column_stack([np.ones(N), np.exp(ENTROPY)])).fit()
+    assert r_squared(ENTROPY, reward) == pytest.approx(fitted.rsquared, abs=1e-12)
+    assert r_squared(ENTROPY, np.ones(N)) == 0.0
+
+
+def test_the_probability_counts_every_curve_that_could_be_fitted():
+    assert law_probability(CLEAR) == pytest.approx(1 / (1 + 0.02 * len(ODDS)))
+    assert law_probability(replace(CLEAR, odds_branches=None)) == pytest.approx(
+        1 / (1 + 0.02 * (len(ODDS) - 1))
+    )
+    assert FAILS < HOLDS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"odds_line": 0.6},
+        {"odds_branches": 0.6},
+        {"odds_log_step": 0.6},
+        {"odds_saturation": 0.6},
+        {"odds_constant": 0.1},
+        {"odds_square": 2.0},
+        {"odds_line": None},
+        {"odds_rate": 1.0, "odds_power": 1.0},
+    ],
+)
+def test_a_rival_that_is_nearly_as_good_leaves_it_undecided(change):
+    assert rule(CLEAR, A, **ENOUGH) == (Verdict.holds, None)
+    assert rule(replace(CLEAR, **change), A, **ENOUGH) == (Verdict.undecided, None)
+
+
+def test_a_form_that_has_no_test_of_its_own_counts_too():
+    assert rule(CLEAR, A, **ENOUGH, among_forms=0.9 * HOLDS) == (Verdict.undecided, None)
+    assert rule(CLEAR, A, **ENOUGH, among_forms=0.9 * FAILS) == (Verdict.fails, Why.another_curve)
+
+
+@pytest.mark.parametrize("change", [{"n": 7}, {"span": 0.14}, {"r_squared": 0.49}])
+def test_too_little_never_holds(change):
+    assert rule(CLEAR, A, **{**ENOUGH, **change}) == (Verdict.undecided, None)
+
+
+def test_a_that_is_not_clearly_above_0_does_not_hold():
+    for low, high in ((-0.01, 0.2), (None, None)):
+        assert rule(CLEAR, replace(A, low=low, high=high), **ENOUGH) == (Verdict.undecided, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"odds_line": 40.0}, Why.another_curve),
+        ({"odds_rate": 1e200}, Why.another_curve),
+        ({"odds_log_step": 40.0}, Why.more_than_entropy),
+        ({"odds_log_step": 40.0, "odds_rate": 20.0}, Why.another_curve),
+        ({"p_log_step": 0.001, "odds_log_step": 5.0}, Why.more_than_entropy),
+        ({"odds_branches": 40.0}, Why.more_than_entropy),
+        ({"odds_constant": 40.0, "spearman": -0.3}, Why.no_relation),
+        ({"odds_constant": 40.0, "odds_line": 50.0, "spearman": -0.9}, Why.another_curve),
+    ],
+)
+def test_why_the_law_fails(change, why):
+    assert rule(replace(CLEAR, **change), A, **ENOUGH) == (Verdict.fails, why)
+
+
+def test_a_below_0_is_no_relation():
+    falling = replace(A, value=-0.1, low=-0.12, high=-0.08)
+    assert rule(replace(CLEAR, spearman=0.9), falling, **ENOUGH) == (Verdict.fails, Why.no_relation)
+
+
+@pytest.mark.parametrize(
+    ("reward", "verdict", "why"),
+    [
+        (0.6 - 0.1 * np.expm1(ENTROPY), Verdict.holds, None),
+        (0.6 - 0.2 * ENTROPY, Verdict.fails, Why.another_curve),
+        (0.6 + 0.2 * np.expm1(-3 * ENTROPY), Verdict.fails, Why.another_curve),
+        (0.2 + 0.05 * np.expm1(ENTROPY), Verdict.fails, Why.no_relation),
+        (np.full(N, 0.4), Verdict.undecided, None),
+    ],
+)
+def test_runs_whose_truth_is_known(reward, verdict, why):
+    assert judged(ENTROPY, noisy(reward))[1:3] == (verdict, why)
+
+
+def test_reward_that_goes_on_rising_while_entropy_returns_needs_more_than_entropy():
+    entropy = ENTROPY + np.maximum(TIME - 0.5, 0.0)
+    assert judged(entropy, noisy(0.3 + 0.3 * TIME))[1:3] == (Verdict.fails, Why.more_than_entropy)
+
+
+def test_no_number_is_infinite_on_an_exact_law():
+    tests = judged(ENTROPY, 0.6 - 0.05 * np.expm1(ENTROPY))[0]
+    numbers = [getattr(tests, name) for name in LawTests.__struct_fields__]
+    assert all(one is None or np.isfinite(one) for one in numbers)
+
+
+def test_few_evaluations_have_what_can_be_fitted():
+    tests, verdict, _, need = judged(ENTROPY[::16], noisy(0.6 - 0.1 * np.expm1(ENTROPY))[::16], STEP[::16])
+    assert tests.p_step_beside is None
+    assert verdict is Verdict.undecided
+    assert need == {"code": "more-evaluations", "rival": None, "nats": None, "evaluations": 3}
+
+
+def test_a_narrow_run_says_how_many_nats_would_decide_and_they_mostly_do():
+    def run(span, seed):
+        entropy = 0.3 + span * np.exp(-4 * TIME)
+        return judged(entropy, noisy(0.6 - 0.1 * np.expm1(entropy), 0.01, seed))
+
+    held = []
+    for seed in range(6):
+        _, verdict, _, need = run(0.5, seed)
+        if verdict is Verdict.undecided:
+            assert need["code"] == "wider-range"
+            assert need["rival"] in ("line", "square", "rate", "power")
+            assert 0.1 < need["nats"] < 3.0
+            assert need["evaluations"] > 0
+            held.append(run(0.5 + need["nats"], seed)[1] is Verdict.holds)
+    assert len(held) >= 4
+    assert np.mean(held) > 0.5
+
+
+def test_a_range_or_r_squared_below_the_limit_asks_for_a_wider_range():
+    small = 0.3 + 0.1 * np.exp(-4 * TIME)
+    need = judged(small, noisy(0.6 - 0.5 * np.expm1(small)))[3]
+    assert need["code"] == "wider-range"
+    assert need["nats"] == pytest.approx(0.05, abs=0.02)
+    need = judged(ENTROPY, noisy(0.6 - 0.05 * np.expm1(ENTROPY), 0.1))[3]
+    assert (need["code"], need["rival"]) == ("wider-range", None)
+    assert need["nats"] > 0
