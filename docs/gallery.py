@@ -44,11 +44,11 @@ class Shot:
 
 
 SHOTS = (
-    Shot(name="report", page="runs/clean_start_s0.html", width=1000, height=1400),
+    Shot(name="report", page="runs/clean_start_s0.html", width=LAPTOP, height=800),
     Shot(name="gallery-index", page="index.html", width=LAPTOP, height=1000),
     Shot(name="gallery-index-dark", page="index.html", width=LAPTOP, height=800, dark=True),
     Shot(name="gallery-index-phone", page="index.html", width=PHONE, height=1400),
-    Shot(name="gallery-run", page="runs/clean_start_s1.html", width=LAPTOP, height=1500),
+    Shot(name="gallery-run", page="runs/clean_start_s1.html", width=LAPTOP, height=1400),
     Shot(name="gallery-run-fails", page="runs/grpo_s0.html", width=LAPTOP, height=1200, dark=True),
     Shot(name="gallery-run-phone", page="runs/random_reward.html", width=PHONE, height=1600),
     Shot(name="gallery-run-phone-dark", page="runs/grpo_s0.html", width=PHONE, height=1600, dark=True),

@@ -29,7 +29,7 @@ from entropylaw.cli.settings import general_settings  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.loading import KINDS  # noqa: E402
 from entropylaw.documents.loading import Kind as DocumentKind  # noqa: E402
-from entropylaw.gates.quantities import QUANTITIES, Kind, Part  # noqa: E402
+from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part  # noqa: E402
 from entropylaw.options import FitOptions, Option, PhaseOptions  # noqa: E402
 from entropylaw.results.arrays import FloatArray  # noqa: E402
 
@@ -127,15 +127,16 @@ def _schema_of_number(kind: type) -> dict[str, Any]:
 def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
     found_in = {Part.law: "fit, report", Part.ahead: "report, prediction", Part.phases: "phases, report"}
-    flags = {"invalid": "fit, report, prediction, logs", "refused": "all"}
-    lines = ["| quantity | what | unit | compared by | only if the law holds | found in |"]
+    verdict = "fit, report, prediction, logs"
+    flags = {"fails": verdict, "undecided": verdict, "verdict": verdict, "why": verdict, "refused": "all"}
+    unless = {Needs.nothing: "", Needs.relation: "reward does not follow entropy", Needs.law: "the law fails"}
+    lines = ["| quantity | what | unit | compared by | unknown if | found in |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for one in QUANTITIES.values():
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
         compared = {Kind.estimate: "interval", Kind.word: words}.get(one.kind, one.kind.value)
-        where = flags.get(one.name, f"{found_in[one.part]}, logs")
-        holds = "yes" if one.of_law else ""
-        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit} | {compared} | {holds} | {where} |")
+        unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
+        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit} | {compared} | {unknown} | {where} |")
     return "\n".join(lines)
 
 

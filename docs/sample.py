@@ -3,7 +3,8 @@
 python docs/sample.py            write it
 python docs/sample.py --check    fail where a file differs from what would be written
 
-The runs: two that the law fits with cautions, two where it fails, an undecided one, and one that diverged.
+The runs: three where reward needs more than entropy, one where another curve fits, an undecided one, and
+one that diverged.
 Figures are in the pages only, to keep the folder small.
 """
 
