@@ -20,9 +20,9 @@ from benchmarks.verdict_worlds import R_SQUARED, SIZES, TRUTHS, Drawn, draw
 from entropylaw import EntropyLawError, LawFit
 from entropylaw.analysis.forms import FORMS, entropy_forms
 from entropylaw.analysis.law.fitting import law_of_run
-from entropylaw.analysis.law.stability import rests_on
-from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
+from entropylaw.analysis.law.verdict import law_probability, law_tests, rule
 from entropylaw.analysis.rivals import FormFits
+from entropylaw.analysis.stability import rests_on
 from entropylaw.results import Verdict
 
 CURVES = ("the law", "a line", "rate k = 3", "rate k = −3", "H²")
@@ -114,8 +114,8 @@ def _verdict(fit: LawFit, fits: FormFits) -> tuple[Verdict, float]:
     """The verdict, and the law's probability that it rests on."""
     h = fit.smoothed_entropy
     tests = law_tests(fit.step, h, fit.reward, fit.residual_covariances, fits)
-    explained = r_squared(h, fit.reward)
-    verdict, _ = rule(tests, fit.a, n=fit.n, span=float(np.ptp(h)), r_squared=explained)
+    known = {"r_squared": fit.r_squared, "among_forms": fits.probability["law"]}
+    verdict, _ = rule(tests, fit.a, n=fit.n, span=float(np.ptp(h)), **known)
     return verdict, law_probability(tests)
 
 

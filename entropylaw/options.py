@@ -27,6 +27,7 @@ from entropylaw.kinds import (
     Kind,
     one_of,
 )
+from entropylaw.results import ONE_POINT
 
 if TYPE_CHECKING:
     from entropylaw.cli.settings import InForce
@@ -330,7 +331,7 @@ class Gained:
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
         *(GAIN, INTERVALS),
-        default=0.01,
+        default=ONE_POINT,
     )
 
 

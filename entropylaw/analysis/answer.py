@@ -10,17 +10,15 @@ import numpy as np
 from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
 from entropylaw.analysis.law.diagnostics import cautions_of, reasons_of
 from entropylaw.analysis.law.fitting import law_of_run
-from entropylaw.analysis.law.stability import off_the_curve, rests_on
 from entropylaw.analysis.law.verdict import law_tests, rule
+from entropylaw.analysis.rivals import FormFits
+from entropylaw.analysis.stability import off_the_curve, rests_on
 from entropylaw.arguments import as_number, several
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results import Verdict, Why
+from entropylaw.results import ONE_POINT, Verdict, Why
 from entropylaw.results.fit import Fit
+from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, replace
-
-GAIN = 0.01
-"""Reward: the smallest gain that counts, one point of a score between 0 and 1."""
-
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -38,7 +36,7 @@ def fit_law(
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
-    gain: float = GAIN,
+    gain: float = ONE_POINT,
     max_reward: float | None = None,
     findings: Sequence[Finding] = (),
 ) -> Fit:
@@ -103,7 +101,8 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    gain = checked_gain(gain)
+    gain, known = checked_gain(gain), several(findings, Finding, "findings")
+    controlled = [finding for finding in known if finding.code == CONTROLLED]
     if data is not None:
         entropy, reward, step = (
             name if name is None else column_of(data, name) for name in (entropy, reward, step)
@@ -119,48 +118,48 @@ def fit_law(
         keep_outliers=keep_outliers,
         run=run,
     )
-    tests = law_tests(law.step, law.smoothed_entropy, law.reward, law.residual_covariances, fits)
-    span = float(np.ptp(law.smoothed_entropy))
-    verdict, why = rule(
-        tests, law.a, n=law.n, span=span, r_squared=law.r_squared, among_forms=law.probability
-    )
-    findings = several(findings, Finding, "findings")
-    if void := any(finding.code == CONTROLLED for finding in findings):
-        verdict, why = Verdict.undecided, None
     if max_reward is not None and as_number(max_reward, "max_reward") < law.reward.max():
         message = f"max_reward {max_reward:g}, and the run has a reward of {law.reward.max():g}"
         raise FitError(
             "reward-above-max", message, "give the largest reward that is possible, or leave it out"
         )
-    averaged = averaged_forms(law, None, fits, most=max_reward)
+    fit = _answer(law, fits, gain=gain, most=max_reward, void=bool(controlled))
+    # After the reasons of the verdict, before what is known of the columns.
+    first = (*(replace(one, severity="reason") for one in controlled), *fit.findings)
+    answer = replace(fit, findings=(*first, *(one for one in known if one not in controlled)))
+    vars(answer)["basis"] = fit.basis
+    return answer
+
+
+def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, void: bool) -> Fit:
+    """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
     grid = law.residual_covariances
+    tests = law_tests(law.step, law.smoothed_entropy, law.reward, grid, fits)
+    span = float(np.ptp(law.smoothed_entropy))
+    known = {"r_squared": law.r_squared, "among_forms": law.probability}
+    verdict, why = (Verdict.undecided, None) if void else rule(tests, law.a, n=law.n, span=span, **known)
+    cuts = rests_on(law, fits, most=most) if off_the_curve(law) else ()
+    if void:
+        cuts = tuple(replace(cut, verdict=verdict, why=None) for cut in cuts)
+    averaged = averaged_forms(law, None, fits, most=most)
     law = replace(law, probability=averaged.probability["law"])
     # Kept for the comparison of forms and for lmfit, which would infer them again.
     vars(law)["residual_covariances"] = grid
     if why is Why.more_than_entropy:
-        averaged = averaged_forms(law, tests, fits, most=max_reward)
-    numbers = averaged_numbers(law, averaged, level=law.level, gain=gain)
+        averaged = averaged_forms(law, tests, fits, most=most)
     fit = Fit(
-        run=run,
+        run=law.run,
         verdict=verdict,
         why=why,
         findings=(),
         tests=tests,
-        max_reward=max_reward,
-        cuts=rests_on(law, fits) if off_the_curve(law) else (),
+        max_reward=most,
+        cuts=cuts,
         law=law,
-        **numbers,
+        **averaged_numbers(law, averaged, level=law.level, gain=gain),
     )
     own = () if void else reasons_of(fit)
-    own += cautions_of(fit, float(np.sqrt(grid.mean_floor)))
-    fit = replace(
-        fit,
-        findings=(
-            *(replace(one, severity="reason") for one in findings if one.code == CONTROLLED),
-            *own,
-            *(one for one in findings if one.code != CONTROLLED),
-        ),
-    )
+    fit = replace(fit, findings=(*own, *cautions_of(fit, float(np.sqrt(grid.mean_floor)))))
     # Kept for predictions, which would infer them again.
     vars(fit)["basis"] = averaged
     return fit

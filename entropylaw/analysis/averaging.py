@@ -20,6 +20,7 @@ from entropylaw.analysis.law.estimates import (
     checked_reward,
     compatible_entropies,
     estimates,
+    from_mixture,
     tails,
     unknown,
 )
@@ -70,16 +71,18 @@ def averaged_forms(
         # Errors in the entropy are in the law's own posterior.
         known = replace(fits.fits["law"], posteriors=Posterior.joined([law.posterior]))
         fits = replace(fits, fits={**fits.fits, "law": known})
-    return fits if most is None else at_most(fits, most)
+    return at_most(fits, most)
 
 
-def at_most(fits: FormFits, most: float) -> FormFits:
-    """The forms given that no ceiling is above the largest possible reward.
+def at_most(fits: FormFits, most: float | None) -> FormFits:
+    """The forms given that no ceiling is above the largest possible reward; as they are where it is unknown.
 
     Every component of a posterior is weighed by its probability of a ceiling of at most ``most``, and so is
     every form. Within a component nothing is cut, so that an interval may end above ``most`` by about one
     component's width. Where hardly any component remains, nothing is changed.
     """
+    if most is None:
+        return fits
     found, evidence = {}, {}
     for name, fit in fits.fits.items():
         each = fit.posteriors.functional(fit.form.ceiling_row(fit.shape))
@@ -106,7 +109,7 @@ def needed_term(step: FloatArray, tests: LawTests) -> FloatArray | None:
 def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) -> dict[str, Any]:
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
     method = _method(law)
-    each = {name: _now_and_ceiling(fit) for name, fit in fits.fits.items()}
+    each = _now_and_ceiling(fits)
     together = _averaged(each, fits.probability)
     ceiling, headroom, now = estimates(together, level=level, method=method)
     alone = residual_model(law.interval).method
@@ -125,7 +128,7 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
         "reward_now": now,
         "used": _used(law, fits, level),
         "gain": gain,
-        "p_headroom": float(1.0 - together.cdf(np.full(3, gain))[1]),
+        "p_headroom": _p_gain(together, gain),
         "forms": tuple(sorted(answers, key=most_probable_first)),
         "skipped": fits.skipped,
     }
@@ -134,8 +137,11 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
 def p_gain(fit: Fit, gain: float) -> float:
     """Probability that the headroom of a fit is at least a gain."""
     fits = fit.basis
-    each = {name: _now_and_ceiling(one) for name, one in fits.fits.items()}
-    return float(1.0 - _averaged(each, fits.probability).cdf(np.full(3, gain))[1])
+    return _p_gain(_averaged(_now_and_ceiling(fits), fits.probability), gain)
+
+
+def _p_gain(together: Mixture, gain: float) -> float:
+    return float(1.0 - together.cdf(np.full(3, gain))[1])
 
 
 def _method(law: LawFit) -> str:
@@ -221,7 +227,7 @@ def _crossing(below: Callable[[FloatArray], FloatArray], now: float) -> float | 
             return None
         nearest = crossings[np.argmin(np.abs(grid[crossings] - now))]
         grid = np.linspace(grid[nearest], grid[nearest + 1], 33)
-    return float(grid[:2].mean() if not crossings.size else 0.5 * (grid[0] + grid[-1]))
+    return float(0.5 * (grid[0] + grid[-1]))
 
 
 def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
@@ -286,12 +292,20 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
     return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
 
 
-def _now_and_ceiling(fit: FormFit) -> Mixture:
-    """Ceiling, headroom and reward now by one form; the reward now includes the drift at the last step."""
-    ceiling = fit.form.ceiling_row(fit.shape)
-    now = fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :]
-    rows = np.concatenate([ceiling, ceiling - now, now], axis=1)
-    return _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
+def averaged_ceiling(fits: FormFits, *, level: float, method: str) -> Estimate:
+    """The reward at H = 0, averaged over the forms."""
+    return from_mixture(_averaged(_now_and_ceiling(fits), fits.probability), level=level, method=method)
+
+
+def _now_and_ceiling(fits: FormFits) -> dict[str, Mixture]:
+    """Ceiling, headroom and reward now by each form; the reward now includes the drift at the last step."""
+    found = {}
+    for name, fit in fits.fits.items():
+        ceiling = fit.form.ceiling_row(fit.shape)
+        now = fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :]
+        rows = np.concatenate([ceiling, ceiling - now, now], axis=1)
+        found[name] = _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
+    return found
 
 
 def _mixture(

@@ -17,6 +17,9 @@ from entropylaw.results.arrays import lengths_flaw
 VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
 """What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two boundaries."""
 
+ONE_POINT = 0.01
+"""Reward: the smallest gain that counts where none is given, one point of a score between 0 and 1."""
+
 # Ends and values are rounded separately.
 _ROUNDING = 1e-9
 
@@ -102,8 +105,6 @@ class LawTests(Struct, frozen=True, kw_only=True):
     p_rate, p_step, p_log_step
         Two-sided p-values of a column added to the law: H·exp(H), which tests the rate k = 1; the step; and
         the logarithm of one plus the step.
-    p_step_beside, p_log_step_beside
-        The same of the step beside a flexible curve in H instead of the law.
     odds_line, odds_rate, odds_power, odds_square
         Marginal likelihood of a curve in the entropy over the law's: a line, a free rate k, a power, H².
     odds_constant
@@ -118,8 +119,6 @@ class LawTests(Struct, frozen=True, kw_only=True):
     p_rate: float | None
     p_step: float | None
     p_log_step: float | None
-    p_step_beside: float | None
-    p_log_step_beside: float | None
     odds_line: float | None
     odds_rate: float | None
     odds_power: float | None

@@ -186,8 +186,6 @@ def by_hand(
             p_rate=0.61,
             p_step=0.42,
             p_log_step=0.47,
-            p_step_beside=None,
-            p_log_step_beside=None,
             spearman=-0.97,
             **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
         ),

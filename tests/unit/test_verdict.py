@@ -33,8 +33,6 @@ CLEAR = LawTests(
     p_rate=0.5,
     p_step=0.5,
     p_log_step=0.5,
-    p_step_beside=0.5,
-    p_log_step_beside=0.5,
     spearman=-0.95,
     **{f"odds_{name}": 0.02 for name in ODDS},
 )
@@ -51,9 +49,8 @@ def judged(entropy, reward, step=STEP):
     data = (fit.step, fit.smoothed_entropy, fit.reward, fit.residual_covariances)
     tests = law_tests(*data, fit_forms(*data))
     span = float(np.ptp(fit.smoothed_entropy))
-    explained = r_squared(fit.smoothed_entropy, fit.reward)
-    verdict, why = rule(tests, fit.a, n=fit.n, span=span, r_squared=explained)
-    return tests, verdict, why, needs(tests, fit.a, *data)
+    verdict, why = rule(tests, fit.a, n=fit.n, span=span, r_squared=fit.r_squared)
+    return tests, verdict, why, needs(tests, fit)
 
 
 @pytest.mark.parametrize(("length", "share"), [(50.0, 1.0), (50.0, 0.3), (200.0, 0.5)])
@@ -71,13 +68,10 @@ def test_the_tests_are_those_of_least_squares_where_there_is_no_drift():
     fits = fit_forms(STEP, ENTROPY, reward, white_grid())
     tests = law_tests(STEP, ENTROPY, reward, white_grid(), fits)
     time, h = STEP / 10, ENTROPY
-    curve = [np.ones(N), h, h**2, h**3]
     for name, columns in {
         "p_rate": [np.ones(N), np.exp(h), h * np.exp(h)],
         "p_step": [np.ones(N), np.exp(h), time],
         "p_log_step": [np.ones(N), np.exp(h), np.log1p(time)],
-        "p_step_beside": [*curve, time],
-        "p_log_step_beside": [*curve, np.log1p(time)],
     }.items():
         expected = sm.OLS(reward, np.column_stack(columns)).fit().pvalues[-1]
         assert getattr(tests, name) == pytest.approx(expected, rel=1e-6), name
@@ -214,7 +208,7 @@ def test_no_number_is_infinite_on_an_exact_law():
 
 def test_few_evaluations_have_what_can_be_fitted():
     tests, verdict, _, need = judged(ENTROPY[::16], noisy(0.6 - 0.1 * np.expm1(ENTROPY))[::16], STEP[::16])
-    assert tests.p_step_beside is None
+    assert tests.p_step is not None and tests.odds_branches is None
     assert verdict is Verdict.undecided
     assert need == {"code": "more-evaluations", "rival": None, "nats": None, "evaluations": 3}
 

@@ -14,8 +14,8 @@ from entropylaw.analysis.law.verdict import (
     FEWEST,
     IN_STEP,
     LEAST_R_SQUARED,
-    ODDS,
     SPAN,
+    nearest_rival,
     needs,
 )
 from entropylaw.results import Verdict, Why
@@ -114,12 +114,10 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
         yield reason("slope-unclear", a=law.a.value, low=law.a.low, high=law.a.high)
     if law.r_squared < LEAST_R_SQUARED:
         yield reason("weak-relation", r_squared=law.r_squared, needed=LEAST_R_SQUARED)
-    odds = {name: getattr(tests, f"odds_{name}") or 0.0 for name in ODDS}
-    nearest = max(odds, key=lambda name: (float(f"{odds[name]:.9g}"), name))
-    series = (law.step, law.smoothed_entropy, law.reward, law.residual_covariances)
-    more = needs(tests, law.a, *series)
+    nearest, odds = nearest_rival(tests)
+    more = needs(tests, law)
     numbers = {name: more[name] if more["rival"] == nearest else None for name in ("nats", "evaluations")}
-    yield reason("curve-as-good", curve=nearest, odds=odds[nearest], **numbers)
+    yield reason("curve-as-good", curve=nearest, odds=odds, **numbers)
 
 
 def _rests_on(fit: Fit) -> Iterator[Finding]:

@@ -31,9 +31,9 @@ from entropylaw.analysis.law.inference import (
 )
 from entropylaw.analysis.law.influence import lag1, strongest_influence
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
+from entropylaw.analysis.law.verdict import r_squared
 from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.arguments import several
-from entropylaw.engine.posterior import least_squares
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results import Residuals
 from entropylaw.results.arrays import FloatArray
@@ -79,7 +79,6 @@ def law_of_run(
     fitted.setflags(write=False)
     # With a random-walk drift residuals are relative to the last evaluation: remove their mean.
     residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
-    *_, plain = least_squares(design(law_column(h))[None], r[None])
     drift_share, effective_n, long_memory = memory(law, s)
     fit = LawFit(
         run=run,
@@ -101,7 +100,7 @@ def law_of_run(
         ),
         influence=strongest_influence(s, h, r),
         probability=fits.probability["law"],
-        r_squared=1.0 - float(np.mean(plain**2) / np.var(r)),
+        r_squared=r_squared(h, r),
         step=s,
         entropy=h,
         smoothed_entropy=smoothed.entropy,

@@ -13,12 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from entropylaw.analysis.forms import Form, Shape, design, entropy_forms, law_column
+from entropylaw.analysis.forms import Form, Shape, design, law_column
 from entropylaw.analysis.rivals import STRONG, FormFits, fit_each, independent
 from entropylaw.engine.posterior import infer, least_squares
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Estimate, LawTests, Verdict, Why
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import Plain
 
@@ -66,8 +67,8 @@ def law_tests(
 ) -> LawTests:
     """Test the law against other curves in the entropy and against terms in the step.
 
-    A p-value is twice the posterior tail probability of the sign of one column's coefficient, beside the law
-    or beside the curve (1, H, H², H³): for one covariance that is the textbook t test. The columns are
+    A p-value is twice the posterior tail probability of the sign of one column's coefficient beside the law:
+    for one covariance that is the textbook t test. The columns are
     H·exp(H), the derivative of exp(kH) by k at the law's k = 1; the step; and log(1 + t), where t is the step
     from the first evaluation in mean spacings, so that the unit of the step has no effect. Odds are ratios
     of marginal likelihoods with the prior of :func:`entropylaw.analysis.rivals.fit_forms`.
@@ -80,17 +81,12 @@ def law_tests(
         The residual covariances, those of errors in the entropy included
         (:attr:`entropylaw.LawFit.residual_covariances`).
     fits
-        Forms on the same evaluations, of :func:`entropylaw.analysis.rivals.fit_forms`; the power is fitted
-        here where it is not among them.
+        Forms on the same evaluations, of :func:`entropylaw.analysis.rivals.fit_forms`.
     """
-    h, time = smoothed_entropy, _spacings(step)
-    terms, law, curve = step_terms(step), law_column(h), (h, h**2, h**3)
-    beside_law = [design(law, column) for column in (h * np.exp(h), *terms)]
-    beside_curve = [design(*curve, column) for column in terms]
+    h, law = smoothed_entropy, law_column(smoothed_entropy)
+    beside_law = [design(law, column) for column in (h * np.exp(h), *step_terms(step))]
     p_rate, p_step, p_log_step = added_column(step, np.array(beside_law), reward, grid)
-    p_step_beside, p_log_step_beside = added_column(step, np.array(beside_curve), reward, grid)
-    more = [form for form in _alternatives(h, time) if form.name not in fits.fits]
-    found = {**fits.fits, **fit_each(more, step, reward, grid)[0]}
+    found = {**fits.fits, **fit_each(_in_step(step, h), step, reward, grid)[0]}
 
     def odds(name: str) -> float | None:
         """Marginal likelihood of a form over the law's; a finite number, however large."""
@@ -103,26 +99,20 @@ def law_tests(
         p_rate=p_rate,
         p_step=p_step,
         p_log_step=p_log_step,
-        p_step_beside=p_step_beside,
-        p_log_step_beside=p_log_step_beside,
         **{f"odds_{name}": odds(name) for name in ODDS},
         spearman=spearman(h, reward),
     )
 
 
-def _spacings(step: FloatArray) -> FloatArray:
-    """Steps from the first evaluation, in mean spacings, shape (n,)."""
-    return np.asarray((step - step[0]) * ((step.size - 1) / (step[-1] - step[0])))
-
-
 def step_terms(step: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The step from the first evaluation in mean spacings, and the logarithm of one plus that, (n,) each."""
-    time = _spacings(step)
+    time = np.asarray((step - step[0]) * ((step.size - 1) / (step[-1] - step[0])))
     return time, np.log1p(time)
 
 
-def _alternatives(entropy: FloatArray, time: FloatArray) -> list[Form]:
-    """The curves that are compared with the law for the verdict alone; ``time`` (n,) in mean spacings."""
+def _in_step(step: FloatArray, entropy: FloatArray) -> list[Form]:
+    """The curves in the step that are compared with the law for the verdict alone."""
+    time, log_time = step_terms(step)
 
     def form(name: str, *columns: FloatArray) -> Form:
         fixed = design(*columns)
@@ -136,14 +126,12 @@ def _alternatives(entropy: FloatArray, time: FloatArray) -> list[Form]:
         )
 
     law, share = law_column(entropy), time / time[-1]
-    power = [one for one in entropy_forms(entropy)[0] if one.name == "power"]
     saturation = replace(
         form("saturation", time),
         shapes=(Shape(name="rate", low=0.5, high=30.0, points=15, log=True),),
         design=lambda x, shape: design(np.exp(-shape[..., 0, None] * share)),
     )
-    steps = [form("step", law, time), form("log_step", law, np.log1p(time))]
-    return [*power, form("square", entropy**2), saturation, *steps]
+    return [saturation, form("step", law, time), form("log_step", law, log_time)]
 
 
 def added_column(step: FloatArray, designs: FloatArray, reward: FloatArray, grid: Grid) -> list[float | None]:
@@ -177,9 +165,9 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
     return float(np.corrcoef(ranks)[0, 1])
 
 
-def r_squared(smoothed_entropy: FloatArray, reward: FloatArray) -> float:
-    """Share of the reward's variance that the law explains by least squares, 0–1; columns (n,)."""
-    *_, residual = least_squares(design(law_column(smoothed_entropy))[None], reward[None])
+def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
+    """Share of the reward's variance that the law explains by least squares, 0–1; columns (n,) as logged."""
+    *_, residual = least_squares(design(law_column(entropy))[None], reward[None])
     total = float(np.var(reward))
     return 1.0 - float(np.mean(residual**2)) / total if total > 0 else 0.0
 
@@ -223,8 +211,7 @@ def rule(
         return Verdict.fails, _why(tests, falls=falls)
     limits = {"constant": 1.0 / STRONG, **dict.fromkeys(("line", *IN_STEP), HALF)}
     passed = (
-        n >= FEWEST
-        and span >= SPAN
+        span >= SPAN
         and r_squared >= LEAST_R_SQUARED
         and a.low is not None
         and a.low > 0
@@ -258,20 +245,21 @@ _FAR = 100.0
 """Factor of the number of evaluations above which no number is given."""
 
 
-def needs(
-    tests: LawTests,
-    a: Estimate,
-    step: FloatArray,
-    smoothed_entropy: FloatArray,
-    reward: FloatArray,
-    grid: Grid,
-) -> Mapping[str, Plain]:
+def nearest_rival(tests: LawTests) -> tuple[str, float]:
+    """The curve with the largest odds over the law, and these odds; the line where none is known."""
+    odds = _odds(tests)
+    # Rounding: curves that are the same on a run differ in the last digits.
+    name = max(odds, key=lambda one: (float(f"{odds[one]:.9g}"), one), default="line")
+    return name, odds.get(name, 0.0)
+
+
+def needs(tests: LawTests, law: LawFit) -> Mapping[str, Plain]:
     """What would decide an undecided run, were the law true: a ``code`` and numbers.
 
     ``"wider-range"``, with ``nats`` more of entropy (and ``evaluations`` more, which would do as well), where
     a curve in the entropy is the nearest rival; ``"more-evaluations"``, with ``evaluations`` more, where it
     is a curve in the step. ``rival`` is the nearest, None where the run lacks evaluations, range or R². A
-    number that is unknown, or out of reach, is None. Arguments are those of :func:`law_tests`.
+    number that is unknown, or out of reach, is None.
 
     Notes
     -----
@@ -280,30 +268,28 @@ def needs(
     smooth with the fourth power of the entropy's range, to :data:`DECIDED`. Odds of a larger form that
     contains the law fall with the root of the number of evaluations, to :data:`HALF`.
     """
-    h, n, span = smoothed_entropy, step.size, float(np.ptp(smoothed_entropy))
+    h, n, span = law.smoothed_entropy, law.n, float(np.ptp(law.smoothed_entropy))
     if n < FEWEST:
         return _need("more-evaluations", evaluations=FEWEST - n)
     if span < SPAN:
         return _need("wider-range", nats=SPAN - span)
-    explained = r_squared(h, reward)
-    if explained < LEAST_R_SQUARED:
+    if (explained := law.r_squared) < LEAST_R_SQUARED:
         # The reward's systematic variance grows with the square of the range.
         factor = float(np.sqrt((1.0 - explained) / explained)) if explained > 1.0 / _FAR else np.inf
         return _need("wider-range", nats=(factor - 1.0) * span)
-    odds = _odds(tests)
-    rival = max(odds, key=lambda name: (float(f"{odds[name]:.9g}"), name), default="line")
+    odds, (rival, largest) = _odds(tests), nearest_rival(tests)
     if rival in ("branches", "step", "log_step"):
-        factor = max((odds[rival] / HALF) ** 2, 1.1)
+        factor = max((largest / HALF) ** 2, 1.1)
         return _need("more-evaluations", rival, evaluations=(factor - 1.0) * n if factor < _FAR else np.inf)
-    time = _spacings(step)
     nearest = max(("line", "square"), key=lambda name: odds.get(name, 0.0)) if rival in IN_ENTROPY else rival
-    columns = {"line": (h,), "square": (h**2,), "saturation": (time, np.log1p(time))}
+    columns = {"line": (h,), "square": (h**2,), "saturation": step_terms(law.step)}
     known = design(*columns.get(nearest, ()), law_column(h))[None]
     factor = np.inf
-    if independent(known)[0] and a.value:
+    if independent(known)[0] and law.a.value:
         last = np.eye(known.shape[2])[-1:]
-        error = infer(step, known, reward[None], grid)[0].functional(last).standard_deviation()[0]
-        factor = max(2.0 * DECIDED * float(error / a.value) ** 2, 1.1)
+        posterior = infer(law.step, known, law.reward[None], law.residual_covariances)[0]
+        error = posterior.functional(last).standard_deviation()[0]
+        factor = max(2.0 * DECIDED * float(error / law.a.value) ** 2, 1.1)
     more = (factor - 1.0) * n if factor < _FAR else np.inf
     if rival == "saturation":
         return _need("more-evaluations", rival, evaluations=more)

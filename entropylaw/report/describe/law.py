@@ -268,8 +268,6 @@ def _tests(fit: Fit) -> list[b.Note]:
         ("k = 1", tests.p_rate),
         ("no term in the step", tests.p_step),
         ("no term in its logarithm", tests.p_log_step),
-        ("no term in the step beside a flexible curve", tests.p_step_beside),
-        ("no term in its logarithm beside a flexible curve", tests.p_log_step_beside),
     )
     names = [name for name in field_names(tests) if name.startswith("odds_")]
     odds = [(name.removeprefix("odds_").replace("_", " "), getattr(tests, name)) for name in names]

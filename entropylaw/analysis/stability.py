@@ -11,16 +11,17 @@ from math import ceil
 
 import numpy as np
 
+from entropylaw.analysis.averaging import at_most, averaged_ceiling, needed_term
 from entropylaw.analysis.forms import design
 from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
-from entropylaw.analysis.rivals import FormFits, ceiling_of, fit_forms
+from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.engine.prior import Grid
+from entropylaw.results import Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Cut
 from entropylaw.results.law import LawFit
-from entropylaw.results.mixture import Mixture
 from entropylaw.results.result import replace
 
 CUTS = ((0.05, 1), (0.1, 2), (0.2, 4))
@@ -71,7 +72,7 @@ def _beside(fit: LawFit, curve: FloatArray, columns: Sequence[FloatArray]) -> li
     return added_column(fit.step, designs, fit.reward, fit.residual_covariances)
 
 
-def rests_on(fit: LawFit, fits: FormFits) -> tuple[Cut, ...]:
+def rests_on(fit: LawFit, fits: FormFits, *, most: float | None = None) -> tuple[Cut, ...]:
     """The verdict and the averaged ceiling again without the first 5, 10 and 20 % of the evaluations.
 
     At least 1, 2 and 4 evaluations are left out; a cut after which fewer than :data:`REMAINING` are left is
@@ -82,18 +83,20 @@ def rests_on(fit: LawFit, fits: FormFits) -> tuple[Cut, ...]:
     fit, fits
         The fit of the law, and the forms on the same evaluations; the smoothed entropy and the residual
         covariances are those of the whole run.
+    most
+        The largest reward that is possible, where it is known.
     """
     cuts: list[Cut] = []
     for share, first in _firsts(fit.n):
         if not np.ptp(fit.reward[first:]) or not np.ptp(fit.smoothed_entropy[first:]):
             break  # nothing is left to fit
-        cuts.append(_cut(fit, fits, share, first))
+        cuts.append(_cut(fit, fits, share, first, most))
         if cuts[-1].changed:
             break  # more evaluations are off the curve because these are
     return tuple(cuts)
 
 
-def _cut(fit: LawFit, fits: FormFits, share: float, first: int) -> Cut:
+def _cut(fit: LawFit, fits: FormFits, share: float, first: int, most: float | None) -> Cut:
     grid = _without(fit.residual_covariances, first)
     step, entropy, reward = (each[first:] for each in (fit.step, fit.smoothed_entropy, fit.reward))
     rest = fit_forms(step, entropy, reward, grid)
@@ -107,18 +110,19 @@ def _cut(fit: LawFit, fits: FormFits, share: float, first: int) -> Cut:
         a,
         n=step.size,
         span=float(np.ptp(entropy)),
-        r_squared=r_squared(entropy, reward),
+        r_squared=r_squared(fit.entropy[first:], reward),
         among_forms=rest.probability["law"],
     )
-    averaged = from_mixture(averaged_ceiling(rest), level=level, method=method)
     p_first = first_evaluations(fit, fits, rest.probability, first)
+    if why is Why.more_than_entropy:
+        rest = fit_forms(step, entropy, reward, grid, term=needed_term(step, tests))
     return Cut(
         share=share,
         dropped=first,
         first_step=float(step[0]),
         verdict=found,
         why=why,
-        ceiling=averaged,
+        ceiling=averaged_ceiling(at_most(rest, most), level=level, method=method),
         p_first=p_first,
         changed=p_first is not None and p_first < OFF_THE_CURVE,
     )
@@ -130,17 +134,6 @@ def _without(grid: Grid, first: int) -> Grid:
     if errors is not None:
         errors = replace(errors, root=errors.root[first:])
     return replace(grid.at(slice(first, None)), errors=errors)
-
-
-def averaged_ceiling(fits: FormFits) -> Mixture:
-    """Distribution of the reward at H = 0, over the forms by their probability."""
-    parts = {name: ceiling_of(fit) for name, fit in fits.fits.items()}
-    return Mixture(
-        weight=np.concatenate([fits.probability[name] * part.weight for name, part in parts.items()]),
-        location=np.concatenate([part.location for part in parts.values()], axis=1),
-        scale=np.concatenate([part.scale for part in parts.values()], axis=1),
-        df=np.concatenate([np.full(part.weight.size, part.df) for part in parts.values()]),
-    ).pruned()
 
 
 def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float], first: int) -> float | None:
