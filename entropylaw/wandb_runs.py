@@ -69,7 +69,7 @@ def _open(url: str) -> tuple[Any, str]:
     """The run of the public API, and its path."""
     path = url.removeprefix(SCHEME).strip("/")
     if len(path.split("/")) != 3 or not all(path.split("/")):
-        raise UsageError("wandb-path", f"{shown(url)} is no run of W&B: {_FORM}", f"write {_FORM}")
+        raise UsageError("wandb-path", f"{shown(url)} is no run of W&B", f"write {_FORM}")
     try:
         import wandb
     except ImportError:

@@ -50,7 +50,7 @@ KINDS = {
         Kind("phases", "entropylaw phases", 2),
         Kind("report", "entropylaw report", 3),
         Kind("index", "entropylaw report", 3, "entropylaw.pipeline.site"),
-        Kind("check", "entropylaw check"),
+        Kind("check", "entropylaw check", 2),
         Kind("backtest", "entropylaw backtest"),
         Kind("columns", "entropylaw columns"),
     )

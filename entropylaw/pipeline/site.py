@@ -122,11 +122,17 @@ def report_logs(
     the sources and options. An unreadable log is no error but a run of the report.
     """
     outcome, folder = gather(sources, making, fixed), making.folder
+    names = [task.name for task in outcome.tasks]
+    if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
+        message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
+        raise UsageError(
+            "no-such-arm", message, "leave --arms out, or give a part of the names, e.g. '^[a-z]+'"
+        )
     targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in outcome.tasks:
         targets += [task.document, task.document.with_suffix(".html"), task.state]
-        names = product(NAMED, task.making.kinds or ())
-        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in names]
+        figures = product(NAMED, task.making.kinds or ())
+        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
     check_targets(targets)
     with only_writer(folder):
         tasks = _with_shared(outcome.tasks, jobs, progress)

@@ -103,7 +103,7 @@ def test_the_document_names_what_was_read_and_nothing_of_the_machine(check, fits
     (fits / "elsewhere").mkdir()
     done = check(fits / FIT, f"regression({fits / FIT})>1%", *JSON, cwd=fits / "elsewhere")
     body = json.loads(done.stdout)
-    assert body["schema"] == "entropylaw/check/1"
+    assert body["schema"] == "entropylaw/check/2"
     assert str(fits) not in done.stdout
     (file,) = body["inputs"]
     assert (file["format"], file["path"]) == ("entropylaw/fit/3", f"{fits.name}/{FIT}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from entropylaw.analysis.law.verdict import FAILS, HOLDS, REJECTED_STEP
 from entropylaw.ingest.sources.registry import READERS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -93,6 +94,14 @@ def test_files_and_constants_named_in_the_method_exist():
                 assert re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")), (
                     f"{page.name}: {file}: {name}"
                 )
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/method/verdict.md"])
+def test_the_verdicts_limit_is_the_one_in_the_code(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert f"at least {HOLDS}" in text
+    if page.startswith("docs/method"):
+        assert f"below {FAILS};" in text and f"p < {REJECTED_STEP} " in text
 
 
 def test_public_api_is_a_decision():

@@ -158,7 +158,7 @@ def test_what_is_plainly_no_log_is_skipped_and_counted(check, put):
 def test_a_folder_without_runs_fails_beside_what_has_some(check, put, tmp_path):
     put("good.fit.json", json.dumps(stored(True)).encode())
     put("prompts/a.csv", b"prompt,answer\nx,y\n")
-    put("checks/a.json", b'{"schema": "entropylaw/check/1", "cases": []}')
+    put("checks/a.json", b'{"schema": "entropylaw/check/2", "cases": []}')
     (tmp_path / "empty").mkdir()
     for folder in ("empty", "prompts", "checks"):
         done = check("good.fit.json", folder)

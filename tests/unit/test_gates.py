@@ -1,13 +1,11 @@
-"""Gates: the decision, the numbers that are shown, baselines, and what is written."""
+"""Gates: the decision, the numbers that are shown, and what is written."""
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-import random
 import re
-from functools import cache, reduce
+from functools import reduce
 from operator import eq, ge, getitem, gt, le, lt, ne
 
 import jsonschema
@@ -16,131 +14,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import CheckDocument, FitDocument
-from entropylaw.documents.loading import KINDS
 from entropylaw.errors import InputError
 from entropylaw.gates.decide import (
     Outcome,
-    Rules,
-    decide,
     holds_for,
-    regression,
-    relative_decrease,
 )
-from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import (
     QUANTITIES,
     Kind,
     Part,
-    Unknown,
-    joined,
-    read_document,
-    subjects_of,
 )
-from entropylaw.options import FitOptions
-from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report.render import rendered
-from entropylaw.results import Estimate, Why
-from entropylaw.results.result import replace
+from entropylaw.results import Why
 from tests.conftest import ROOT
 from tests.findings import stated
+from tests.gate_documents import (
+    case,
+    cases,
+    checked,
+    document,
+    fitted,
+    number,
+    phased,
+    prediction,
+    refused,
+    subjects,
+)
 from tests.unit import test_phase_report as phase_samples
-from tests.unit.test_report_samples import synthetic
 
 SIGNS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
-SETTINGS = {"level": 0.95, "interval": "drift"} | dict.fromkeys(
-    ("eval_size", "entropy", "reward", "step", "run", "pair")
-)
 HOSTILE = "a\x00\x1b[31m|<b>&\n../`x`" + "n" * 300
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
-
-
-def number(value, low=None, high=None, *, level=0.95, note=None):
-    return {"value": value, "low": low, "high": high, "level": level, "method": "m", "note": note}
-
-
-@cache
-def prediction():
-    """A run of a prediction document, with two steps ahead."""
-    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(synthetic(),))
-    (found,) = predict_runs(fits, saturation=True, at_step=[500, 600]).runs
-    return found
-
-
-@cache
-def a_run():
-    """A run of a fit document as the command writes it."""
-    return encode(replace(synthetic(), read_notes=(), dropped={}))
-
-
-def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
-    """A run of a fit document with other numbers; ``fails`` is why the law fails."""
-    some = number(*ceiling)
-    entry = copy.deepcopy(a_run())
-    answer = entry["answer"]
-    answer |= dict.fromkeys(("ceiling", "headroom", "reward_now", "used"), some) | {
-        "verdict": "holds" if fails is None else "fails",
-        "why": fails,
-        "p_headroom": 0.98,
-        "findings": encode(
-            (*stated("reason", *([] if fails is None else ["it bends"])), *stated("caution", "one"))
-        ),
-    }
-    answer["law"] |= dict.fromkeys(("a", "b", "ceiling", "headroom", "reward_now"), some) | {
-        "entropy_now": 0.1,
-        "entropy_noise": None,
-        "probability": 0.5,
-        "r_squared": 0.9,
-        "n": 51,
-        **{name: list(range(51)) for name in ("step", "entropy", "smoothed_entropy", "reward", "fitted")},
-    }
-    answer["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
-    return entry | {"run": run, "path": path, "drop_per_100_steps": some} | more
-
-
-def refused(run="r", *, read=True, path="log.csv"):
-    refusal = {"slug": "too-few-evaluations", "message": "3 evaluations", "hint": "wait"}
-    none = {"answer": None, "refusal": refusal, "drop_per_100_steps": None}
-    return a_run() | {"run": run, "path": path} | none | ({} if read else {"entropy_column": None})
-
-
-def phased(**phases):
-    """A run of a phases document with other phases."""
-    entry = encode(phase_samples.ordered()) | {"run": "r", "path": "log.csv"}
-    return entry | {"phases": entry["phases"] | phases}
-
-
-def document(*runs, kind="fit"):
-    settings = {} if kind == "prediction" else {"settings": SETTINGS}
-    schema = KINDS[kind].schema
-    return {"schema": schema, "version": "0.1.0", "inputs": [], "runs": list(runs)} | settings
-
-
-def subjects(data, source="x.fit.json"):
-    return subjects_of(read_document(data, source), source)
-
-
-def cases(data, *gates, baselines=None, **rules):
-    found = joined([subject for one in data for subject in subjects(one)])
-    return decide([parse(gate) for gate in gates], found, baselines or {}, Rules(**rules))
-
-
-def case(data, gate, **more):
-    (only,) = cases([data], gate, **more)
-    return only
-
-
-def checked(found, gates=("fails",)):
-    return CheckDocument(
-        inputs=(),
-        gates=tuple(gates),
-        strict=False,
-        point=False,
-        even_if_fails=False,
-        runs=len({one.run for one in found}),
-        failed=any(one.failed for one in found),
-        cases=tuple(found),
-    )
 
 
 # --- the decision ---
@@ -369,112 +273,6 @@ def test_a_run_without_a_quantity_says_so():
     assert "the document has no drop_per_100_steps for this run" in found.sentence
 
 
-# --- against a baseline ---
-
-
-def estimate(value, low, high, level=0.95):
-    return Estimate(value=value, low=low, high=high, level=level, method="m")
-
-
-def mover(now, before):
-    """MOVER limits of now/before from their definition, by bisection."""
-
-    def limit(r, side):
-        there = before.high - before.value if (r >= 0) == (side > 0) else before.value - before.low
-        here = now.value - now.low if side > 0 else now.high - now.value
-        return now.value - r * before.value - side * math.hypot(here, r * there)
-
-    ends = []
-    for side in (1, -1):
-        low, high = -1e6, 1e6
-        for _ in range(200):
-            middle = (low + high) / 2
-            low, high = (middle, high) if limit(middle, side) > 0 else (low, middle)
-        ends.append(low)
-    return ends
-
-
-widths = st.floats(0.01, 2)
-
-
-@given(st.floats(-3, 3), widths, widths, st.floats(0.2, 3), st.floats(0.01, 0.95), st.floats(0.01, 4))
-def test_the_relative_decrease_is_movers(now, below, above, before, share, up):
-    new, old = estimate(now, now - below, now + above), estimate(before, before * (1 - share), before + up)
-    found = relative_decrease(new, old, "ceiling")
-    low, high = mover(new, old)
-    assert found.value == pytest.approx(1 - now / before)
-    assert (found.low, found.high) == pytest.approx((1 - high, 1 - low), rel=1e-6, abs=1e-6)
-    assert found.low <= found.value <= found.high
-
-
-def test_movers_interval_covers_as_often_as_the_two_it_is_made_of():
-    chance = random.Random(3)
-    draws, covered = 4000, 0
-    for _ in range(draws):
-        now, before = chance.gauss(0.55, 0.03), chance.gauss(0.6, 0.05)
-        new = estimate(now, now - 1.96 * 0.03, now + 1.96 * 0.03)
-        old = estimate(before, before - 1.96 * 0.05, before + 1.96 * 0.05)
-        found = relative_decrease(new, old, "ceiling")
-        covered += found.low <= 1 - 0.55 / 0.6 <= found.high
-    # Fieller's interval is exact here, and MOVER-R is Fieller's for symmetric intervals.
-    assert abs(covered / draws - 0.95) < 3 * math.sqrt(0.95 * 0.05 / draws)
-
-
-@pytest.mark.parametrize(
-    ("now", "before", "said"),
-    [
-        (estimate(0.5, 0.4, None), estimate(0.6, 0.5, 0.7), "open end"),
-        (estimate(0.5, 0.4, 0.6), estimate(0.6, 0.0, 0.7), "may be 0 or less"),
-        (estimate(0.5, 0.4, 0.6), estimate(0.6, 0.5, 0.7, level=0.9), "levels differ"),
-    ],
-)
-def test_a_share_that_means_nothing_is_unknown(now, before, said):
-    found = relative_decrease(now, before, "ceiling")
-    assert isinstance(found, Unknown)
-    assert said in found.reason
-
-
-def test_regressions_are_of_one_run_against_one_and_else_by_name():
-    gate = "regression(b.json)>1%"
-    tight = (0.6, 0.599, 0.601)
-
-    def against(*runs, now=(0.5, 0.499, 0.501), beside=(), **rules):
-        baselines = {"b.json": subjects(document(*runs), "b.json")}
-        first, *_ = cases([document(fitted(ceiling=now), *beside)], gate, baselines=baselines, **rules)
-        return first
-
-    flat, other = fitted(fails="no relation", ceiling=tight), fitted("other", ceiling=tight)
-    curved = fitted(fails="another curve", ceiling=tight)
-    several = "where there are several runs, here or there, their names have to match"
-    for runs, more, outcome, said in (
-        ([fitted(ceiling=tight)], {}, "tripped", "fall of ceiling 16.67% ["),
-        ([fitted(ceiling=tight)], {"now": tight}, "passed", ""),
-        # One run and one run.
-        ([other], {}, "tripped", "fall of ceiling 16.67% ["),
-        ([other], {"beside": [fitted("second")]}, "unknown", f"no run of the name 'r'; {several}"),
-        ([other, fitted("third")], {}, "unknown", f"no run of the name 'r'; {several}"),
-        ([other, fitted(ceiling=tight)], {"beside": [fitted("second")]}, "tripped", "16.67%"),
-        ([fitted(), fitted()], {}, "unknown", "2 runs"),
-        ([flat], {}, "unknown", "it bends"),
-        ([flat], {"even_if_fails": True}, "tripped", ""),
-        # The average rests on the curve that fits.
-        ([curved], {}, "tripped", "16.67%"),
-        ([refused()], {}, "unknown", "3 evaluations"),
-    ):
-        decided = against(*runs, **more)
-        assert decided.outcome == outcome
-        assert said in decided.sentence
-
-
-def test_a_regression_without_a_number_names_the_run_that_lacks_it():
-    baseline = subjects(document(fitted(), fitted("old", drop_per_100_steps=None)))
-    none, some = Unknown(reason="none"), estimate(0.5, 0.4, 0.6)
-    measured = "drop_per_100_steps"
-    for now, name, said in ((none, "r", "this run has no "), (some, "old", "the baseline has no ")):
-        found = regression(now, baseline, measured, name, alone=True, any_law=False)
-        assert found == Unknown(reason=f"{said}{measured}")
-
-
 # --- what is written ---
 
 
@@ -534,8 +332,8 @@ def test_the_document_follows_its_schema():
         [document(fitted(), fitted("b", fails="no relation"), refused("c"))],
         *("ceiling<0.8", "verdict!='holds'"),
     )
-    schema = json.loads((ROOT / "entropylaw/documents/schemas/check-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "entropylaw/documents/schemas/check-2.json").read_text(encoding="utf-8"))
     body = checked(found).to_json()
     jsonschema.validate(body, schema)
-    assert body["schema"] == "entropylaw/check/1"
+    assert body["schema"] == "entropylaw/check/2"
     assert [one["failed"] for one in body["cases"]] == [one.failed for one in found]

@@ -260,6 +260,12 @@ def test_an_arm_is_a_name_without_its_seed(name: str, arms: str | None, arm: str
     assert pages.arm_of(name, arms) == arm
 
 
+def test_arms_that_match_no_run_are_refused(run, lab) -> None:
+    done = run("report", lab / "grpo_s0" / "metrics.parquet", "--arms", "nobody", "-o", "out")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-2].startswith("error[no-such-arm]: --arms 'nobody' matches")
+
+
 def test_arms_that_are_no_regular_expression_are_refused(run, lab) -> None:
     done = run("report", lab / "grpo_s0" / "metrics.parquet", "--arms", "(", "-o", "out")
     assert done.returncode == 2

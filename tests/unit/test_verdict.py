@@ -208,7 +208,8 @@ def test_no_number_is_infinite_on_an_exact_law():
 
 def test_few_evaluations_have_what_can_be_fitted():
     tests, verdict, _, need = judged(ENTROPY[::16], noisy(0.6 - 0.1 * np.expm1(ENTROPY))[::16], STEP[::16])
-    assert tests.p_step is not None and tests.odds_branches is None
+    assert tests.p_step is not None
+    assert tests.odds_branches is None
     assert verdict is Verdict.undecided
     assert need == {"code": "more-evaluations", "rival": None, "nats": None, "evaluations": 3}
 

@@ -1,0 +1,118 @@
+"""Documents whose numbers a test sets, and what the gates find in them."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+
+from entropylaw.documents.codec import encode
+from entropylaw.documents.document import CheckDocument, FitDocument
+from entropylaw.documents.loading import KINDS
+from entropylaw.gates.decide import (
+    Rules,
+    decide,
+)
+from entropylaw.gates.expression import parse
+from entropylaw.gates.quantities import (
+    joined,
+    read_document,
+    subjects_of,
+)
+from entropylaw.options import FitOptions
+from entropylaw.pipeline.answers import predict_runs
+from entropylaw.results.result import replace
+from tests.findings import stated
+from tests.unit import test_phase_report as phase_samples
+from tests.unit.test_report_samples import synthetic
+
+SETTINGS = {"level": 0.95, "interval": "drift"} | dict.fromkeys(
+    ("eval_size", "entropy", "reward", "step", "run", "pair")
+)
+
+
+def number(value, low=None, high=None, *, level=0.95, note=None):
+    return {"value": value, "low": low, "high": high, "level": level, "method": "m", "note": note}
+
+
+@cache
+def prediction():
+    """A run of a prediction document, with two steps ahead."""
+    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(synthetic(),))
+    (found,) = predict_runs(fits, saturation=True, at_step=[500, 600]).runs
+    return found
+
+
+@cache
+def a_run():
+    """A run of a fit document as the command writes it."""
+    return encode(replace(synthetic(), read_notes=(), dropped={}))
+
+
+def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
+    """A run of a fit document with other numbers; ``fails`` is why the law fails."""
+    some = number(*ceiling)
+    entry = copy.deepcopy(a_run())
+    answer = entry["answer"]
+    answer |= dict.fromkeys(("ceiling", "headroom", "reward_now", "used"), some) | {
+        "verdict": "holds" if fails is None else "fails",
+        "why": fails,
+        "p_headroom": 0.98,
+        "findings": encode(
+            (*stated("reason", *([] if fails is None else ["it bends"])), *stated("caution", "one"))
+        ),
+    }
+    answer["law"] |= dict.fromkeys(("a", "b", "ceiling", "headroom", "reward_now"), some) | {
+        "entropy_now": 0.1,
+        "entropy_noise": None,
+        "probability": 0.5,
+        "r_squared": 0.9,
+        "n": 51,
+        **{name: list(range(51)) for name in ("step", "entropy", "smoothed_entropy", "reward", "fitted")},
+    }
+    answer["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
+    return entry | {"run": run, "path": path, "drop_per_100_steps": some} | more
+
+
+def refused(run="r", *, read=True, path="log.csv"):
+    refusal = {"slug": "too-few-evaluations", "message": "3 evaluations", "hint": "wait"}
+    none = {"answer": None, "refusal": refusal, "drop_per_100_steps": None}
+    return a_run() | {"run": run, "path": path} | none | ({} if read else {"entropy_column": None})
+
+
+def phased(**phases):
+    """A run of a phases document with other phases."""
+    entry = encode(phase_samples.ordered()) | {"run": "r", "path": "log.csv"}
+    return entry | {"phases": entry["phases"] | phases}
+
+
+def document(*runs, kind="fit"):
+    settings = {} if kind == "prediction" else {"settings": SETTINGS}
+    schema = KINDS[kind].schema
+    return {"schema": schema, "version": "0.1.0", "inputs": [], "runs": list(runs)} | settings
+
+
+def subjects(data, source="x.fit.json"):
+    return subjects_of(read_document(data, source), source)
+
+
+def cases(data, *gates, baselines=None, **rules):
+    found = joined([subject for one in data for subject in subjects(one)])
+    return decide([parse(gate) for gate in gates], found, baselines or {}, Rules(**rules))
+
+
+def case(data, gate, **more):
+    (only,) = cases([data], gate, **more)
+    return only
+
+
+def checked(found, gates=("fails",)):
+    return CheckDocument(
+        inputs=(),
+        gates=tuple(gates),
+        strict=False,
+        point=False,
+        even_if_fails=False,
+        runs=len({one.run for one in found}),
+        failed=any(one.failed for one in found),
+        cases=tuple(found),
+    )
