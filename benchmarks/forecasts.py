@@ -141,9 +141,9 @@ def table(pairs: Sequence[tuple[Entry, RunBacktest]], refused: int) -> str:
         "forecast is better). Prediction intervals are nominal 95 %; their width is the median over series, "
         "in ranges of the reward. All tuning used the development half alone.",
         "",
-        "| fitted | entropy | half | series | to last value | worst | to law | to line | to ScaleRL "
-        "| covered | width |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| fitted | entropy | half | series | to last value | worst | to law | to line | to averaged "
+        "| to ScaleRL | covered | width |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     halves = {
         "development": [result for entry, result in pairs if entry.development],
@@ -159,10 +159,11 @@ def table(pairs: Sequence[tuple[Entry, RunBacktest]], refused: int) -> str:
 
 def _row(half: str, skill: Skill) -> str:
     entropy = "forecast" if skill.blind else "observed"
+    averaged = "—" if skill.to_averaged is None else f"{skill.to_averaged:.2f}"
     return (
         f"| {skill.protocol} | {entropy} | {half} | {skill.runs} | {skill.to_last_value:.2f} | "
-        f"{skill.worst:.2f} | {skill.to_law:.2f} | {skill.to_line:.2f} | {skill.to_scalerl:.2f} | "
-        f"{100 * skill.covered:.1f} % | {skill.width:.2f} |"
+        f"{skill.worst:.2f} | {skill.to_law:.2f} | {skill.to_line:.2f} | {averaged} | "
+        f"{skill.to_scalerl:.2f} | {100 * skill.covered:.1f} % | {skill.width:.2f} |"
     )
 
 

@@ -188,6 +188,12 @@ def _predicted(law: LawFit, fits: FormFits, values: FloatArray) -> Mixture:
     return _averaged(each, fits.probability)
 
 
+def reward_at(law: LawFit, fits: FormFits, entropy: FloatArray) -> FloatArray:
+    """What a fit of that law predicts at entropies (m,): medians of the mean reward, reward units."""
+    numbers = _predicted(law, averaged_forms(law, None, fits), entropy).pruned(_ROUGH).quantiles((0.5,))
+    return np.asarray(numbers[0, : entropy.size])
+
+
 def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
     """:meth:`Fit.entropy_for <entropylaw.results.fit.Fit.entropy_for>`."""
     level = fit.level if level is None else checked_level(level)

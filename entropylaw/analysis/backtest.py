@@ -9,18 +9,20 @@ third), and a comparison with the forecast of no change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from entropylaw.analysis.averaging import reward_at
 from entropylaw.analysis.ensemble import RESOLUTION, decay, outlook, spans
 from entropylaw.analysis.forecast import FEWEST, blocked
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import complete, refuse
+from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.arguments import several
 from entropylaw.engine.prior import first_best
-from entropylaw.errors import EntropyLawError
+from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
 
@@ -117,15 +119,22 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     tested = [run for run in runs if run.scores]
     over_runs = []
     for scores in zip(*(run.scores for run in tested), strict=True):
-        peers = ("last_value", "law", "line", "scalerl")
-        ratios = {peer: np.array([score.rmse / getattr(score, peer) for score in scores]) for peer in peers}
+        peers = ("last_value", "law", "line", "averaged", "scalerl")
+        ratios: dict[str, FloatArray] = {
+            peer: np.array([one.rmse / error for one in scores if (error := getattr(one, peer)) is not None])
+            for peer in peers
+        }
+        means: dict[str, Any] = {
+            f"to_{peer}": float(np.exp(np.mean(np.log(ratio)))) if ratio.size else None
+            for peer, ratio in ratios.items()
+        }
         worst = int(first_best(ratios["last_value"]))
         over_runs.append(
             Skill(
                 protocol=scores[0].protocol,
                 blind=scores[0].blind,
                 runs=len(tested),
-                **{f"to_{peer}": float(np.exp(np.mean(np.log(ratio)))) for peer, ratio in ratios.items()},
+                **means,
                 worst=float(ratios["last_value"][worst]),
                 worst_run=tested[worst].run,
                 covered=float(np.mean([score.covered for score in scores])),
@@ -148,6 +157,11 @@ def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int,
         for column in (law_column, np.asarray)
     )
 
+    try:
+        averaged = reward_at(*law_of_run(h, r, s), later)
+    except FitError:  # the first part of a run may have one entropy only
+        averaged = None
+
     def rmse(forecast: FloatArray) -> float:
         return max(float(np.sqrt(np.mean((forecast - truth) ** 2))), RESOLUTION * spread)
 
@@ -160,6 +174,7 @@ def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int,
         last_value=rmse(r[-1:]),
         law=rmse(law),
         line=rmse(line),
+        averaged=None if averaged is None else rmse(averaged),
         scalerl=rmse(scalerl(s, r, at)),
         covered=float(np.mean((low <= truth) & (truth <= high))),
         width=float(np.median(high - low)),

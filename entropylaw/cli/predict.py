@@ -149,8 +149,8 @@ def backtest(options: BacktestCommand) -> None:
     The first 15 % and the first third are fitted, and the rest is predicted, with observed and with
     forecast entropies; a last test, with observed entropies, fits the later two thirds and predicts the
     first third. The errors are compared with those of the last value, the law and a line by least
-    squares, and the ScaleRL sigmoid; the coverage of the intervals is counted. Exit code 4 means that no
-    run could be tested.
+    squares, the averaged prediction of a fit, and the ScaleRL sigmoid; the coverage of the intervals is
+    counted. Exit code 4 means that no run could be tested.
     """
     from entropylaw.pipeline.sources import refuse_documents
 

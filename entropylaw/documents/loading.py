@@ -51,7 +51,7 @@ KINDS = {
         Kind("report", "entropylaw report", 3),
         Kind("index", "entropylaw report", 3, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
-        Kind("backtest", "entropylaw backtest"),
+        Kind("backtest", "entropylaw backtest", 2),
         Kind("columns", "entropylaw columns"),
     )
 }

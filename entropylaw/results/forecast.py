@@ -127,10 +127,11 @@ class Score(Struct, frozen=True, kw_only=True):
         The part that was fitted, whether the entropy was forecast too, and numbers of evaluations.
     rmse
         Root mean squared error of the forecast's median, reward units.
-    last_value, law, line, scalerl
+    last_value, law, line, averaged, scalerl
         The same of the peers: the last reward; the law, and a line in the entropy, by least squares at
-        the observed entropies; the ScaleRL sigmoid in step (arXiv:2510.13786) by least squares.
-        Every one is at least ``RESOLUTION`` of the run's range of rewards, so that ratios are defined.
+        the observed entropies; what :func:`entropylaw.fit_law` predicts there, None where the fitted part
+        determines no fit; the ScaleRL sigmoid in step (arXiv:2510.13786) by least squares. Every one is at
+        least ``RESOLUTION`` of the run's range of rewards, so that ratios are defined.
     covered, width, spread
         Share of the predicted evaluations inside the band, its median width, and the range of the run's
         rewards, reward units.
@@ -144,6 +145,7 @@ class Score(Struct, frozen=True, kw_only=True):
     last_value: float
     law: float
     line: float
+    averaged: float | None
     scalerl: float
     covered: float
     width: float
@@ -170,8 +172,9 @@ class Skill(Struct, frozen=True, kw_only=True):
     ----------
     protocol, blind, runs
         The protocol, and the number of runs that it was possible for.
-    to_last_value, to_law, to_line, to_scalerl
-        Geometric mean over runs of the forecast's RMSE over the peer's; below 1 the forecast is better.
+    to_last_value, to_law, to_line, to_averaged, to_scalerl
+        Geometric mean over runs of the forecast's RMSE over the peer's; below 1 the forecast is better. Over
+        the runs in which the peer has one, None where it has none.
     worst, worst_run
         The largest ratio to the last value, and its run.
     covered, width
@@ -185,6 +188,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     to_last_value: float
     to_law: float
     to_line: float
+    to_averaged: float | None
     to_scalerl: float
     worst: float
     worst_run: str

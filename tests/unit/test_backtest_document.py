@@ -65,10 +65,10 @@ def schema_of_file(name: str) -> dict:
 )
 def test_the_schema_can_fail(document, break_it):
     body = document.to_json()
-    jsonschema.validate(body, schema_of_file("backtest-1.json"))
+    jsonschema.validate(body, schema_of_file("backtest-2.json"))
     break_it(body)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(body, schema_of_file("backtest-1.json"))
+        jsonschema.validate(body, schema_of_file("backtest-2.json"))
 
 
 def test_back_to_the_last_bit(document):
@@ -116,15 +116,15 @@ def test_markdown_has_every_number_of_the_document(document):
     assert len(overall) == len(document.overall) == 5
     for row, skill in zip(overall, document.overall, strict=True):
         assert row[:2] == [skill.protocol, "forecast" if skill.blind else "observed"]
-        ratios = (skill.to_last_value, skill.to_law, skill.to_line, skill.to_scalerl)
-        assert [float(cell) for cell in row[2:6]] == pytest.approx(ratios, abs=0.005)
-        assert row[8].endswith(f"\\({skill.worst_run}\\)")
+        ratios = (skill.to_last_value, skill.to_law, skill.to_line, skill.to_averaged, skill.to_scalerl)
+        assert [float(cell) for cell in row[2:7]] == pytest.approx(ratios, abs=0.005)
+        assert row[9].endswith(f"\\({skill.worst_run}\\)")
     for run in document.runs[:2]:
         for row, score in zip(rows_below(text, f"## {run.run}\n"), run.scores, strict=True):
             assert row[2] == f"{score.fitted} → {score.predicted}"
-            errors = (score.rmse, score.last_value, score.law, score.line, score.scalerl)
-            assert [float(cell) for cell in row[3:8]] == pytest.approx(errors, rel=0.01)
-            assert row[8] == f"{100 * score.covered:.1f}".removesuffix(".0") + " %"
+            errors = (score.rmse, score.last_value, score.law, score.line, score.averaged, score.scalerl)
+            assert [float(cell) for cell in row[3:9]] == pytest.approx(errors, rel=0.01)
+            assert row[9] == f"{100 * score.covered:.1f}".removesuffix(".0") + " %"
     assert text.index("was not read: empty") < text.index("2 runs: error of the forecast")
 
 
@@ -157,7 +157,7 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     assert "error[file-not-found]" in done.stderr
     body = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
-    jsonschema.validate(body, schema_of_file("backtest-1.json"))
+    jsonschema.validate(body, schema_of_file("backtest-2.json"))
     assert [entry["refusal"] is None for entry in body["runs"]] == [True, False]
     (file,) = body["inputs"]
     assert file["path"] == "clean_start_s0/metrics.parquet"

@@ -51,7 +51,10 @@ PREDICTIONS = b.columns(
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
-PEERS = (("last_value", "last value"), ("law", "law"), ("line", "line"), ("scalerl", "ScaleRL"))
+PEERS = (
+    *(("last_value", "last value"), ("law", "law"), ("line", "line")),
+    *(("averaged", "averaged"), ("scalerl", "ScaleRL")),
+)
 
 _PROTOCOL = (
     b.Column("protocol", "fitted"),
@@ -274,7 +277,8 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
         how = (
             f"{counted(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, "
             "geometric mean over runs; below 1 the forecast is better. Law and line are by least squares, "
-            "and use the observed entropies in every row. The width of the "
+            "averaged is what a fit of that part predicts, and the three use the observed entropies in every "
+            "row. The width of the "
             f"{format_percent(result.level)} prediction interval is a share of the run's range of rewards, "
             "median over runs."
         )
