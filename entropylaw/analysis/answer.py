@@ -134,17 +134,17 @@ def fit_law(
 def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, void: bool) -> Fit:
     """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
     grid = law.residual_covariances
-    tests = law_tests(law.step, law.smoothed_entropy, law.reward, grid, fits)
+    averaged = averaged_forms(law, None, fits, most=most)
+    law = replace(law, probability=averaged.probability["law"])
+    # Kept for the comparison of forms and for lmfit, which would infer them again.
+    vars(law)["residual_covariances"] = grid
+    tests = law_tests(law.step, law.smoothed_entropy, law.reward, grid, fits, averaged)
     span = float(np.ptp(law.smoothed_entropy))
     known = {"r_squared": law.r_squared, "among_forms": law.probability}
     verdict, why = (Verdict.undecided, None) if void else rule(tests, law.a, n=law.n, span=span, **known)
     cuts = rests_on(law, fits, most=most) if off_the_curve(law) else ()
     if void:
         cuts = tuple(replace(cut, verdict=verdict, why=None) for cut in cuts)
-    averaged = averaged_forms(law, None, fits, most=most)
-    law = replace(law, probability=averaged.probability["law"])
-    # Kept for the comparison of forms and for lmfit, which would infer them again.
-    vars(law)["residual_covariances"] = grid
     if why is Why.more_than_entropy:
         averaged = averaged_forms(law, tests, fits, most=most)
     fit = Fit(

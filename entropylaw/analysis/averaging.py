@@ -30,6 +30,7 @@ from entropylaw.analysis.law.verdict import step_terms
 from entropylaw.analysis.rivals import (
     FormFit,
     FormFits,
+    at_most,
     described,
     fit_forms,
     most_probable_first,
@@ -39,7 +40,7 @@ from entropylaw.results import Curve, EntropySet, Estimate, LawTests, Prediction
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit, FormAnswer
 from entropylaw.results.law import LawFit
-from entropylaw.results.mixture import Mixture, t_cdf
+from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import replace
 
@@ -72,32 +73,6 @@ def averaged_forms(
         known = replace(fits.fits["law"], posteriors=Posterior.joined([law.posterior]))
         fits = replace(fits, fits={**fits.fits, "law": known})
     return at_most(fits, most)
-
-
-def at_most(fits: FormFits, most: float | None) -> FormFits:
-    """The forms given that no ceiling is above the largest possible reward; as they are where it is unknown.
-
-    Every component of a posterior is weighed by its probability of a ceiling of at most ``most``, and so is
-    every form. Within a component nothing is cut, so that an interval may end above ``most`` by about one
-    component's width. Where hardly any component remains, nothing is changed.
-    """
-    if most is None:
-        return fits
-    found, evidence = {}, {}
-    for name, fit in fits.fits.items():
-        each = fit.posteriors.functional(fit.form.ceiling_row(fit.shape))
-        below = t_cdf(float(fit.posteriors.df), (most - each.location) / each.scale)
-        weight = fit.posteriors.weight * below.reshape(fit.posteriors.weight.shape)
-        share = weight.sum(axis=1)
-        evidence[name] = fits.probability[name] * float(fit.weight @ share)
-        if evidence[name] > 0:
-            posteriors = replace(fit.posteriors, weight=weight / np.where(share > 0, share, 1.0)[:, None])
-            kept = fit.weight * share
-            found[name] = replace(fit, posteriors=posteriors, weight=kept / kept.sum())
-    total = sum(evidence.values())
-    if total < _ROUGH or "law" not in found:
-        return fits
-    return replace(fits, fits=found, probability={name: evidence[name] / total for name in found})
 
 
 def needed_term(step: FloatArray, tests: LawTests) -> FloatArray | None:
@@ -184,7 +159,8 @@ def _predicted(law: LawFit, fits: FormFits, values: FloatArray) -> Mixture:
     each = {}
     for name, fit in fits.fits.items():
         rows = fit.form.designs(fit.form.onward(values), fit.shape)
-        each[name] = _mixture(fit, np.tile(rows, (1, 2, 1)), fresh=fresh, floor=law.noise_floor)
+        numbers = _mixture(fit, np.tile(rows, (1, 2, 1)), fresh=fresh, floor=law.noise_floor)
+        each[name] = _cut_off(numbers, fits.most)
     return _averaged(each, fits.probability)
 
 
@@ -201,7 +177,7 @@ def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
 
     def below(entropy: FloatArray) -> FloatArray:
         each = {
-            name: _mixture(one, one.form.designs(one.form.onward(entropy), one.shape))
+            name: _cut_off(_mixture(one, one.form.designs(one.form.onward(entropy), one.shape)), fits.most)
             for name, one in fits.fits.items()
         }
         return _averaged(each, fits.probability).pruned(_ROUGH).cdf(np.full(entropy.size, reward))
@@ -310,8 +286,19 @@ def _now_and_ceiling(fits: FormFits) -> dict[str, Mixture]:
         ceiling = fit.form.ceiling_row(fit.shape)
         now = fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :]
         rows = np.concatenate([ceiling, ceiling - now, now], axis=1)
-        found[name] = _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
+        numbers = _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
+        # The headroom is at most what the largest reward leaves above the reward now.
+        left = fits.most - numbers.location[2]
+        most = np.array([np.full_like(left, fits.most), left, np.full_like(left, fits.most)])
+        found[name] = _cut_off(numbers, most)
     return found
+
+
+def _cut_off(mixture: Mixture, most: float | FloatArray) -> Mixture:
+    """The mixture given that every number is at most ``most``, one bound or (m, g)."""
+    if np.all(np.isinf(most)):
+        return mixture
+    return replace(mixture, upper=np.broadcast_to(most, mixture.location.shape))
 
 
 def _mixture(
@@ -339,9 +326,11 @@ def _mixture(
 def _averaged(each: dict[str, Mixture], probability: dict[str, float]) -> Mixture:
     """The mixture of several, by the probability of each."""
     df = np.concatenate([np.full(part.weight.size, part.df) for part in each.values()])
+    bounds = [part.upper for part in each.values() if part.upper is not None]
     return Mixture(
         weight=np.concatenate([probability[name] * part.weight for name, part in each.items()]),
         location=np.concatenate([part.location for part in each.values()], axis=1),
         scale=np.concatenate([part.scale for part in each.values()], axis=1),
         df=df,
+        upper=np.concatenate(bounds, axis=1) if bounds else None,
     ).pruned(_NEGLIGIBLE)

@@ -14,6 +14,8 @@ import numpy as np
 
 from entropylaw.results.arrays import FloatArray
 
+_HIGHEST_POWER = 300.0
+
 Inputs = Mapping[str, FloatArray]
 """Arguments of a form: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
 
@@ -175,9 +177,12 @@ def law_column(entropy: FloatArray) -> FloatArray:
 
 
 def rate_column(entropy: FloatArray, rate: float | FloatArray) -> FloatArray:
-    """g(H) = (exp(kH) − 1)/k, which is the law at k = 1 and the line H at k = 0; rates broadcast."""
+    """g(H) = (exp(kH) − 1)/k, which is the law at k = 1 and the line H at k = 0; rates broadcast.
+
+    Far above the fitted entropies kH is held at :data:`_HIGHEST_POWER`: the square is a number still.
+    """
     k = np.where(rate == 0, 1.0, rate)
-    return np.where(rate == 0, entropy, np.expm1(k * entropy) / k)
+    return np.where(rate == 0, entropy, np.expm1(np.minimum(k * entropy, _HIGHEST_POWER)) / k)
 
 
 def design(*columns: FloatArray) -> FloatArray:

@@ -11,12 +11,12 @@ from math import ceil
 
 import numpy as np
 
-from entropylaw.analysis.averaging import at_most, averaged_ceiling, needed_term
+from entropylaw.analysis.averaging import averaged_ceiling, needed_term
 from entropylaw.analysis.forms import design
 from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
-from entropylaw.analysis.rivals import FormFits, fit_forms
+from entropylaw.analysis.rivals import FormFits, at_most, fit_forms
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Why
 from entropylaw.results.arrays import FloatArray
@@ -100,7 +100,8 @@ def _cut(fit: LawFit, fits: FormFits, share: float, first: int, most: float | No
     grid = _without(fit.residual_covariances, first)
     step, entropy, reward = (each[first:] for each in (fit.step, fit.smoothed_entropy, fit.reward))
     rest = fit_forms(step, entropy, reward, grid)
-    tests = law_tests(step, entropy, reward, grid, rest)
+    bounded = at_most(rest, most)
+    tests = law_tests(step, entropy, reward, grid, rest, bounded)
     level, method = fit.level, f"averaged over forms; {residual_model(fit.interval).method}"
     a = from_mixture(
         rest.fits["law"].posteriors[0].functional(np.array([[0.0, 1.0]])), level=level, method=method
@@ -111,18 +112,19 @@ def _cut(fit: LawFit, fits: FormFits, share: float, first: int, most: float | No
         n=step.size,
         span=float(np.ptp(entropy)),
         r_squared=r_squared(fit.entropy[first:], reward),
-        among_forms=rest.probability["law"],
+        among_forms=bounded.probability["law"],
     )
     p_first = first_evaluations(fit, fits, rest.probability, first)
     if why is Why.more_than_entropy:
-        rest = fit_forms(step, entropy, reward, grid, term=needed_term(step, tests))
+        present = fit_forms(step, entropy, reward, grid, term=needed_term(step, tests))
+        bounded = at_most(present, most)
     return Cut(
         share=share,
         dropped=first,
         first_step=float(step[0]),
         verdict=found,
         why=why,
-        ceiling=averaged_ceiling(at_most(rest, most), level=level, method=method),
+        ceiling=averaged_ceiling(bounded, level=level, method=method),
         p_first=p_first,
         changed=p_first is not None and p_first < OFF_THE_CURVE,
     )

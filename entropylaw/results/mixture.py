@@ -25,13 +25,15 @@ class Mixture:
 
     ``weight`` has shape (g,), the same for all numbers, or (m, g); ``location`` and ``scale`` (m, g);
     every component is a Student t with ``df`` degrees of freedom (normal where ``df`` is infinite). ``df``
-    is one number, or (g,) where components have several.
+    is one number, or (g,) where components have several. ``upper`` (m, g), where it is given, cuts each
+    component off there: it is the distribution given that its number is at most that.
     """
 
     weight: FloatArray
     location: FloatArray
     scale: FloatArray
     df: float | FloatArray
+    upper: FloatArray | None = None
 
     @classmethod
     def of_one(cls, weight: FloatArray, location: FloatArray, scale: FloatArray, df: float) -> Mixture:
@@ -43,11 +45,11 @@ class Mixture:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
         with np.errstate(over="ignore"):  # far away is infinitely far
             z = (value[:, None] - self.location) / self.scale
-        return self._mean(self._each(t_cdf, z))
+        return self._mean(self._below(z))
 
     def density(self, value: FloatArray) -> FloatArray:
         """Probability density of each number at ``value`` (shape (m,)); shape (m,)."""
-        return self._mean(self._each(t_density, (value[:, None] - self.location) / self.scale) / self.scale)
+        return self._mean(self._density((value[:, None] - self.location) / self.scale))
 
     def quantile(self, probability: float) -> FloatArray:
         """Quantile of each number, shape (m,)."""
@@ -63,14 +65,15 @@ class Mixture:
         """
         chance = np.array(probabilities, dtype=float)
         k, (m, size) = chance.size, self.location.shape
-        # Of each component, shape (k, g).
-        inverse = np.broadcast_to(_t_quantile(self.df, chance[:, None]), (k, size))
+        # Of each component, shape (k, m, g).
+        of_all = chance[:, None, None] if self.upper is None else chance[:, None, None] * self._kept
+        inverse = np.broadcast_to(_t_quantile(self.df, of_all), (k, m, size))
         if size == 1:
-            return np.asarray(self.location[:, 0] + inverse * self.scale[:, 0])
+            return np.asarray(self.location[:, 0] + inverse[:, :, 0] * self.scale[:, 0])
         answer = np.empty(k * m)
         # One row a quantile: number r % m at probability r // m.
         row = np.arange(k * m)
-        each = self.location[row % m] + inverse[row // m] * self.scale[row % m]
+        each = self.location[row % m] + inverse[row // m, row % m] * self.scale[row % m]
         low, high = each.min(axis=1), each.max(axis=1)
         part = self._rows(row % m)
         value = part._mean(each)
@@ -78,8 +81,7 @@ class Mixture:
         target = ndtri(chance)[row // m]
         for _ in range(200):
             z = (value[:, None] - part.location) / part.scale
-            below = part._mean(self._each(t_cdf, z))
-            density = part._mean(self._each(t_density, z) / part.scale)
+            below, density = part._mean(part._below(z)), part._mean(part._density(z))
             deviate = ndtri(below)
             error = deviate - target
             low, high = np.where(error < 0, value, low), np.where(error < 0, high, value)
@@ -99,6 +101,24 @@ class Mixture:
             value = move
         return answer.reshape(k, m)
 
+    @property
+    def _kept(self) -> FloatArray:
+        """Probability of each component below ``upper``, shape (m, g)."""
+        z = (np.asarray(self.upper) - self.location) / self.scale
+        return np.maximum(self._each(t_cdf, z), np.finfo(float).tiny)
+
+    def _below(self, z: FloatArray) -> FloatArray:
+        """Distribution function of each component at ``z`` of its scales, shape (m, g)."""
+        below = self._each(t_cdf, z)
+        return below if self.upper is None else np.minimum(below / self._kept, 1.0)
+
+    def _density(self, z: FloatArray) -> FloatArray:
+        """Probability density of each component at ``z`` of its scales, shape (m, g)."""
+        density = self._each(t_density, z) / self.scale
+        if self.upper is None:
+            return density
+        return np.where(self.location + z * self.scale <= self.upper, density / self._kept, 0.0)
+
     def _each(self, function: Callable[[float, FloatArray], FloatArray], z: FloatArray) -> FloatArray:
         """A function of df and z for every component, shape (m, g) as ``z``."""
         if not isinstance(self.df, np.ndarray):
@@ -116,16 +136,36 @@ class Mixture:
     def _rows(self, which: IntArray) -> Mixture:
         """Some of the numbers."""
         weight = self.weight if self.weight.ndim == 1 else self.weight[which]
-        return Mixture(weight=weight, location=self.location[which], scale=self.scale[which], df=self.df)
+        upper = None if self.upper is None else self.upper[which]
+        location, scale = self.location[which], self.scale[which]
+        return Mixture(weight=weight, location=location, scale=scale, df=self.df, upper=upper)
 
     def standard_deviation(self) -> FloatArray:
         """Standard deviation of each number, shape (m,); nan where ``df`` ≤ 2 leaves it infinite."""
-        df = np.asarray(self.df, dtype=float)
+        centre, spread = self._moments()
+        mean = self._mean(centre)
+        return np.asarray(np.sqrt(self._mean(spread + (centre - mean[:, None]) ** 2)))
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of each component, (m, g) each; the variance is nan where ``df`` ≤ 2.
+
+        Of a t that is cut off at z the first two moments are, with density f and distribution F of ν degrees
+        of freedom, −f(z)·(ν + z²)/((ν − 1)·F(z)) and ν·((ν − 1)/(ν − 2)·G(z)/F(z) − 1), where G(z) is the
+        distribution function of ν − 2 degrees of freedom at z·√((ν − 2)/ν); of a normal, −f/F and 1 − z·f/F.
+        """
+        df = np.broadcast_to(np.asarray(self.df, dtype=float), self.location.shape)
         with np.errstate(invalid="ignore", divide="ignore"):
             inflate = np.where(np.isinf(df), 1.0, np.where(df > 2, df / (df - 2.0), np.nan))
-        mean = self._mean(self.location)
-        spread = self._mean(self.scale**2 * inflate + (self.location - mean[:, None]) ** 2)
-        return np.asarray(np.sqrt(spread))
+            if self.upper is None:
+                return self.location, self.scale**2 * inflate
+            z = np.minimum((self.upper - self.location) / self.scale, 1e8)
+            kept, hazard = self._kept, self._each(t_density, z) / self._kept
+            normal, v = np.isinf(df), np.where(np.isinf(df), 3.0, df)
+            first = np.where(normal, -hazard, -hazard * (v + z**2) / (v - 1.0))
+            fewer = stdtr(np.maximum(v - 2.0, 1e-9), z * np.sqrt(np.maximum(v - 2.0, 0.0) / v))
+            second = np.where(v > 2, v * ((v - 1.0) / (v - 2.0) * fewer / kept - 1.0), np.nan)
+            second = np.where(normal, 1.0 - z * hazard, second)
+        return self.location + self.scale * first, self.scale**2 * np.maximum(second - first**2, 0.0)
 
     def pruned(self, mass: float = 1e-9) -> Mixture:
         """The same without components whose weights (common to all numbers) add up to less than ``mass``."""
@@ -134,7 +174,8 @@ class Mixture:
         weight = self.weight[keep]
         location, scale = self.location[:, keep], self.scale[:, keep]
         df = self.df[keep] if isinstance(self.df, np.ndarray) else self.df
-        return Mixture(weight=weight / weight.sum(), location=location, scale=scale, df=df)
+        upper = None if self.upper is None else self.upper[:, keep]
+        return Mixture(weight=weight / weight.sum(), location=location, scale=scale, df=df, upper=upper)
 
 
 def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:

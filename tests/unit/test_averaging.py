@@ -161,18 +161,28 @@ def test_no_ceiling_is_above_the_largest_possible_reward(fit):
     assert fit.ceiling.value < most < fit.ceiling.high
     bounded = fit_law(*LAW, max_reward=most)
     assert bounded.max_reward == most
-    # Forms are weighed by the share of their draws that is possible.
+    # Forms are weighed by the share of their draws that is possible, and the ceiling's interval is theirs.
     possible: dict[str, int] = dict.fromkeys(fit.basis.fits, 0)
+    ceilings = []
     for one, shape, beta, _ in draws(fit.basis, 400_000):
-        possible[one.form.name] += np.sum(beta @ one.form.ceiling_row(one.shape)[shape, 0] <= most)
+        drawn = beta @ one.form.ceiling_row(one.shape)[shape, 0]
+        possible[one.form.name] += np.sum(drawn <= most)
+        ceilings.append(drawn[drawn <= most])
     shares = np.array([*possible.values()]) / sum(possible.values())
     found = {one.form: one.probability for one in bounded.forms}
     assert [found.get(name, 0.0) for name in possible] == pytest.approx(shares.tolist(), abs=0.004)
     assert bounded.law.probability == found["law"]
-    assert bounded.ceiling.value < fit.ceiling.value
-    # Within a component nothing is cut: the end may be above by a component's width.
-    assert bounded.ceiling.high < min(fit.ceiling.high, most + fit.ceiling.std_error)
-    assert bounded.headroom.value < fit.headroom.value
+    drawn = np.concatenate(ceilings)
+    expected = np.quantile(drawn, [0.025, 0.5, 0.975])
+    assert list(ends(bounded.ceiling)) == pytest.approx(expected, abs=0.05 * np.ptp(expected))
+    assert bounded.ceiling.std_error == pytest.approx(np.std(drawn), rel=0.1)
+    # Nothing that is said of a mean reward is above.
+    assert bounded.ceiling.high <= most
+    assert all(one.ceiling.high <= most for one in bounded.forms)
+    assert max(bounded.curve.observation_high) <= most
+    assert bounded.predict(0.0).mean.high <= most
+    assert bounded.entropy_for(most + 0.001).intervals == ()
+    assert bounded.headroom.high <= most - bounded.reward_now.low
     # A bound far above says nothing.
     far = fit_law(*LAW, max_reward=3.0)
     assert ends(far.ceiling) == pytest.approx(ends(fit.ceiling), abs=1e-6)

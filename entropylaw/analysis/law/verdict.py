@@ -63,7 +63,12 @@ _LARGEST_LOG = 690.0
 
 
 def law_tests(
-    step: FloatArray, smoothed_entropy: FloatArray, reward: FloatArray, grid: Grid, fits: FormFits
+    step: FloatArray,
+    smoothed_entropy: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    fits: FormFits,
+    bounded: FormFits | None = None,
 ) -> LawTests:
     """Test the law against other curves in the entropy and against terms in the step.
 
@@ -82,17 +87,23 @@ def law_tests(
         (:attr:`entropylaw.LawFit.residual_covariances`).
     fits
         Forms on the same evaluations, of :func:`entropylaw.analysis.rivals.fit_forms`.
+    bounded
+        The same given the largest possible reward, where it is known: the odds between them are of these.
     """
     h, law = smoothed_entropy, law_column(smoothed_entropy)
     beside_law = [design(law, column) for column in (h * np.exp(h), *step_terms(step))]
     p_rate, p_step, p_log_step = added_column(step, np.array(beside_law), reward, grid)
-    found = {**fits.fits, **fit_each(_in_step(step, h), step, reward, grid)[0]}
+    in_step, _ = fit_each(_in_step(step, h), step, reward, grid)
+    known = (fits if bounded is None else bounded).fits
 
     def odds(name: str) -> float | None:
         """Marginal likelihood of a form over the law's; a finite number, however large."""
-        if not {name, "law"} <= found.keys():
+        if name in fits.fits:
+            log_odds = known[name].log_evidence - known["law"].log_evidence if name in known else -np.inf
+        elif name in in_step:
+            log_odds = in_step[name].log_evidence - fits.fits["law"].log_evidence
+        else:
             return None
-        log_odds = found[name].log_evidence - found["law"].log_evidence
         return float(np.exp(np.clip(log_odds, -_LARGEST_LOG, _LARGEST_LOG)))
 
     return LawTests(
