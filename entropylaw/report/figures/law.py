@@ -162,7 +162,8 @@ def _curves(axes: Axes, fit: Fit, own: str) -> list[Line2D]:
     look["label"] = "averaged, present stage" if fit.present_stage else "averaged"
     made = axes.plot(curve.entropy, curve.mean, solid_capstyle="round", **look)
     for form in fit.forms:
-        if form.probability < SHOWN and form.form != "law":
+        # At the present stage the law with a term beside it is not the law that was tested.
+        if form.probability < SHOWN and (form.form != "law" or fit.present_stage):
             continue
         # A stored document may have a form that this version does not know.
         kind = FORMS[form.form].colour if form.form in FORMS else None
