@@ -166,7 +166,7 @@ def saturation_forecast(
     )
     ends = {"entropy": value, "the upper end of its interval": high}
     missing = (end for end, step in ends.items() if step is None)
-    stays = f"stays above {target:.3g} nats for ten more run lengths"
+    stays = f"stays above {target:.3g} nats for ten times the length of the run so far"
     why = next((f"in the forecast, {end} {stays}" for end in missing), None)
     reward_then = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if value is not None:

@@ -35,7 +35,7 @@ class PredictCommand(opt.LawOptions, opt.Quiet):
     )
     saturation: bool = opt.switch(
         "--saturation",
-        "When the entropy is spent at the current rate: the forecast step, and the reward there.",
+        "When 95 % of exp(H) − 1 is spent in the forecast: the step, and the reward there.",
         TARGETS,
     )
     at_step: tuple[float, ...] = _target("--at-step N", "A later step: the reward to expect there.")

@@ -269,7 +269,7 @@ def predict_runs(
 
     Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
     entropy now, 0, and half as many steps again. ``saturation`` adds when the entropy will be
-    spent at the current rate. ``gain`` of reward and ``level`` are by default those of each fit.
+    spent in the forecast. ``gain`` of reward and ``level`` are by default those of each fit.
     """
     runs = []
     given = bool(entropies or rewards or saturation or at_step)

@@ -228,7 +228,7 @@ def test_no_saturation_is_no_number():
     assert found.reward.value is None
     assert found.reward.note
     assert found.gains == ()
-    assert "At the current rate, entropy stays above" in rendered(found, "text")
+    assert "The forecast entropy stays above" in rendered(found, "text")
 
 
 def test_missing_values_are_counted_and_the_text_names_the_members():

@@ -189,13 +189,13 @@ def _weights(weights: Mapping[str, float]) -> str:
 
 
 def _spent(spending: SaturationForecast) -> list[b.Note]:
-    """When the entropy is spent at the current rate, and the probability of the gain."""
+    """When the forecast entropy is spent, and the probability of the gain."""
     now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
-    said = f"At the current rate, entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
-    said += f"ten more run lengths{earliest(spending.step)}."
+    said = f"The forecast entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
+    said += f"ten times the length of the run so far{earliest(spending.step)}."
     if spending.step.value is not None:
         step, level = step_words(spending.step), format_percent(spending.step.level)
-        said = f"At the current rate, entropy falls to {format_number(spending.entropy)} nats (now {now}) by "
+        said = f"The forecast entropy falls to {format_number(spending.entropy)} nats (now {now}) by "
         said += f"step {step}, {level} interval, with a reward of {format_interval(spending.reward)}."
     gains = (
         f"at least {format_number(gain.points)} above the reward now at step {format_step(gain.step)}: "
