@@ -136,7 +136,7 @@ def quantities_table() -> str:
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
         compared = {Kind.estimate: "interval", Kind.word: words}.get(one.kind, one.kind.value)
         unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
-        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit} | {compared} | {unknown} | {where} |")
+        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | {compared} | {unknown} | {where} |")
     return "\n".join(lines)
 
 

@@ -33,7 +33,7 @@ GATES = "Gates"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
+class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Quiet):
     """``entropylaw check``."""
 
     sources: tuple[str, ...] = opt.option(
@@ -47,7 +47,7 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
     )
     fail_if: tuple[str, ...] = opt.option(
         "--fail-if",
-        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; why=='no relation'; "
+        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; \"why=='no relation'\"; "
         "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; refused "
         "(not fitted). Repeatable.",
         GATE,
@@ -56,7 +56,9 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
         many=True,
     )
     strict: bool = opt.switch(
-        "--strict", "Fail also where the interval does not exclude the expression.", GATES
+        "--strict",
+        "Fail also where the interval, or an undecided verdict, does not exclude the expression.",
+        GATES,
     )
     point: bool = opt.switch("--point", "Compare the estimate, not its interval.", GATES)
     even_if_fails: bool = opt.switch(

@@ -2,7 +2,8 @@
 
 A gate is a condition that must not be true. It trips if the data establish it: the expression holds for the
 whole interval. Where it holds for a part only, the data neither establish nor exclude it; this is reported,
-and trips with ``strict``. Where the quantity is unknown, or belongs to a law that fails, the gate fails.
+and trips with ``strict``; so does the gate ``fails`` on a run whose verdict is undecided. Where the quantity
+is unknown, or belongs to a law that fails, the gate fails.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from entropylaw.gates.quantities import (
 )
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
-from entropylaw.results import Estimate
+from entropylaw.results import Estimate, Verdict
 
 
 class Outcome(StrEnum):
@@ -98,7 +99,7 @@ def decide(
             outcome, sentence = _by_flag(gate, subject)
         else:
             value = _value(gate, subject, baselines, rules, alone=alone)
-            outcome, sentence = _by_value(gate, value, rules)
+            outcome, sentence = _by_value(gate, value, subject, rules)
         case = GateCase(
             run=subject.run + (f" ({', '.join(subject.sources)})" if counts[subject.run] > 1 else ""),
             sources=subject.sources,
@@ -123,8 +124,11 @@ def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
     if subject.verdict is None:
         why = refusal.message if refusal else "none of the given documents contains a fit of this run"
         return Outcome.unknown, f"whether the law holds is not known: {why}"
-    reason = f": {subject.reasons[0]}" if subject.reasons else ""
-    said = f"the verdict is {subject.verdict}{f', {subject.why}' if subject.why else ''}{reason}"
+    undecided = subject.verdict is Verdict.undecided
+    verdict = "the verdict is undecided" if undecided else f"the law {subject.verdict}"
+    said = ": ".join(filter(None, (verdict, "; ".join(filter(None, (subject.why, *subject.reasons[:1]))))))
+    if name == Verdict.fails and undecided:
+        return Outcome.open, said
     return (Outcome.tripped if subject.verdict == name else Outcome.passed), said
 
 
@@ -152,27 +156,29 @@ def _value(
     return regression(value, others, gate.measured, subject.run, alone=alone, any_law=any_law)
 
 
-def _by_value(gate: Gate, value: Value, rules: Rules) -> tuple[Outcome, str]:
+def _by_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple[Outcome, str]:
     name = gate.quantity.name
     if isinstance(value, Unknown):
         return Outcome.unknown, value.reason
     if isinstance(value, str):
         holds = (value == gate.word) is (gate.operator == "==")
-        return _BY_PART[holds, holds][0], f"{name} is {value!r}"
+        said = f"{name} is {value!r}" if value in gate.quantity.words else gate.quantity.otherwise
+        return _BY_PART[holds, holds][0], said
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     compare, side = _COMPARE[gate.operator]
     if isinstance(value, Estimate) and not rules.point:
-        return _by_interval(gate, value, side)
+        return _by_interval(gate, value, subject, side)
     number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
     if number is None:
         return Outcome.unknown, f"{name} has no value{f': {note}' if note else ''}"
     holds = compare(number, gate.limit)
     (text,) = consistent_decimals([number], gate.limit, percent=gate.percent)
-    sentence = f"{gate.label} {text} {'is' if holds else 'is not'} {side} {gate.limit_text}"
+    label = f"{gate.label} {text}{subject.detail(gate.quantity)}"
+    sentence = f"{label} {'is' if holds else 'is not'} {side} {gate.limit_text}"
     return _BY_PART[holds, holds][0], sentence
 
 
-def _by_interval(gate: Gate, estimate: Estimate, side: str) -> tuple[Outcome, str]:
+def _by_interval(gate: Gate, estimate: Estimate, subject: Subject, side: str) -> tuple[Outcome, str]:
     """Compare all of the interval, none of it, or a part; an open end may have any value."""
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     if estimate.low is None and estimate.high is None:
@@ -186,7 +192,8 @@ def _by_interval(gate: Gate, estimate: Estimate, side: str) -> tuple[Outcome, st
     number = "" if estimate.value is None else f"{value} "
     note = f" ({estimate.note})" if estimate.note else ""
     interval = f"{extent} of the {100 * estimate.level:g} % interval"
-    return outcome, f"{gate.label} {number}[{left}, {right}]: {interval} is {side} {gate.limit_text}{note}"
+    label = f"{gate.label} {number}[{left}, {right}]{subject.detail(gate.quantity)}"
+    return outcome, f"{label}: {interval} is {side} {gate.limit_text}{note}"
 
 
 def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:

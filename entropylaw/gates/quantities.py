@@ -7,6 +7,7 @@ format of a check and the table of ``docs/ci.md`` are made from it. Nothing here
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -66,6 +67,26 @@ class Needs(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit, and the range that a quantity in it can have; an end may be infinite."""
+
+    name: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+
+
+NONE, REWARD, STEPS, NATS = Unit(), Unit("reward"), Unit("steps"), Unit("nats")
+EVALUATIONS, COUNT = Unit("evaluations", 0.0), Unit("", 0.0)
+PROBABILITY, R_SQUARED, CORRELATION = (
+    Unit("probability", 0.0, 1.0),
+    Unit("share", 0.0, 1.0),
+    Unit("", -1.0, 1.0),
+)
+SHARE = Unit("share", -5.0, 5.0)
+"""An estimated share may be beyond 0 and 1; far beyond, a percentage was meant."""
+
+
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
 
@@ -74,17 +95,20 @@ class Quantity:
     later steps, from a :class:`~entropylaw.documents.document.RunPhases` or None for the phases. It is the
     path of an attribute, by default the one of its name in the law, or a function that returns None where
     the document has no value. Flags have none. ``needs`` is what must not fail for it to be known;
-    ``words`` are the values of a word.
+    ``words`` are the values of a word, and ``otherwise`` is what it means that it has none of them.
+    ``detail`` is what a sentence adds to the number: of which gain, at which step.
     """
 
     name: str
     meaning: str
-    unit: str = ""
+    unit: Unit = NONE
     accessor: str | Callable[[Any], Value | None] = ""
     kind: Kind = Kind.estimate
     part: Part = Part.law
     needs: Needs = Needs.nothing
     words: tuple[str, ...] = ()
+    otherwise: str = ""
+    detail: Callable[[Any], str] | None = None
 
     def read(self, holder: Any) -> Value:
         """The value in a part of a run's documents, or the reason why there is none."""
@@ -157,35 +181,49 @@ def _why(run: Any) -> Value:
 
 
 _ALL = (
-    _averaged("ceiling", "reward at H = 0, averaged over functional forms", "reward"),
-    _averaged("headroom", "ceiling − reward_now", "reward"),
+    _averaged("ceiling", "reward at H = 0, averaged over functional forms", REWARD),
+    _averaged("headroom", "ceiling − reward_now", REWARD),
     _averaged(
-        "p_headroom", "probability that at least the gain of the fit is left", "probability", kind=Kind.number
+        "p_headroom",
+        "probability that at least the gain of the fit is left",
+        PROBABILITY,
+        kind=Kind.number,
+        detail=lambda run: f"at least {run.answer.gain:g} left",
     ),
-    _averaged("used", "share of the attainable gain reached", "share"),
-    Quantity("reward_now", "reward at the last evaluation, without evaluation noise", "reward"),
-    _own("a", "coefficient of R = b − a·exp(H)", "reward", "answer.law.a"),
-    _own("b", "coefficient of R = b − a·exp(H)", "reward", "answer.law.b"),
-    _own("law.ceiling", "b − a, the reward at H = 0 by the law", "reward", "answer.law.ceiling"),
-    _own("law.headroom", "law.ceiling − reward_now", "reward", "answer.law.headroom"),
-    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", "nats", "drop_per_100_steps"),
-    _number("entropy_now", "entropy at the last evaluation", "nats", "answer.law.entropy_now"),
-    _number("entropy_noise", "noise of a logged entropy", "nats", "answer.law.entropy_noise"),
-    _number("law_probability", "posterior probability of the law", "probability", "answer.law.probability"),
-    _number("r_squared", "R² of the law by least squares", "share", "answer.law.r_squared"),
-    _number("n", "evaluations that were fitted", "evaluations", "answer.law.n"),
-    _number("lag1", "lag-1 autocorrelation of the residuals", "", "answer.law.residuals.lag1"),
-    _number("effective_n", "effective sample size", "evaluations", "answer.law.residuals.effective_n"),
-    _number("cautions", "number of cautions", "", _cautions),
-    Quantity("verdict", "verdict on the law", "", _verdict, Kind.word, words=tuple(Verdict)),
-    Quantity("why", "why the law fails", "", _why, Kind.word, words=tuple(Why)),
-    _later("forecast_reward", "reward at the last step forecast", "reward", _forecast),
-    _later("saturation_step", "step at which the entropy is spent", "steps", _step),
-    _later("saturation_reward", "reward at that step", "reward", _reward),
-    _ordered("phases", "order of the change points (boundaries)", "", _order, Kind.word, words=VERDICTS),
-    _ordered("boundary_planning", "step of planning's change point", "steps", _change_point("planning")),
-    _ordered("boundary_execution", "step of execution's change point", "steps", _change_point("execution")),
-    _ordered("delta", "planning's change point minus execution's", "steps", _delta),
+    _averaged("used", "share of the attainable gain reached", SHARE),
+    Quantity("reward_now", "reward at the last evaluation, without evaluation noise", REWARD),
+    _own("a", "coefficient of R = b − a·exp(H)", REWARD, "answer.law.a"),
+    _own("b", "coefficient of R = b − a·exp(H)", REWARD, "answer.law.b"),
+    _own("law.ceiling", "b − a, the reward at H = 0 by the law", REWARD, "answer.law.ceiling"),
+    _own("law.headroom", "law.ceiling − reward_now", REWARD, "answer.law.headroom"),
+    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS, "drop_per_100_steps"),
+    _number("entropy_now", "entropy at the last evaluation", NATS, "answer.law.entropy_now"),
+    _number("entropy_noise", "noise of a logged entropy", NATS, "answer.law.entropy_noise"),
+    _number("law_probability", "posterior probability of the law", PROBABILITY, "answer.law.probability"),
+    _number("r_squared", "R² of the law by least squares", R_SQUARED, "answer.law.r_squared"),
+    _number("n", "evaluations that were fitted", EVALUATIONS, "answer.law.n"),
+    _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "answer.law.residuals.lag1"),
+    _number("effective_n", "effective sample size", EVALUATIONS, "answer.law.residuals.effective_n"),
+    _number("cautions", "number of cautions", COUNT, _cautions),
+    Quantity("verdict", "verdict on the law", NONE, _verdict, Kind.word, words=tuple(Verdict)),
+    Quantity(
+        *("why", "why the law fails", NONE, _why, Kind.word),
+        words=tuple(Why),
+        otherwise="the law does not fail",
+    ),
+    _later(
+        "forecast_reward",
+        "reward at the last step forecast",
+        REWARD,
+        _forecast,
+        detail=lambda run: f"at step {run.forecast.step[-1]:g}",
+    ),
+    _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
+    _later("saturation_reward", "reward at that step", REWARD, _reward),
+    _ordered("phases", "order of the change points (boundaries)", NONE, _order, Kind.word, words=VERDICTS),
+    _ordered("boundary_planning", "step of planning's change point", STEPS, _change_point("planning")),
+    _ordered("boundary_execution", "step of execution's change point", STEPS, _change_point("execution")),
+    _ordered("delta", "planning's change point minus execution's", STEPS, _delta),
     Quantity("fails", "the law fails", kind=Kind.flag),
     Quantity("undecided", "the data do not decide whether the law holds", kind=Kind.flag),
     Quantity("refused", "the run could not be fitted", kind=Kind.flag),
@@ -194,9 +232,7 @@ _ALL = (
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
 """Name → quantity, in the order in which they are listed."""
 
-REGRESSION = Quantity(
-    "regression", "relative decrease since the baseline's run", "share", needs=Needs.relation
-)
+REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs=Needs.relation)
 """Computed from a quantity in two documents, which its expression names."""
 
 MEASURED = ("ceiling", "reward_now")
@@ -252,6 +288,10 @@ class Subject:
             return quantity.read(self.holders[Part.ahead]) if known else None
         holder = self.holders[quantity.part]
         return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
+
+    def detail(self, quantity: Quantity) -> str:
+        """What a sentence adds to the number of a quantity that has one, in brackets."""
+        return f" ({quantity.detail(self.holders[quantity.part])})" if quantity.detail else ""
 
 
 READ = ("fit", "report", "phases", "prediction")

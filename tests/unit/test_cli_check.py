@@ -207,6 +207,13 @@ def test_gates_may_come_from_settings_which_do_not_disturb_stored_fits(check, fi
     assert check(FIT, "ceiling<0.1").returncode == 0
 
 
+def test_the_gain_of_settings_and_of_the_command_line_is_that_of_the_fit(check, lab, tmp_path):
+    said = "(at least 0.03 left)"
+    assert said in check(RUN, "p_headroom<0.5", "--gain", "0.03").stdout
+    (tmp_path / "entropylaw.toml").write_text("gain = 0.03\n")
+    assert said in check(RUN, "p_headroom<0.5").stdout
+
+
 def test_stored_fits_need_neither_numpy_nor_pydantic(fits):
     """Nor any other dependency but typer and msgspec; for every format."""
     heavy = ("numpy", "scipy", "pyarrow", "matplotlib", "rich", "jinja2", "yaml", "lmfit", "ibis", "pydantic")

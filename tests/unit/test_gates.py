@@ -131,11 +131,32 @@ def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_relation_the_aver
     assert case(run, "verdict=='fails'").outcome == ("passed" if why is None else "tripped")
 
 
-def test_an_undecided_run_has_its_numbers_and_a_flag():
+def test_an_undecided_run_has_its_numbers_and_does_not_exclude_that_the_law_fails():
     run = fitted()
-    run["answer"]["verdict"] = "undecided"
-    outcomes = {gate: case(document(run), gate).outcome for gate in ("undecided", "fails", "law.ceiling<0.8")}
-    assert outcomes == {"undecided": "tripped", "fails": "passed", "law.ceiling<0.8": "tripped"}
+    run["answer"] |= {"verdict": "undecided", "findings": encode(stated("reason", "5 evaluations"))}
+    found = {gate: case(document(run), gate) for gate in ("undecided", "fails", "law.ceiling<0.8")}
+    outcomes = {"undecided": "tripped", "fails": "not excluded", "law.ceiling<0.8": "tripped"}
+    assert {gate: one.outcome for gate, one in found.items()} == outcomes
+    assert found["fails"].sentence == "the verdict is undecided: 5 evaluations"
+    assert [case(document(run), "fails", strict=strict).failed for strict in (False, True)] == [False, True]
+
+
+def test_sentences_on_the_verdict_and_its_reason():
+    fails = document(fitted(fails="more than entropy"))
+    assert case(document(fitted()), "fails").sentence == "the law holds"
+    assert case(fails, "fails").sentence == "the law fails: more than entropy; it bends"
+    assert case(document(fitted()), "why=='no relation'").sentence == "the law does not fail"
+    assert case(fails, "why=='no relation'").sentence == "why is 'more than entropy'"
+
+
+def test_a_probability_names_its_gain_and_a_forecast_its_step():
+    run = fitted()
+    run["answer"]["gain"] = 0.03
+    assert (
+        "p_headroom 0.9800 (at least 0.03 left) is not below" in case(document(run), "p_headroom<.5").sentence
+    )
+    ahead = document(encode(prediction()), kind="prediction")
+    assert "] (at step 600): " in case(ahead, "forecast_reward<0.1").sentence
 
 
 def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
