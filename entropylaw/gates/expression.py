@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +11,20 @@ from decimal import Decimal
 from typing import NoReturn
 
 from entropylaw.errors import UsageError
-from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, Kind, Quantity
+from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, SHARE, Kind, Quantity
 from entropylaw.paths import shown_path
 
 GRAMMAR = (
-    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), QUANTITY=='WORD', "
+    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), \"QUANTITY=='WORD'\", "
     "regression(BASELINE.fit.json)>1%, fails, undecided or refused; OP is one of < <= > >= == !="
 )
 
 RENAMED = {
+    "holds": "a gate trips on what is bad: type --fail-if \"verdict!='holds'\"",
     "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
     "law_weight": "write law_probability",
 }
-"""Names of earlier versions → what to write."""
+"""Names that are no quantities, some of them of earlier versions → what to write."""
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -108,6 +110,7 @@ class _Reader:
         else:
             number = self.number(quantity)
             gate = replace(gate, operator=operator, limit=_value(number), limit_text=number)
+            self.check_range(gate)
         self.end("; a gate is one comparison, and --fail-if can be repeated")
         return gate
 
@@ -145,15 +148,35 @@ class _Reader:
             self.fail("a finite number was expected", at=start)
         return number + "%" * percent
 
+    def check_range(self, gate: Gate) -> None:
+        """Refuse a limit that no value of the quantity reaches: the gate would never trip, or always."""
+        unit, limit = gate.quantity.unit, gate.limit
+        assert limit is not None
+        never = {"<": limit <= unit.low, ">": limit >= unit.high}.get(gate.operator or "", False)
+        if unit.low <= limit <= unit.high and not never:
+            return
+        ends = f"from {unit.low:g} to {unit.high:g}" if unit.high < math.inf else f"{unit.low:g} or more"
+        ends = "a share, of which 1 is 100%" if unit is SHARE else ends
+        message = f"--fail-if {self.text!r} compares with {gate.limit_text}, and {gate.label} is {ends}"
+        hint = "give a limit inside the range, which a run can be above or below"
+        if unit.name in ("probability", "share") and 1 < limit <= 100 and not gate.percent:
+            quote = '"' if "'" in gate.text else "'"
+            hint = f"type --fail-if {quote}{gate.text}%{quote}, or the number {limit / 100:g}"
+        raise UsageError("bad-gate", message, hint)
+
     def word(self, quantity: Quantity, operator: str, before: int) -> str:
         words = ", ".join(f"'{word}'" for word in quantity.words)
+        given = self.text[self.place :].strip("'\" ")
+        meant = (*difflib.get_close_matches(given.casefold(), quantity.words, n=1), quantity.words[0])[0]
+        sign = operator if operator in ("==", "!=") else "=="
+        hint = f"type --fail-if \"{quantity.name}{sign}'{meant}'\", with both kinds of quotes"
         if operator not in ("==", "!="):
-            self.fail(f"== or != was expected before the word for {quantity.name}", at=before)
+            self.fail(f"== or != was expected before the word for {quantity.name}", at=before, hint=hint)
         match = _WORD.match(self.text, self.place)
         if match is None:
-            self.fail(f"one of {words} was expected, with its quotes")
+            self.fail(f"one of {words} was expected, with its quotes", hint=hint)
         if match["word"] not in quantity.words:
-            self.fail(f"one of {words} was expected", more=_meant(match["word"], quantity.words))
+            self.fail(f"one of {words} was expected", more=_meant(match["word"], quantity.words), hint=hint)
         self.move(match.end())
         return match["word"]
 
@@ -170,18 +193,18 @@ class _Reader:
         """Continue at a position, or after the white space there."""
         self.place = len(self.text) - len(self.text[place:].lstrip())
 
-    def fail(self, expected: str, at: int | None = None, more: str = "") -> NoReturn:
+    def fail(self, expected: str, at: int | None = None, more: str = "", hint: str = GRAMMAR) -> NoReturn:
         """Raise the error with what was expected, the position and the text there; ``more`` follows it."""
         place = self.place if at is None else at
         rest = self.text[place:].strip()
         found = f"found {rest[:40]!r}" if rest else "found its end"
         message = f"--fail-if {self.text!r}: {expected} at character {place + 1}, {found}{more}"
-        raise UsageError("bad-gate", message, GRAMMAR)
+        raise UsageError("bad-gate", message, hint)
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name.casefold(), names, n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"; did you mean {' or '.join(repr(str(one)) for one in near)}?" if near else ""
 
 
 def _value(text: str) -> float:

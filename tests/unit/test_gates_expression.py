@@ -75,6 +75,52 @@ def test_bad_expressions_name_the_place(text, place, said):
     assert error.value.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("holds", "verdict!='holds'"),
+        ("verdict!=holds", "verdict!='holds'"),
+        ("why=='no relatoin'", "why=='no relation'"),
+        ("phases<'overlapping'", "phases=='overlapping'"),
+        ("p_headroom<", "QUANTITY=='WORD'"),
+    ],
+)
+def test_hints_show_words_with_the_quotes_that_a_shell_needs(text, typed):
+    with pytest.raises(UsageError) as error:
+        parse(text)
+    assert f'"{typed}"' in error.value.hint
+    assert "<Why" not in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("p_headroom>50", "type --fail-if 'p_headroom>50%', or the number 0.5"),
+        ("p_headroom>2", "type --fail-if 'p_headroom>2%', or the number 0.02"),
+        ("p_headroom<150%", "inside the range"),
+        ("p_headroom>1", "inside the range"),
+        ("law_probability<0", "inside the range"),
+        ("used>95", "type --fail-if 'used>95%', or the number 0.95"),
+        ("r_squared>5", "type --fail-if 'r_squared>5%', or the number 0.05"),
+        ("lag1>1.5", "inside the range"),
+        ("n<-3", "inside the range"),
+        ("regression('a b')>5", """type --fail-if "regression('a b')>5%", or the number 0.05"""),
+    ],
+)
+def test_a_limit_that_no_run_can_pass_is_refused(text, said):
+    with pytest.raises(UsageError) as error:
+        parse(text)
+    assert error.value.slug == "bad-gate"
+    assert said in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["p_headroom>=1", "p_headroom<=0", "used>1.2", "used<-1", "n<8", "ceiling>5", "delta<-9"]
+)
+def test_a_limit_that_a_run_can_pass_is_taken(text):
+    assert parse(text).text == text
+
+
 def test_an_unknown_quantity_names_the_nearest_and_all():
     with pytest.raises(UsageError) as error:
         parse(" ceilling<1")
