@@ -191,7 +191,7 @@ class _Sources:
 
         law, phases = steps.Fit(settings), steps.Phases(opt.part(settings, opt.PhaseOptions))
         columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))
-        reading, known = output.read_shown(logs, settings, columns), self.documents
+        reading, known = output.read_shown(logs, settings, columns, any_table=True), self.documents
         failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
         ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
         reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))

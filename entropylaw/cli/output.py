@@ -34,8 +34,11 @@ R = TypeVar("R")
 FEW = 3
 """Logs up to which one process is expected to be faster than several."""
 
-MOST_NAMED = 3
+MOST_NAMED = 5
 """Names of skipped files that are given; the others are counted."""
+
+SAME_RUN = " holds the same run"
+"""The end of the reason why a copy is skipped."""
 
 NARROWEST = 60
 """Characters of a line below which a narrower terminal wraps it itself."""
@@ -141,12 +144,14 @@ def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipel
         start(module)
 
 
-def read_shown(logs: Sequence[str], options: Any, columns: Sequence[str] = ()) -> Reading:
+def read_shown(
+    logs: Sequence[str], options: Any, columns: Sequence[str] = (), *, any_table: bool = False
+) -> Reading:
     """Read logs behind a progress bar; see :func:`entropylaw.pipeline.sources.read`."""
     from entropylaw.pipeline.sources import read
 
     with reading_shown():
-        return read(logs, options, columns)
+        return read(logs, options, columns, any_table=any_table)
 
 
 def read_for(
@@ -409,23 +414,31 @@ def say(message: str, *, quiet: bool) -> None:
 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
-    """Say how many files of a folder were skipped, with the most common names; print other warnings."""
+    """Name the files of a folder that were skipped, and the copies apart; print other warnings."""
     from entropylaw.escaping import one_line
 
-    names, others = list[str](), list[str]()
+    strangers, copies, others = list[str](), list[str](), list[str]()
     for path, skipped, why in (warning.partition(" was not read: ") for warning in warnings):
+        name = PurePath(path).name
         if why.startswith("written by entropylaw"):
             continue  # a table or a text beside its document
-        (names if skipped else others).append(PurePath(path).name if skipped else path)
-    if names:
-        files = "1 file that is not a training log or is a duplicate"
-        if len(names) > 1:
-            files = f"{len(names)} files that are not training logs or are duplicates"
+        if why.endswith(SAME_RUN):
+            copies.append(f"{name} of {PurePath(why.removesuffix(SAME_RUN).strip(chr(39))).name}")
+        elif skipped:
+            strangers.append(name)
+        else:
+            others.append(path)
+    for names, one, several in (
+        (strangers, "file that is not a training log", "files that are not training logs"),
+        (copies, "duplicate", "duplicates"),
+    ):
         common = Counter(names).most_common()
-        kept = [each for each in common[:MOST_NAMED] if each[1] > 1 or len(common) <= MOST_NAMED]
-        rest = len(names) - sum(count for _, count in kept)
-        listed = ", ".join(f"{count} {name}" for name, count in [*kept, ("other", rest)] if count)
-        say(one_line(f"Skipped {files} ({listed})." if kept else f"Skipped {files}."), quiet=quiet)
+        listed = [f"{name} ({count})" if count > 1 else name for name, count in common[:MOST_NAMED]]
+        if rest := sum(count for _, count in common[MOST_NAMED:]):
+            listed.append(f"+{rest}")
+        if names:
+            what = f"{len(names)} {one if len(names) == 1 else several}"
+            say(one_line(f"Skipped {what}: {', '.join(listed)}"), quiet=quiet)
     for warning in others:
         say(one_line(warning), quiet=quiet)
 

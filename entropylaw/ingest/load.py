@@ -106,15 +106,23 @@ def read_runs(
 
 
 def read_all(
-    paths: Iterable[object], *, step: str | None = None, run: str | None = None, columns: Sequence[str] = ()
+    paths: Iterable[object],
+    *,
+    step: str | None = None,
+    run: str | None = None,
+    columns: Sequence[str] = (),
+    any_table: bool = False,
 ) -> Reading:
     """Read many paths; one that cannot be read does not stop the others.
+
+    With ``any_table`` a table of numbers in a folder is a log even if no column of it is known, and is not
+    skipped but a failure.
 
     A file that several paths lead to is read once. Files that hold one metric each are joined by run and
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    found = _Collector(step, run, frozenset(columns))
+    found = _Collector(step, run, frozenset(columns), any_table=any_table)
     for path in paths:
         found.take(path)
     runs = joined(found.runs)
@@ -147,13 +155,15 @@ class _Collector:
     the argument that led to it.
     """
 
-    def __init__(self, step: str | None, run: str | None, columns: frozenset[str]) -> None:
+    def __init__(
+        self, step: str | None, run: str | None, columns: frozenset[str], *, any_table: bool = False
+    ) -> None:
         self.runs: list[Run] = []
         self.failures: list[Failure] = []
         self.ignored: list[Ignored] = []
         self.copies: dict[str, str] = {}
         self.given: dict[str, str] = {}
-        self._step, self._run, self._columns = step, run, columns
+        self._step, self._run, self._columns, self._any_table = step, run, columns, any_table
         self._seen: set[object] = set()
         # Files of the current folder that are skipped, each for a reason, unless they resemble its logs.
         self._doubtful: list[tuple[str, str, _Read | EntropyLawError]] = []
@@ -212,13 +222,15 @@ class _Collector:
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
             found |= self._take_log(log)
-        # Skipped files that resemble the logs in the same folder are used.
+        # Skipped files that resemble the logs in the same folder are used, or all tables of numbers.
         logs = [PurePath(run.source.path) for run in self.runs[runs:]]
         for path, why, outcome in self._doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
-            if not folders.resembles(path, table, logs):
+            numbers = self._any_table and table is not None and folders.is_of_numbers(table)
+            if not numbers and not folders.resembles(path, table, logs):
                 self.ignored.append(Ignored(path=path, why=why))
                 continue
+            found = True
             try:
                 if isinstance(outcome, EntropyLawError):
                     raise outcome

@@ -53,17 +53,20 @@ def places(sources: Sequence[str]) -> Iterator[Place]:
             yield Place(path=source, documents=[document] if document else [], others=document is None)
 
 
-def read(logs: Sequence[Any], options: Any, columns: Sequence[str] = ()) -> Reading:
+def read(
+    logs: Sequence[Any], options: Any, columns: Sequence[str] = (), *, any_table: bool = False
+) -> Reading:
     """Read logs with the ``step`` and ``run`` columns of some options; failures are in the reading.
 
     ``logs`` are files, folders, ``-``, ``name:format``, tables in memory; ``options`` of a family that has
-    :class:`~entropylaw.options.LogOptions`. ``columns`` are read in addition to those of the catalog.
+    :class:`~entropylaw.options.LogOptions`. ``columns`` are read in addition to those of the catalog;
+    ``any_table`` as in :func:`entropylaw.ingest.load.read_all`.
 
     Raises UsageError: an option that is wrong for one log is wrong for all.
     """
     from entropylaw.ingest.load import read_all
 
-    reading = read_all(logs, step=options.step, run=options.run, columns=columns)
+    reading = read_all(logs, step=options.step, run=options.run, columns=columns, any_table=any_table)
     for failure in reading.failures:
         if isinstance(failure.error, UsageError):
             raise failure.error

@@ -189,7 +189,7 @@ def test_skipped_files_and_runs_without_columns_are_in_the_document(run, tmp_pat
     (logs / "x.csv").write_text("step,entropy\n" + "\n".join(rows) + "\n", encoding="utf-8")
     done = run("backtest", "logs", "--format", "json")
     assert done.returncode == 0
-    assert "Skipped 1 file that is not a training log or is a duplicate (1 config.json)." in done.stderr
+    assert "Skipped 1 file that is not a training log: config.json" in done.stderr
     assert "error[no-reward-column]" in done.stderr
     body = json.loads(done.stdout)
     (warning,) = body["warnings"]

@@ -194,14 +194,18 @@ def test_every_command_over_runs_has_a_line_per_run(folder):
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["config.json"] * 42 + [f"x{i}.csv" for i in range(8)], "50 files … (42 config.json, 8 other)."),
-        (["a/b.csv", "c/b.csv", "d.csv"], "3 files … (2 b.csv, 1 d.csv)."),
-        (["a", "b", "c", "d"], "4 files …."),
+        (
+            ["config.json"] * 42 + [f"x{i}.csv" for i in range(8)],
+            "50 files that …s: config.json (42), x0.csv, x1.csv, x2.csv, x3.csv, +4",
+        ),
+        (["a/b.csv", "c/b.csv", "d.csv"], "3 files that …s: b.csv (2), d.csv"),
+        (["a"], "1 file that …: a"),
     ],
 )
 def test_skipped_files_are_one_line(capsys, names, said):
     warnings = [f"{name} was not read: no log" for name in names]
     output.say_skipped([*warnings, "tokens.hist.parquet is older"], quiet=False)
     line, other = capsys.readouterr().err.splitlines()
-    assert line == "Skipped " + said.replace("…", "that are not training logs or are duplicates")
+    what = "are not training log" if len(names) > 1 else "is not a training log"
+    assert line == "Skipped " + said.replace("…", what)
     assert other == "tokens.hist.parquet is older"

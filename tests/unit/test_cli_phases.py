@@ -240,7 +240,7 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     done = run("phases", "runs")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("a · 80 points")
-    skipped = "Skipped 1 file that is not a training log or is a duplicate (1 other.csv).\n"
+    skipped = "Skipped 1 file that is not a training log: other.csv\n"
     assert done.stderr == skipped
 
 

@@ -95,7 +95,7 @@ def test_a_copy_is_a_copy_only_with_the_same_rewards(check, put):
     put("logs/b.csv", comma(GOOD))
     done = check("logs")
     assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
-    assert "1 file" in done.stderr  # with --quiet, too
+    assert done.stderr == "Skipped 1 duplicate: b.csv of a.csv\n"  # with --quiet, too
 
 
 @pytest.mark.parametrize("name", ["b.csv", "b.jsonl", "b.parquet", "train.log", "events.out.tfevents.1.x"])
@@ -138,7 +138,41 @@ def test_a_log_of_which_nothing_can_be_used_fails_in_a_folder(check, put, name, 
     assert (done.returncode, outcomes(done)["a"], len(outcomes(done))) == (5, "passed", 2)
 
 
-def test_what_is_plainly_no_log_is_skipped_and_counted(check, put):
+UNKNOWN_NAMES = comma(BAD).replace(b"step", b"it").replace(b"entropy", b"ent").replace(b"reward", b"acc")
+
+
+@pytest.mark.parametrize("good", ["good.jsonl", "good.csv", None])
+@pytest.mark.parametrize(
+    "data", [UNKNOWN_NAMES, b"\n".join(UNKNOWN_NAMES.split(b"\n")[:5])], ids=["whole", "short"]
+)
+def test_a_table_of_numbers_without_known_columns_is_a_run_whatever_is_beside_it(check, run, put, good, data):
+    if good is not None:
+        put(f"logs/{good}", (jsonl if good.endswith("jsonl") else comma)(GOOD))
+    put("logs/bad.csv", data)
+    done = check("logs")
+    assert done.returncode == (5 if good else 3)
+    assert (
+        outcomes(done) == {"good": "passed"} | {"logs/bad.csv": "unknown"}
+        if good
+        else {"logs/bad.csv": "unknown"}
+    )
+    assert "error[no-step-column]" in done.stderr
+    assert "--step it --entropy ent" in done.stderr
+    if good == "good.jsonl":
+        assert "not a training log: bad.csv" in run("fit", "logs", "--no-save").stderr
+
+
+def test_tables_of_prompts_and_summaries_are_no_runs(check, put):
+    put("logs/a.jsonl", jsonl(GOOD))
+    rows = "".join(f'{i},"what is {i}?",text,{i % 7}\n' for i in range(30))
+    put("logs/prompts.csv", f"id,prompt,source,level\n{rows}".encode())
+    put("logs/best.csv", b"lr,batch\n0.1,32\n")
+    done = check("logs")
+    assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
+    assert "2 files that are not training logs: prompts.csv, best.csv" in done.stderr
+
+
+def test_what_is_plainly_no_log_is_skipped_and_named(check, put):
     put("logs/a.csv", comma(GOOD))
     others = {
         "config.json": b'{"lr": 1e-6}',
@@ -151,7 +185,8 @@ def test_what_is_plainly_no_log_is_skipped_and_counted(check, put):
         put(f"logs/{name}", data)
     done = check("logs")
     assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
-    assert f"{len(others)} files" in done.stderr
+    assert f"Skipped {len(others)} files that are not training logs: config.json, " in done.stderr
+    assert all(name in done.stderr for name in others)
     assert len(json.loads(done.stdout)["warnings"]) == len(others)
 
 

@@ -56,6 +56,8 @@ _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
 _FEWEST = 8
+# With fewer rows, nothing says that a table of numbers is one of steps.
+_ROWS = 3
 
 UNMEASURED = "neither an entropy nor a reward among its columns"
 _RECOGNISED = {
@@ -206,6 +208,14 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
     own = PurePath(path)
     alike = any((log.parent, log.suffix) == (own.parent, own.suffix) or log.name == own.name for log in logs)
     return alike and (table is None or (_counts_rows(table) and not table.partial))
+
+
+def is_of_numbers(table: Table) -> bool:
+    """Whether a table has a log's shape: two columns of numbers or more, and more of them than of texts."""
+    parsed = [parse_column(cells) for cells in table.columns.values()]
+    filled = [(int(np.isfinite(one.values).sum()), one.texts) for one in parsed]
+    numbers = sum(count >= _ROWS and count > texts for count, texts in filled)
+    return not table.partial and numbers > max(1, sum(texts >= max(count, 1) for count, texts in filled))
 
 
 def looks_measured(content: Content) -> bool:
