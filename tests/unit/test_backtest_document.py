@@ -140,7 +140,7 @@ def test_a_hostile_name_is_text(document):
     text = rendered(replace(document, runs=(run, bad), overall=skills([run])), "markdown")
     assert "<script" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
-    assert all(len(row) == 9 for row in rows_below(text, "# Backtest"))
+    assert all(len(row) == 10 for row in rows_below(text, "# Backtest"))
     assert sum(line.startswith("#") for line in text.splitlines()) == 3
 
 
