@@ -160,8 +160,9 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "ceiling-above-one": "the ceiling {ceiling:.3g} is above 1, the largest reward that the run could log",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
-    "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} robust "
-    "standard deviations outside the range of its neighbours, {low:.3g} to {high:.3g} (limit {limit:g})",
+    "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
+    "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
+    "{limit:g})",
     # Columns and settings of a run.
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
     "is stated for validation scores, and training ceilings are higher",

@@ -44,14 +44,30 @@ def test_two_slips_in_a_row_are_both_named():
 
 
 def test_distance_is_in_standard_deviations_of_the_noise():
-    """White noise of a known size, a slip of 20 of its standard deviations."""
+    """White noise of a known size, a slip of 40 of its standard deviations; the local noise is estimated."""
     rng = np.random.default_rng(2)
     step = np.arange(4000.0)
-    entropy = 0.5 + 0.01 * rng.standard_normal(4000)
-    entropy[2000] = np.median(entropy[1997:2004]) + 0.2
-    found = gross_outliers(step, entropy, np.ones(4000))
+    reward = 0.5 + 0.01 * rng.standard_normal(4000)
+    reward[2000] = np.median(reward[1997:2004]) + 0.4
+    found = gross_outliers(step, np.linspace(1.0, 0.5, 4000), reward)
     assert [each.values["step"] for each in found] == [2000.0]
-    assert found[0].values["distance"] == pytest.approx(20, rel=0.1)
+    assert found[0].values["distance"] == pytest.approx(40, rel=0.35)
+
+
+def test_scatter_in_proportion_to_the_entropy_is_no_slip():
+    """With one standard deviation for the whole run the early scatter was taken for slips."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        entropy = (0.05 + 1.6 * np.exp(-4 * np.arange(150) / 150)) * np.exp(0.15 * rng.standard_normal(150))
+        reward = 0.8 - 0.1 * np.exp(entropy) + 0.01 * rng.standard_normal(150)
+        assert gross_outliers(np.arange(150.0), entropy, reward) == ()
+
+
+def test_an_entropy_of_zero_is_a_slip_where_the_run_has_none():
+    step, entropy, reward = run()
+    entropy[30] = 0.0
+    (found,) = gross_outliers(step, entropy, reward)
+    assert (found.values["step"], found.values["value"]) == (150.0, 0.0)
 
 
 def test_steep_falls_first_evaluations_and_excursions_are_no_slips():

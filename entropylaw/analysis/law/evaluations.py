@@ -205,22 +205,36 @@ def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> F
     return np.broadcast_to(values, (n,))
 
 
-FAR = 8.0
+FAR = 10.0
 """Robust standard deviations outside of its neighbours' range from which a value is an outlier."""
+
+SIZEABLE = 0.2
+"""Share of the column's range (5th to 95th percentile) by which an outlier is outside, too."""
+
+WINDOW = 10
+"""Evaluations on either side over which the local noise is estimated."""
+
+MOST = 3, 0.02
+"""Most outliers that are left out of a run: so many, or this share of it; with more, none is."""
+
+FLOOR = 1e-3
+"""Share of the median entropy below which entropies count as equal: a logger's 0 has no logarithm."""
 
 
 def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> tuple[Finding, ...]:
     """The evaluations with a gross error in the entropy or the reward, in the order of the steps.
 
-    A value is an outlier where it is outside of the range between the median of the three evaluations before
-    and the median of the three after it, so that two slips in a row are both detected: by more than
-    :data:`FAR` robust standard deviations and, since a column with hardly any noise has small steps of many
-    standard deviations, by more than 0.1 of the column's range (5th to 95th percentile). The standard
-    deviation is that of the noise between neighbours: 1.4826 times the median of
-    |x[t] − (x[t−1] + x[t+1])/2| / √1.5, which a trend does not change. A steady fall or rise, however steep,
-    is never outside; the first and the last evaluation, which have neighbours on one side only, are not
-    tested. There are none with fewer than 10 evaluations, where more than 0.05 of a run would be outliers
-    (which are no slips then), or where most neighbours are equal.
+    The logarithm of the entropy, whose scatter is often a share of it, and the reward are judged. A value is
+    an outlier where it is outside of the range between the median of the three evaluations before and the
+    median of the three after it, so that two slips in a row are both detected: by more than :data:`FAR`
+    robust standard deviations and by more than :data:`SIZEABLE` of the column's range. The standard deviation
+    is that of the noise between neighbours, which a trend does not change: 1.4826 times the median of
+    |x[t] − (x[t−1] + x[t+1])/2| / √1.5, over the run or over :data:`WINDOW` evaluations on either side,
+    whichever is larger. A steady fall or rise, however steep, is never outside; the first and the last
+    evaluation, which have neighbours on one side only, are not tested. There are none with fewer than 10
+    evaluations, where more than :data:`MOST` would be outliers (which are no slips then), or where most
+    neighbours are equal. How often an honest run loses one, and how many slips are found:
+    ``docs/benchmarks/outliers.md``.
 
     Parameters
     ----------
@@ -231,29 +245,45 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
     -------
     A finding for each: its ``step``, the ``column`` ("entropy" or "reward"), the ``value`` as logged, the
     medians of the evaluations before and after it (``low`` and ``high``, the smaller first), and its distance
-    from their range, in robust standard deviations of the column's noise (``distance``).
+    from their range, in robust standard deviations of the noise there (``distance``).
     """
     if step.size < 10:
         return ()
     found = []
-    for name, column in (("entropy", entropy), ("reward", reward)):
-        deviation = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
-        noise = 1.4826 * float(np.median(deviation)) / np.sqrt(1.5)
-        if noise == 0.0:
+    logarithm = np.log(np.maximum(entropy, max(FLOOR * float(np.median(entropy)), SMALLEST_ENTROPY)))
+    for name, column, judged in (("entropy", entropy, logarithm), ("reward", reward, reward)):
+        noise = _noise(judged)
+        if not noise.all():
             continue
-        least = max(0.1 * float(np.subtract(*np.percentile(column, [95, 5]))), FAR * noise)
-        sides = np.array([_medians_before(column), _medians_before(column[::-1])[::-1]])
-        low, high = sides.min(axis=0), sides.max(axis=0)
-        beyond = np.maximum(column - high, low - column)
-        rows = np.column_stack([step, column, low, high, beyond / noise])[beyond > least].tolist()
+        low, high = _sides(judged)
+        beyond = np.maximum(judged - high, low - judged)
+        least = np.maximum(SIZEABLE * float(np.subtract(*np.percentile(judged, [95, 5]))), FAR * noise)
+        rows = np.column_stack([step, column, *_sides(column), beyond / noise])[beyond > least].tolist()
         names = ("step", "value", "low", "high", "distance")
         found += [
             note("gross-outlier", column=name, limit=FAR, **dict(zip(names, row, strict=True)))
             for row in rows
         ]
-    if len({outlier.values["step"] for outlier in found}) > max(1.0, 0.05 * step.size):
+    if len({outlier.values["step"] for outlier in found}) > max(MOST[0], MOST[1] * step.size):
         return ()
     return tuple(sorted(found, key=lambda outlier: float(outlier.values["step"])))  # type: ignore[arg-type]
+
+
+def _noise(column: FloatArray) -> FloatArray:
+    """Standard deviation of the noise around each of n ≥ 3 values; all 0 where most neighbours are equal."""
+    deviation = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
+    wide = min(WINDOW, deviation.size - 1)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(deviation, wide + 1, mode="reflect"), 2 * wide + 1
+    )
+    everywhere = float(np.median(deviation))
+    local = np.median(windows, axis=1) if everywhere else np.zeros(column.size)
+    return np.asarray(1.4826 * np.maximum(local, everywhere) / np.sqrt(1.5))
+
+
+def _sides(column: FloatArray) -> FloatArray:
+    """Medians of the three values before and after each, the smaller first, shape (2, n)."""
+    return np.sort([_medians_before(column), _medians_before(column[::-1])[::-1]], axis=0)
 
 
 def _medians_before(column: FloatArray) -> FloatArray:
