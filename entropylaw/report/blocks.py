@@ -37,7 +37,8 @@ class Column:
     accessor
         From a row to the cell, where it is neither an attribute nor an item of the name ``key``.
     unit
-        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``, or ``""``.
+        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``,
+        ``"r_squared"``, or ``""``.
     shown_in
         Some of :data:`PEOPLE`, :data:`TERMINAL`, :data:`DATA` and :data:`REPORT`.
     estimate

@@ -5,8 +5,14 @@ from __future__ import annotations
 from entropylaw import __version__
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.report.numbers import format_interval, format_percent, format_probability, format_step
-from entropylaw.report.words import format_r_squared, listed
+from entropylaw.report.numbers import (
+    format_interval,
+    format_percent,
+    format_probability,
+    format_r_squared,
+    format_step,
+)
+from entropylaw.report.words import listed
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
 

@@ -103,6 +103,13 @@ def format_step(x: float | None) -> str:
     return MISSING if x is None else str(int(x)) if float(x).is_integer() else f"{x:g}"
 
 
+def format_r_squared(value: float) -> str:
+    """R² to two decimals, from 0.995 to three; a fit that is not exact is never 1.00."""
+    if value > 0.999:
+        return "> 0.999"
+    return f"{value:.3f}" if value >= 0.995 else f"{value:.2f}"
+
+
 def _decimals(size: float, digits: int) -> int:
     """Decimals (negative: left of the point) that give ``size`` so many significant digits, once rounded."""
     if size == 0 or not math.isfinite(size):
@@ -137,8 +144,8 @@ def cell_text(cell: Cell, unit: str = "") -> str:
         return sparkline(cell)
     if isinstance(cell, str | int):
         return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
-    if unit == "ratio" and cell is not None:
-        return f"{cell:.2f}"
+    if unit in ("ratio", "r_squared") and cell is not None:
+        return format_r_squared(cell) if unit == "r_squared" else f"{cell:.2f}"
     formats = {"%": format_percent, "probability": format_probability, "step": format_step}
     return formats.get(unit, format_number)(cell)
 

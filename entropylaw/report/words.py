@@ -15,6 +15,7 @@ from entropylaw.report.numbers import (
     format_number,
     format_percent,
     format_probability,
+    format_r_squared,
 )
 from entropylaw.results import Estimate, FormEstimate, Verdict, Why
 from entropylaw.results.columns import Meaning, Refusal
@@ -102,6 +103,8 @@ def _improving(fit: Fit) -> str:
     if fit.why is Why.no_relation:
         return f"Unknown: {headline(fit)}. For reference only: {left} left ({chance})"
     stage = " at the present stage" if fit.present_stage else ""
+    if p <= UNLIKELY and fit.headroom.low is not None and fit.headroom.low > 0:
+        return f"Less than {fit.gain:g} of reward left{stage}: {left} ({chance})"
     if p <= UNLIKELY:
         return f"No measurable gain left{stage}: {left} ({chance})"
     word = "Yes" if p >= LIKELY else "Probably" if p >= 0.5 else "Probably not"
@@ -141,11 +144,6 @@ def _publishable(fit: Fit) -> str:
         return f"Not as the entropy law: {fit.reasons[0] if fit.reasons else headline(fit)} ({trust})"
     instead = f'. As "reward follows {label}": yes' if best.form != "law" else ""
     return f"Not as the entropy law ({p_words(fit.law.probability)}; {trust}){instead}"
-
-
-def format_r_squared(value: float) -> str:
-    """R² to two decimals."""
-    return f"{value:.2f}"
 
 
 def p_words(probability: float) -> str:

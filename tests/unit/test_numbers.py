@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from entropylaw.report.numbers import (
     MISSING,
+    cell_text,
     format_estimate,
     format_interval,
     format_number,
     format_percent,
     format_probability,
+    format_r_squared,
     format_step,
 )
 from entropylaw.results import Estimate
@@ -126,3 +128,19 @@ def test_one_number(shown: str, text: str) -> None:
 @given(st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True))
 def test_no_probability_is_shown_as_certain(x: float) -> None:
     assert format_probability(x) not in ("0", "1", "0.00", "1.00")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (-0.204, "-0.20"),
+        (0.9949, "0.99"),
+        (0.9955, "0.996"),
+        (0.999, "0.999"),
+        (0.9991, "> 0.999"),
+        (1.0, "> 0.999"),
+    ],
+)
+def test_r_squared_is_never_rounded_to_one(value: float, expected: str) -> None:
+    assert format_r_squared(value) == expected
+    assert cell_text(value, "r_squared") == expected

@@ -88,11 +88,19 @@ def test_the_three_answers() -> None:
         (0.5, "Probably: "),
         (0.49, "Probably not: "),
         (0.051, "Probably not: "),
-        (0.05, "No measurable gain left: "),
+        (0.05, "Less than 0.01 of reward left: "),
     ],
 )
 def test_whether_a_gain_is_left_by_its_probability(p: float, expected: str) -> None:
     assert answers(by_hand(p_headroom=p))[0].startswith(expected + "0.034 [")
+
+
+def test_a_gain_that_is_certain_and_too_small_is_called_less_than_what_counts() -> None:
+    assert answers(replace(by_hand(p_headroom=0.0), gain=5.0))[0] == (
+        "Less than 5 of reward left: 0.034 [0.012, 0.091] (P = 0 that at least 5 is)"
+    )
+    nothing = by_hand(p_headroom=0.0, headroom=estimate(0.01, -0.02, 0.03))
+    assert answers(nothing)[0].startswith("No measurable gain left: 0.010 [-0.020,")
 
 
 def test_the_ceiling_names_over_what_it_is_averaged() -> None:

@@ -16,6 +16,7 @@ from entropylaw.report.numbers import (
     format_number,
     format_percent,
     format_probability,
+    format_r_squared,
     format_step,
 )
 from entropylaw.results import Verdict
@@ -189,7 +190,7 @@ def sections(
         b.Fact("headroom by the law", law.headroom, "its ceiling − reward now"),
     )
     samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
-    trust = f"R² {words.format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
+    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
     stage = "Each form has a term in the step beside it: these are the numbers of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."

@@ -105,7 +105,7 @@ COLUMNS = (
     ),
     _data("gain", _fit(lambda fit: fit.gain)),
     _estimate("used", None, "%", PEOPLE, DATA, label="share reached"),
-    Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "ratio", (PEOPLE, TERMINAL, DATA)),
+    Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "r_squared", (PEOPLE, TERMINAL, DATA)),
     _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
     _estimate("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
     _data("best_form", _fit(lambda fit: fit.best.form)),
