@@ -19,7 +19,7 @@ from entropylaw.ingest.catalog import Key, config
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.joining import averaged
 from entropylaw.ingest.runs.pairing import MOST_NATS, Pairs, pair_values
-from entropylaw.ingest.runs.step_column import require_column
+from entropylaw.ingest.runs.step_column import folded, require_column
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import Choice, Meaning
 from entropylaw.results.result import Finding, caution, replace
@@ -244,12 +244,19 @@ def _best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> 
 
 
 def named_column(run: Run, column: str, option: str) -> str:
-    """Return the column that the user names; raises ``column-not-found`` or ``column-not-numeric``."""
+    """Return the column that the user names.
+
+    Raises ``column-not-found``, ``column-not-numeric``, or ``same-column`` where it counts the steps.
+    """
     if column not in run.columns and column in run.texts:
         first = shown_cell(run.texts[column])
         what = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
         raise InputError("column-not-numeric", what, f"name another column with {option}, {suggest.NUMBERS}")
-    return require_column(column, tuple(run.columns), run.source.path, option)
+    if column not in run.columns and folded(column) == folded(run.step_column):
+        what = f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already"
+        hint = f"name another column with {option}; those with numbers are {listing(run.names[1:])}"
+        raise UsageError("same-column", what, hint)
+    return require_column(column, tuple(run.columns), run.source.path, option, width=run.width)
 
 
 def _require_values(run: Run, column: str, option: str = "--entropy") -> None:

@@ -15,10 +15,10 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.ingest import catalog
 from entropylaw.ingest.catalog import Match
-from entropylaw.ingest.runs import FRAME, Run, Table
+from entropylaw.ingest.runs import FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.ingest.runs.number_parsing import Column, parse_column
 from entropylaw.ingest.runs.pairing import MOST_NATS
-from entropylaw.ingest.runs.step_column import BY_THE_USER, ROW, ROWS_COUNTED, STEP_NAMES, folded
+from entropylaw.ingest.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
 from entropylaw.paths import hostless
 from entropylaw.results.arrays import FloatArray
 
@@ -177,8 +177,8 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    lacking = [one for one in _KINDS if one not in named and not _in_catalog(run, one)]
-    found = _all_likely(lacking, run.columns, taken, by_values=by_values)
+    unknown = [one for one in _KINDS if one not in named and not _in_catalog(run, one)]
+    found = _all_likely(unknown, run.columns, taken, by_values=by_values)
     absent = trainer.absent if role == "entropy" else None
     if role in found:
         chosen = dict(named) | {one: likely.column for one, likely in found.items()}
@@ -191,7 +191,7 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
             alike = [name for name in columns if "reward" in folded(name)]
         close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
         near = (
-            f"none of {counted(len(columns), 'column')} is near" if columns else "it has only a step column"
+            f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
         )
         near = f"nearest by name: {listing(close)}" if close else near
         hint = f"name it with --{role} COLUMN; `{_command('columns', path) or 'entropylaw columns LOG'}` "
@@ -212,9 +212,9 @@ def could_be(run: Run) -> dict[str, str]:
         if _rank(role, name) is not None and _possible(role, run.columns[name]):
             roles.setdefault(name, f"{role}, by its name")
     taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    lacking = [role for role in _KINDS if not _in_catalog(run, role)]
-    lacking = ["step"] * (run.step_why == ROWS_COUNTED) + lacking
-    for role, found in _all_likely(lacking, run.columns, taken).items():
+    unknown = [role for role in _KINDS if not _in_catalog(run, role)]
+    unknown = ["step"] * (run.step_why == ROWS_COUNTED) + unknown
+    for role, found in _all_likely(unknown, run.columns, taken).items():
         roles.setdefault(found.column, f"{role}, by its values")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
     return roles | dict.fromkeys(
@@ -233,6 +233,15 @@ def _all_likely(
             if role not in found and (one := likely(role, columns, used, by_values=values)):
                 found[role] = one
     return {role: found[role] for role in roles if role in found}
+
+
+def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
+    """Whether a run has no column of a name that the user gives, or none that is known for a role."""
+    named, names = {"entropy": entropy, "reward": reward}, set(map(folded, run.columns))
+    return any(
+        not _in_catalog(run, role) if column is None else folded(column) not in names
+        for role, column in named.items()
+    )
 
 
 def _known_names(role: str) -> Sequence[str]:

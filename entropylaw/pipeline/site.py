@@ -28,8 +28,9 @@ from entropylaw.documents.document import (
 from entropylaw.documents.loading import KINDS, Stored, load_fit, load_report
 from entropylaw.errors import InputError, OutputError, UsageError, known_form
 from entropylaw.escaping import counted, safe_name
-from entropylaw.ingest import catalog
+from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.select import candidates
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import check_targets, note_input, shown_path
@@ -125,9 +126,8 @@ def report_logs(
     names = [task.name for task in outcome.tasks]
     if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
         message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
-        raise UsageError(
-            "no-such-arm", message, "leave --arms out, or give a part of the names, e.g. '^[a-z]+'"
-        )
+        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
+        raise UsageError("no-such-arm", message, hint)
     targets = [folder / name for name in (*FILES.values(), PAGE)]
     for task in outcome.tasks:
         targets += [task.document, task.document.with_suffix(".html"), task.state]
@@ -197,13 +197,17 @@ def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task
     tasks, columns = [], steps.Fit(making.settings).columns
     reading = read(logs, making.settings, columns)
     warnings = [*skipped_files(reading.ignored)]
-    kept = {*columns, *candidates()}
+    kept = set(map(folded, (*columns, *candidates())))
     for run in reading.runs:
         beside, warning = histogram_beside(run)
         warnings += [warning] if warning else []
         histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
-        # Only the columns that are used: a thousand runs are in memory at once.
-        used = {name: run.columns[name] for name in run.columns if name in kept or catalog.is_useful(name)}
+        # Only the columns that are used: a thousand runs are in memory at once. The error of a run without a
+        # column for a role names others.
+        used = run.columns
+        if not suggest.lacking(run, making.settings.entropy, making.settings.reward):
+            useful = {name for name in used if folded(name) in kept or catalog.is_useful(name)}
+            used = {name: values for name, values in used.items() if name in useful}
         unread = tuple(name for name in run.columns if name not in used)
         light = replace(run, columns=used, unread=(*run.unread, *unread))
         task = Task(name=run.name, making=making, run=light, inputs=input_files([run]), histogram=histogram)

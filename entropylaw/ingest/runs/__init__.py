@@ -17,6 +17,9 @@ from entropylaw.results.result import Finding, sentences
 FRAME = "<frame>"
 """The path of a table in memory."""
 
+ROWS_COUNTED = "the rows are counted"
+"""Why a log has steps that are in no column of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
@@ -103,6 +106,8 @@ class Run:
         names.
     unread
         Columns of a large file that were not read, because no analysis uses them.
+    labels
+        Columns that label runs; they are not in ``columns``.
     """
 
     name: str
@@ -117,6 +122,13 @@ class Run:
     partial: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """How many columns the log has: those of numbers and of text, of the step and of runs' labels."""
+        counted_rows = self.step_why == ROWS_COUNTED
+        return len(self.names) - counted_rows + len(self.texts) + len(self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:

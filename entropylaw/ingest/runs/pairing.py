@@ -110,7 +110,7 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
             hint = "give the standard error of one logged entropy, or the column that holds it"
             raise UsageError("bad-entropy-sd", what, hint)
         return np.full(len(pairs), number)
-    column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd")
+    column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
     values = run.columns[column][pairs.entropy_row]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():

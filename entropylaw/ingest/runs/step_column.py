@@ -34,7 +34,7 @@ COUNTERS = ("_step",)
 
 #: Named as the step column, it counts the rows of a table that has no column of this name.
 ROW = "row"
-BY_THE_USER, ROWS_COUNTED = "named by the user", "the rows are counted"
+BY_THE_USER = "named by the user"
 
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
@@ -92,8 +92,13 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
     return StepColumn(best, read[best], why)
 
 
-def require_column(column: str, names: Sequence[str], path: str, option: str) -> str:
-    """Return the column of that name, ``/``, ``.`` and ``_`` being equal, or raise ``column-not-found``."""
+def require_column(
+    column: str, names: Sequence[str], path: str, option: str, *, width: int | None = None
+) -> str:
+    """Return the column of that name, ``/``, ``.`` and ``_`` being equal, or raise ``column-not-found``.
+
+    ``width`` is the number of all columns, where only those of some ``names`` can be taken.
+    """
     if column in names:
         return column
     alike = [name for name in names if folded(name) == folded(column)]
@@ -103,7 +108,7 @@ def require_column(column: str, names: Sequence[str], path: str, option: str) ->
     what = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
     hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` says what each could be"
     hint = f"did you mean {listing(close)}? Type {option} {shlex.quote(close[0])}" if close else hint
-    raise InputError("column-not-found", f"{what}{counted(len(names), 'column')}", hint)
+    raise InputError("column-not-found", f"{what}{counted(width or len(names), 'column')}", hint)
 
 
 def _steps(name: str, cells: Column, path: str) -> FloatArray:

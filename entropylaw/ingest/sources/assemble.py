@@ -11,7 +11,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, quoted_path, shown, shown_cell
 from entropylaw.ingest.catalog import is_metric, sample_columns
-from entropylaw.ingest.runs import Run, Table, added
+from entropylaw.ingest.runs import ROWS_COUNTED, Run, Table, added
 from entropylaw.ingest.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.ingest.runs.splitting import (
     OVERWRITTEN,
@@ -27,7 +27,6 @@ from entropylaw.ingest.runs.step_column import (
     COUNTERS,
     NO_STEP,
     ROW,
-    ROWS_COUNTED,
     by_folded_name,
     find_step,
     folded,
@@ -116,6 +115,7 @@ def assemble(
         partial=table.partial,
         settings=table.settings,
         unread=table.unread,
+        labels=split.columns,
     )
     runs = [one for group in split.groups for one in _starts(group, whole)]
     read = True if table.unreadable is None else ~table.unreadable
