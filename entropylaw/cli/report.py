@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +17,35 @@ from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted
 from entropylaw.kinds import PATH, Kind
+from entropylaw.paths import check_targets, is_file, note_input
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.site import Outcome
 
 LISTED = 20
 """Failures that are printed one by one; the others are counted, and on their pages."""
+
+PAGES = (".html", ".htm")
+"""Suffixes of a report as one page."""
+
+OTHERS = (
+    *opt.SUFFIXES.values(),
+    *(f".{kind}" for kind in opt.PICTURES),
+    *(
+        ".markdown",
+        ".jsonl",
+        ".tsv",
+        ".parquet",
+        ".xlsx",
+        ".docx",
+        ".pptx",
+        ".ipynb",
+        ".zip",
+        ".jpg",
+        ".toml",
+    ),
+)
+"""Suffixes of other files, which no folder should have."""
 
 
 def _figures(text: str) -> tuple[str, ...]:
@@ -38,7 +63,9 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(text) from error
+        message = f"--arms {text[:40]!r} is no regular expression: {error}"
+        hint = "correct it, or leave --arms out: names that differ by a seed are then one arm"
+        raise UsageError("bad-option", message, hint) from None
     return text
 
 
@@ -62,7 +89,7 @@ class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
     arms: str | None = opt.option(
         "--arms",
         "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
-        Kind(expected="a regular expression", metavar="REGEX", example="'^(.+)-run'", read=_pattern),
+        Kind(expected="a regular expression", metavar="REGEX", read=_pattern),
         opt.OUTPUT,
         unset="names that differ by a seed",
     )
@@ -88,6 +115,7 @@ def report(options: ReportCommand) -> None:
     """
     if "output" not in options.given:
         output.refuse_link(options.output)
+    _check_target(options.output, options.logs)
     if options.style is not None:
         from entropylaw.report.figures.plotting import read_style
 
@@ -101,7 +129,7 @@ def report(options: ReportCommand) -> None:
     from entropylaw.pipeline.site import report_logs
 
     target = Path(options.output)
-    single = target.suffix.lower() in (".html", ".htm") and not target.is_dir()
+    single = target.suffix.lower() in PAGES and not target.is_dir()
     if single and options.figures:
         message = f"--figures makes files, and -o {options.output} is one file with the figures in it"
         raise UsageError("bad-figures", message, "leave --figures out, or give a folder with -o")
@@ -122,11 +150,38 @@ def report(options: ReportCommand) -> None:
             return report_logs(options.logs, into, jobs=jobs, fixed=fixed, progress=progress)
 
         outcome = one_page(target, made) if single else made(target)
-    finish(outcome, strict=options.strict, quiet=options.quiet)
+    unwritten = f"{options.output} was not written" if single else "no index was written"
+    finish(outcome, unwritten, strict=options.strict, quiet=options.quiet)
 
 
-def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
-    """Say what was written and what failed, and exit with the code for it."""
+def _check_target(given: str, logs: Sequence[str]) -> None:
+    """Refuse a place for the report that is a file, an input among them, or is named as one of another kind.
+
+    Raises UsageError (``output-is-input``, ``not-a-folder``, ``unknown-suffix``).
+    """
+    target, suffix = Path(given), Path(given).suffix.lower()
+    if suffix in PAGES or target.is_dir():
+        return
+    folder, page = (shlex.quote(str(target.with_suffix(end))) for end in ("", ".html"))
+    if is_file(target):
+        for log in logs:
+            note_input(log)
+        check_targets([target])
+        message = f"{given} is a file, and a report is written into a folder or one .html file"
+        folder = shlex.quote(f"{target.with_suffix('')}-report")
+        raise UsageError("not-a-folder", message, f"type -o {page} for one page, -o {folder} for a folder")
+    if suffix not in OTHERS or given.endswith("/"):
+        return
+    command = "plot" if suffix[1:] in opt.PICTURES else "fit"
+    message = f"-o {given} has suffix {suffix!r}, expected a folder or .html"
+    hint = f"type -o {page} for one page, -o {folder} for a folder"
+    if command == "plot" or suffix in opt.SUFFIXES.values():
+        hint += f"; `entropylaw {command} LOG -o {shlex.quote(given)}` writes that file"
+    raise UsageError("unknown-suffix", message, hint)
+
+
+def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> None:
+    """Say what was written, or what was not, and what failed, and exit with the code for it."""
     output.say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
     failures, runs = outcome.failures, counted(len(outcome.done), "run")
@@ -134,7 +189,7 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     for path in outcome.written:
         output.say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
-        output.say("nothing was fitted: no index was written", quiet=False)
+        output.say(f"nothing was fitted: {unwritten}", quiet=False)
     for one in failures[:LISTED]:
         output.show_error(output.refused(one.row.run, one.refusal))
     if len(failures) > LISTED:
