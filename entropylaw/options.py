@@ -304,15 +304,15 @@ class LawOptions(ColumnOptions):
         unset="estimated",
     )
     from_step: float | None = setting(
-        "--from-step",
+        "--from-step STEP",
         "Fit from this step on; the number of evaluations before it is printed.",
         *(NUMBER, ADVANCED),
         unset="the first",
     )
     max_reward: float | None = setting(
-        "--max-reward",
+        "--max-reward X",
         "The largest reward that is possible: no ceiling is above it.",
-        *(NUMBER, ADVANCED),
+        *(replace(NUMBER, example="1"), ADVANCED),
         unset="1 for an accuracy",
     )
     keep_outliers: bool = setting(

@@ -6,6 +6,7 @@ Nothing heavy is imported before it is needed: gates on stored documents need no
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -39,6 +40,9 @@ MOST_NAMED = 5
 
 SAME_RUN = " holds the same run"
 """The end of the reason why a copy is skipped."""
+
+SHEETS = (".xlsx", ".xls", ".ods", ".tsv", ".parquet")
+"""Suffixes of tables in other formats: CSV is the nearest."""
 
 NARROWEST = 60
 """Characters of a line below which a narrower terminal wraps it itself."""
@@ -194,8 +198,15 @@ def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o
     format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        other = ", or use --format" if "text" in known else ""
-        raise UsageError("unknown-suffix", message, f"the suffix decides the format; rename the file{other}")
+        typed, first = shlex.quote(path), next(iter(suffixes))
+        if is_folder(path):
+            hint = f"{typed} is a folder: name a file in it"
+        elif suffix in (".html", ".htm") and "text" in known:
+            hint = f"type `entropylaw report LOG -o {typed}`"
+        else:
+            ending = ".csv" if suffix in SHEETS and "csv" in known else first
+            hint = f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
+        raise UsageError("unknown-suffix", message, f"the suffix decides the format; {hint}")
     return format
 
 

@@ -206,7 +206,7 @@ def _settings(
             meant = _meant(key, known, tables)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
             message = f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {near}"
-            hint = "docs/config.md lists the settings, and which command has which"
+            hint = "`entropylaw --no-config config` lists the settings"
             raise UsageError("unknown-setting", message, hint)
         try:
             known[key].from_toml(value)
@@ -238,7 +238,7 @@ def _table(value: Any, shown: str, key: str) -> Mapping[str, Any]:
 def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     # Of longer text only its length, for it may be a secret in the wrong line.
     text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
-    hint = "docs/config.md describes each setting; a flag of the command wins over the file"
+    hint = "`entropylaw --no-config config` lists the settings with their defaults"
     return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
 
