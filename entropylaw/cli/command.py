@@ -7,6 +7,8 @@ fits takes to decide, and whose errors have no slugs.
 from __future__ import annotations
 
 import inspect
+import os
+import shlex
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -15,9 +17,11 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from entropylaw.errors import UsageError
 from entropylaw.kinds import SWITCH
 from entropylaw.options import ADVANCED, GENERAL, GROUPS, Option, options_of
 from entropylaw.options import Command as Options
+from entropylaw.paths import is_folder
 
 T = TypeVar("T", bound=Options)
 F = TypeVar("F", bound=Callable[[Any], None])
@@ -201,6 +205,17 @@ class Commands(_Reader, TyperGroup):
             )
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first argument; an error of its own where that is a log."""
+        word = args[0]
+        if word not in NAMES and os.path.exists(word):  # noqa: PTH110  pathlib raises
+            from entropylaw.pipeline.sources import document_at
+
+            message = f"{word} is no command but a {'folder' if is_folder(word) else 'file'}"
+            command = "report" if document_at(word) else "fit"
+            raise UsageError("no-command", message, f"type: entropylaw {command} {shlex.join(args)}")
+        return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The commands, without making them, and the options before a command."""

@@ -115,7 +115,7 @@ def test_hostile_run_names_reach_no_terminal_file_or_page(run, tmp_path):
 def test_unwritable_folder(run, lab, tmp_path):
     (tmp_path / "reports").write_text("a file in place of the folder")
     assert_error(run("fit", RUN), "cannot-write", 3)
-    assert_error(run("report", RUN, "-o", "reports"), "cannot-write", 3)
+    assert_error(run("report", RUN, "-o", "reports"), "not-a-folder", 2)
     assert (tmp_path / "reports").read_text() == "a file in place of the folder"
 
 

@@ -92,7 +92,19 @@ def test_what_reads_elsewhere_may_be_missing(monkeypatch):
     with pytest.raises(UsageError, match="s3fs") as caught:
         read_runs("s3://bucket/x.csv")
     assert caught.value.slug == "remote-not-installed"
-    assert "pip install s3fs" in caught.value.hint
+    assert caught.value.hint == "pip install s3fs, or copy the file here first"
+
+
+@pytest.mark.parametrize("kind", ["http", "https", "HTTPS"])
+def test_the_package_that_is_missing_is_that_of_the_kind_of_url(monkeypatch, kind):
+    def missing(path):
+        raise ImportError
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(UsageError) as caught:
+        read_runs(f"{kind}://host.example/x.csv")
+    assert caught.value.slug == "remote-not-installed"
+    assert caught.value.hint == "pip install aiohttp requests, or copy the file here first"
 
 
 @pytest.fixture

@@ -46,6 +46,8 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     "xz": lzma.LZMADecompressor,
 }
 _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+# Files whose names are given where the one that was sought is not there.
+_LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".wandb", ".ipynb")
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
 
 Part = TypeVar("Part", str, bytes)
@@ -367,11 +369,19 @@ def unreadable_file(path: str, problem: OSError) -> InputError:
 
 
 def missing_file(path: str) -> InputError:
-    """Make the error for a path where nothing is, with the nearest name in the same folder."""
+    """Make the error for a path where nothing is, with the nearest names in the same folder, or its logs."""
     hint = "check the path; - reads standard input"
     with suppress(OSError, ValueError):
-        parent = Path(path).parent
+        parent, sought = Path(path).parent, Path(path)
         if is_folder(parent):
-            close = nearest([Path(path).name], sorted(entry.name for entry in parent.iterdir()), most=3)
-            hint = f"did you mean {listing(close)}?" if close else hint
+            names = sorted(entry.name for entry in parent.iterdir() if not entry.name.startswith("."))
+            # A common suffix is no resemblance.
+            stems = nearest([sought.stem], [Path(name).stem for name in names])
+            close = [name for stem in dict.fromkeys(stems) for name in names if Path(name).stem == stem]
+            logs = [name for name in names if Path(name).suffix.lower() in _LOGS]
+            if close:
+                hint = f"did you mean {listing(close, 3)}?"
+            elif logs:
+                where = quoted_path(str(parent)) if sought.name != path else "this folder"
+                hint = f"files in {where} that may be logs: {listing(logs, 3)}"
     return InputError("file-not-found", f"there is no file or folder {quoted_path(path)}", hint)

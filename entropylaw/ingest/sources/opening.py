@@ -22,6 +22,15 @@ _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
 # Beyond this, standard input is taken as endless.
 _MOST_SPOOLED = 1 << 32
+# Kind of URL → the packages that fsspec reads it with.
+_PACKAGES = {
+    **dict.fromkeys(("http", "https"), "aiohttp requests"),
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss", "adl"), "adlfs"),
+    **dict.fromkeys(("ssh", "sftp"), "paramiko"),
+    "hf": "huggingface_hub",
+}
 # Seconds that a remote file system has for each answer.
 _PATIENCE = 60.0
 
@@ -137,10 +146,10 @@ def remote_files(path: str) -> Any:
         try:
             return fsspec.core.url_to_fs(path)
         except ImportError as problem:
-            kind = path.split("://", 1)[0]
+            kind = path.split("://", 1)[0].lower()
             what = f"{quoted_path(path)} is remote, and what reads {kind}:// is not installed ({problem})"
-            hint = "pip install s3fs for s3://, gcsfs for gs://, huggingface_hub for hf://, or copy the file"
-            raise UsageError("remote-not-installed", what, f"{hint} here first") from None
+            install = f"pip install {_PACKAGES[kind]}, or " if kind in _PACKAGES else ""
+            raise UsageError("remote-not-installed", what, f"{install}copy the file here first") from None
         except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError):
             what = f"{quoted_path(path)} cannot be opened: fsspec has no such kind of URL, or needs more "
             hint = "use s3://, gs:// or hf://, or copy the file here first"
