@@ -47,7 +47,7 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
 }
 _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 # Files whose names are given where the one that was sought is not there.
-_LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".wandb", ".ipynb")
+_LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".log", ".wandb", ".ipynb")
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
 
 Part = TypeVar("Part", str, bytes)
