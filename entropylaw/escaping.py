@@ -57,6 +57,14 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def places(word: str, numbers: Sequence[float], most: int = 3) -> str:
+    """``places("line", [12])`` is "line 12"; of more than ``most`` the others are counted. Empty for none."""
+    if not numbers:
+        return ""
+    text = f"{word}{'s' * (len(numbers) > 1)} {', '.join(f'{number:g}' for number in numbers[:most])}"
+    return text if len(numbers) <= most else f"{text} and {len(numbers) - most} more"
+
+
 def nearest(names: Iterable[str], known: Sequence[str], most: int = 12) -> list[str]:
     """Return those of the ``known`` names that resemble one of ``names``, best first."""
     matcher = difflib.SequenceMatcher()

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, listing, shown, shown_cell
+from entropylaw.escaping import counted, listing, places, shown, shown_cell
 from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.catalog import Key, config
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.joining import averaged
-from entropylaw.ingest.runs.pairing import MOST_NATS, Pairs, pair_values
+from entropylaw.ingest.runs.pairing import MOST_NATS, NO_NEXT, REWARD_IS_TEXT, Pairs, pair_values
 from entropylaw.ingest.runs.step_column import folded, require_column
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import Choice, Meaning
@@ -29,6 +29,8 @@ ENOUGH_PAIRS = 5
 # With fewer validation pairs, a training reward that has as many is offered.
 ANSWERING_PAIRS = 12
 NAMED = "named by the user"
+# So many evaluations that are dropped for one reason are listed.
+FEW = 3
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
 
@@ -184,6 +186,10 @@ def choose_reward(
         best = _paired(run, entropy, match, pair)
     match, pairs, column = best.match, best.pairs, best.match.column
     notes = [f"the reward is a training reward ({shown(column)})"] * best.training
+    for reason, at in pairs.lost.items():
+        # The last evaluation of any log has no entropy after it, and reading has a note on text.
+        if 0 < at.size <= FEW and reason not in (NO_NEXT, REWARD_IS_TEXT):
+            notes.append(f"{reason}: {places('step', at.tolist())}")
     if pairs.initial:
         before = shown(catalog.initial_column(match.key, column, run.columns))
         note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
@@ -192,8 +198,8 @@ def choose_reward(
         what = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{what}buckets of steps", hint)
-    few = len(pairs) < ANSWERING_PAIRS and not best.training
-    many = (one for one in trainings if few and len(one.pairs) >= ANSWERING_PAIRS)
+    short = len(pairs) < ANSWERING_PAIRS and not best.training
+    many = (one for one in trainings if short and len(one.pairs) >= ANSWERING_PAIRS)
     return ChosenReward(
         choice=Choice(column=column, meaning=match.key.meaning, why=why, usable=run.finite(column).size),
         values=run.columns[column],
@@ -219,7 +225,8 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
         why = "the row holds the entropy from before its update and the evaluation from after it"
     before = catalog.initial_column(match.key, match.column, run.columns)
     initial = run.columns[before] if before else None
-    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial)
+    spoiled = run.spoiled.get(match.column)
+    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, spoiled)
     return Paired(match, how, why, average, pairs)
 
 

@@ -67,7 +67,8 @@ def read(content: Content) -> Table:
 
     delimiter = _sniff(content)
     with _long_cells():
-        rows = (row for row in csv.reader(lines(), delimiter=delimiter) if row)
+        parsed = csv.reader(lines(), delimiter=delimiter)
+        rows = filter(None, parsed)
         header, notes = unique_names(next(rows))
         if len(header) > _WIDEST:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
@@ -79,6 +80,8 @@ def read(content: Content) -> Table:
     if shape.rows.rows == len(shape.unreadable):
         what = f"has a header of {counted(len(header), 'column')} and no rows below it"
         raise content.error("no-records", what, "check that the run has logged something")
+    # Below the header, as many lines as records.
+    whole = parsed.line_num - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
     return Table(
@@ -88,6 +91,7 @@ def read(content: Content) -> Table:
         notes=(*content.text_notes, *notes, *shape.notes),
         unread=tuple(shape.rows.unread),
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
+        first_line=2 if whole else None,
     )
 
 

@@ -43,6 +43,8 @@ class Table:
         Its row holds at most the label of its run, so that a run without any other record has a name.
     lost, lost_bytes
         Names of runs of which no record could be read; how many bytes belong to no whole record.
+    first_line
+        The line of the first record, where every line from there on is one record; None where it is unknown.
     """
 
     columns: Mapping[str, Column]
@@ -56,6 +58,7 @@ class Table:
     unreadable: BoolArray | None = None
     lost: tuple[str, ...] = ()
     lost_bytes: int = 0
+    first_line: int | None = None
 
 
 def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
@@ -108,6 +111,8 @@ class Run:
         Columns of a large file that were not read, because no analysis uses them.
     labels
         Columns that label runs; they are not in ``columns``.
+    spoiled
+        Name of a column → the steps at which it has text and no number.
     """
 
     name: str
@@ -123,6 +128,7 @@ class Run:
     settings: Mapping[str, object] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    spoiled: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def width(self) -> int:

@@ -146,6 +146,7 @@ def _merged(parts: Sequence[Run]) -> Run:
         columns=columns,
         texts={name: part.texts[name] for part in parts for name in part.texts if name not in columns},
         dropped=added(*(part.dropped for part in parts)),
+        spoiled=dict(ChainMap(*(dict(part.spoiled) for part in parts))),
         notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
         unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
         settings=dict(ChainMap(*(dict(part.settings) for part in parts))),

@@ -41,10 +41,14 @@ JSON_DECODER = json.JSONDecoder(parse_int=float)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parsed:
-    """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them."""
+    """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them.
+
+    ``where`` are the records that have text.
+    """
 
     values: FloatArray
     texts: int = 0
+    where: Sequence[int] = ()
     example: str | None = None
 
     @property
@@ -61,9 +65,9 @@ class MixedColumn(Sequence[object]):
 
     def parsed(self) -> Parsed:
         """Return the column as floats."""
-        found = self._codes[self._codes >= 0]
-        example = self._words[found[0]] if found.size else None
-        return Parsed(values=self.values, texts=found.size, example=example)
+        where = np.flatnonzero(self._codes >= 0).tolist()
+        example = self._words[self._codes[where[0]]] if where else None
+        return Parsed(values=self.values, texts=len(where), where=where, example=example)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -125,9 +129,10 @@ def parse_column(cells: Column) -> Parsed:
     if (clean := _clean(listed)) is not None:
         return Parsed(values=clean)
     read = list(map(classify, listed))
-    texts = [str(cell) for cell, (_, is_text) in zip(listed, read, strict=True) if is_text]
+    where = [row for row, (_, is_text) in enumerate(read) if is_text]
     values = np.array([value for value, _ in read], dtype=np.float64)
-    return Parsed(values=values, texts=len(texts), example=texts[0] if texts else None)
+    example = str(listed[where[0]]) if where else None
+    return Parsed(values=values, texts=len(where), where=where, example=example)
 
 
 def _clean(cells: Sequence[object]) -> FloatArray | None:

@@ -18,6 +18,7 @@ from entropylaw.results.arrays import FloatArray, IntArray
 # ln of 162,755: with the vocabularies of today's language models, mean entropies are below.
 MOST_NATS = 12.0
 
+REWARD_IS_TEXT = "reward is text in place of a number"
 NO_NEXT = "no entropy at the step after"
 ENTROPY_NOT_FINITE = "entropy is not finite"
 ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
@@ -28,7 +29,8 @@ class Pairs:
     """Paired values of shape (n,) by the reward's step; what could not be paired, by reason.
 
     ``entropy_row`` is the row of each entropy. ``initial`` counts the pairs whose reward is from before
-    training; ``unpaired_entropy`` counts finite entropies without a reward, which is no loss.
+    training; ``unpaired_entropy`` counts finite entropies without a reward, which is no loss. ``lost`` has
+    the steps of what is dropped, by reason.
     """
 
     step: FloatArray
@@ -38,13 +40,19 @@ class Pairs:
     dropped: Mapping[str, int]
     initial: int
     unpaired_entropy: int
+    lost: Mapping[str, FloatArray]
 
     def __len__(self) -> int:
         return len(self.step)
 
 
 def pair_values(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, how: str, initial: FloatArray | None = None
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    how: str,
+    initial: FloatArray | None = None,
+    spoiled: FloatArray | None = None,
 ) -> Pairs:
     """Pair every reward with an entropy.
 
@@ -52,7 +60,8 @@ def pair_values(
     ``how`` is ``"same"`` for the entropy of the same step, or ``"next"`` for the first one that was logged
     after it, at most one median spacing of logged entropies later, which normally is the next step.
     ``initial`` is the same reward for the policy before training. It is used where ``reward`` is missing, and
-    is paired with the entropy of the same step, where one was logged.
+    is paired with the entropy of the same step, where one was logged. ``spoiled`` are the steps of rewards
+    that are text.
     """
     logged = ~np.isnan(entropy)
     every = np.arange(len(step))
@@ -78,10 +87,10 @@ def pair_values(
         ENTROPY_NOT_FINITE: ~np.isfinite(paired),
         ENTROPY_TOO_HIGH: paired > MOST_NATS,
     }
-    counts: dict[str, int] = {}
+    lost = {REWARD_IS_TEXT: np.empty(0) if spoiled is None else spoiled}
     fine = np.ones(len(rows), dtype=bool)
     for reason, bad in tests.items():
-        counts[reason] = int((fine & bad).sum())
+        lost[reason] = step[rows[fine & bad]]
         fine &= ~bad
     good, partners = rows[fine], partners[fine]
     return Pairs(
@@ -89,7 +98,8 @@ def pair_values(
         entropy=paired[fine],
         reward=reward[good],
         entropy_row=partners,
-        dropped=added(counts),
+        dropped=added({reason: at.size for reason, at in lost.items()}),
+        lost=lost,
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
     )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropylaw.escaping import counted, shown
+from entropylaw.escaping import counted, places, shown
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.runs.number_parsing import classify
 from entropylaw.ingest.runs.step_column import (
@@ -253,7 +253,7 @@ class Merged(NamedTuple):
     """One row per step, and how many records had a value overwritten.
 
     ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``conflicts``
-    those of either with a value of a watched column.
+    those of either with a value of a watched column. ``notes`` say which steps were logged again.
     """
 
     step: FloatArray
@@ -261,6 +261,7 @@ class Merged(NamedTuple):
     overwritten: int = 0
     redone: int = 0
     conflicts: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watched: frozenset[str]) -> Merged:
@@ -273,15 +274,29 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     if len(unique) == len(rows):
         order = rows[np.argsort(step[rows], kind="stable")]
         return Merged(unique, {name: values[order] for name, values in columns.items()})
-    changed, conflicts = np.zeros((2, len(rows)), dtype=bool)
+    changed, conflicts, there_at_all, kept = np.zeros((4, len(rows)), dtype=bool)
     table = {}
     for name, values in columns.items():
         some = values[rows]
         there = ~np.isnan(some)
         table[name] = merged = np.full(len(unique), np.nan)
         merged[slot[there]] = some[there]  # of repeated indices, the last assignment wins
+        if not is_bookkeeping(name):
+            there_at_all |= there
+            last = np.zeros(len(unique), dtype=np.intp)
+            last[slot[there]] = np.flatnonzero(there)
+            kept[last[slot[there]]] = True
         other = there & (merged[slot] != some)
         changed |= other & (not is_bookkeeping(name))
         conflicts |= other & (name in watched)
-    redone = int((changed & np.isin(unique[slot], list(life.resumed_at))).sum())
-    return Merged(unique, table, int(changed.sum()) - redone, redone, int(conflicts.sum()))
+    at_resume = np.isin(unique[slot], list(life.resumed_at))
+    redone, again = int((changed & at_resume).sum()), unique[slot[changed & ~at_resume]]
+    twice = unique[slot[there_at_all & ~kept & ~changed]]
+    notes = []
+    if twice.size:
+        notes.append(f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one: ")
+        notes[-1] += places("step", np.unique(twice).tolist())
+    if again.size:
+        notes.append(f"{counted(again.size, 'row')} of a step that was logged again with other values: ")
+        notes[-1] += f"{places('step', np.unique(again).tolist())}; the last value is kept"
+    return Merged(unique, table, again.size, redone, int(conflicts.sum()), tuple(notes))

@@ -177,4 +177,5 @@ def on_one_axis(table: Table, path: str) -> Table:
         dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
+        first_line=None,
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import counted, listing, quoted_path, shown, shown_cell
+from entropylaw.escaping import counted, listing, places, quoted_path, shown, shown_cell
 from entropylaw.ingest.catalog import is_metric, sample_columns
 from entropylaw.ingest.runs import ROWS_COUNTED, Run, Table, added
 from entropylaw.ingest.runs.number_parsing import Column, Parsed, classify, parse_column
@@ -27,6 +27,7 @@ from entropylaw.ingest.runs.step_column import (
     COUNTERS,
     NO_STEP,
     ROW,
+    StepColumn,
     by_folded_name,
     find_step,
     folded,
@@ -34,6 +35,7 @@ from entropylaw.ingest.runs.step_column import (
 )
 from entropylaw.ingest.sources.content import plain_name
 from entropylaw.ingest.suggest import no_step
+from entropylaw.results.arrays import IntArray
 from entropylaw.results.columns import Source
 
 # Names of files that do not identify the run in them.
@@ -109,7 +111,7 @@ def assemble(
         step=steps.values,
         columns={column: p.values for column, p in parsed.items() if p.numeric},
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
-        notes=(*table.notes, *_notes(table, steps.name, split, parsed)),
+        notes=(*table.notes, *_notes(table, steps, split, parsed)),
         step_column=steps.name,
         step_why=steps.why,
         partial=table.partial,
@@ -117,7 +119,8 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    runs = [one for group in split.groups for one in _starts(group, whole)]
+    texts = {name: np.array(p.where, dtype=np.intp) for name, p in parsed.items() if p.numeric and p.texts}
+    runs = [one for group in split.groups for one in _starts(group, whole, texts)]
     read = True if table.unreadable is None else ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
@@ -187,8 +190,8 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
 
 
-def _starts(group: Group, whole: Run) -> Iterator[Run]:
-    """Yield a run for each start that the records of one label hold."""
+def _starts(group: Group, whole: Run, texts: Mapping[str, IntArray]) -> Iterator[Run]:
+    """Yield a run for each start that the records of one label hold; ``texts`` are records by column."""
     step, name = whole.step[group.rows], group.label or whole.name
     columns = {column: values[group.rows] for column, values in whole.columns.items()}
     watched = frozenset(filter(is_metric, columns))
@@ -202,25 +205,34 @@ def _starts(group: Group, whole: Run) -> Iterator[Run]:
             what = f"{where} has several rows per step with different values of the same columns ({rows}, "
             hint = "name the column that separates the runs with --run, or summarise to one row per step"
             raise InputError("several-rows-a-step", f"{what}run {shown(label)})", hint)
+        spoiled = {}
+        for column, records in texts.items():
+            at = whole.step[np.intersect1d(group.rows[life.rows], records)]
+            spoiled[column] = np.setdiff1d(at, merged.step[~np.isnan(merged.columns[column])])
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
-            notes=(*whole.notes, *life.notes),
+            notes=(*whole.notes, *life.notes, *merged.notes),
+            spoiled={column: at for column, at in spoiled.items() if at.size},
         )
 
 
-def _notes(table: Table, step: str, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
-    if folded(step) in COUNTERS:
-        yield f"steps are {shown(step)}, a count of log calls: no column holds the trainer's own step"
+def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
+    if folded(step.name) in COUNTERS:
+        yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
     for column, found in parsed.items():
         if found.numeric and found.texts:
+            at = step.values[list(found.where)]
+            where = [f"first {shown_cell(found.example)}", places("step", at[np.isfinite(at)].tolist())]
+            if table.first_line is not None:
+                where.append(places("line", [row + table.first_line for row in found.where]))
             yield (
                 f"column {shown(column)}: {counted(found.texts, 'cell')} with text in place of a number "
-                f"(first {shown_cell(found.example)}), taken as missing"
+                f"({'; '.join(filter(None, where))}), taken as missing"
             )
     if table.unread:
         left_out, most = len(table.unread), len(table.unread) + len(table.columns)

@@ -1,0 +1,91 @@
+"""Every kind of loss has its number, and where it is for a few; cells of text are not quoted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from entropylaw.ingest import explain, read_runs, select
+from entropylaw.ingest.runs.pairing import NO_NEXT, REWARD_IS_TEXT
+from entropylaw.ingest.runs.splitting import OVERWRITTEN
+from tests.typed import typed
+
+ROWS = [f"{5 * i},{2 - i / 20},{i / 40:.3f}" for i in range(30)]
+
+
+def log(folder: Path, rows: list[str]) -> Path:
+    path = folder / "log.csv"
+    path.write_text("\n".join(["step,entropy,reward", *rows]) + "\n")
+    return path
+
+
+def changed(*changes: tuple[int, str]) -> list[str]:
+    rows = list(ROWS)
+    for place, row in changes:
+        rows[place] = row
+    return rows
+
+
+def test_text_in_the_reward_is_a_lost_evaluation_with_its_line(tmp_path: Path) -> None:
+    path = log(tmp_path, changed((10, "50,1.5,secret-key")))
+    (run,) = read_runs(path)
+    series = select(run)
+    assert dict(series.dropped) == {REWARD_IS_TEXT: 1}
+    assert dict(explain(run).dropped) == {REWARD_IS_TEXT: 1}
+    (note,) = run.notes
+    assert note == (
+        "column 'reward': 1 cell with text in place of a number (first text of 10 characters; step 50; "
+        "line 12), taken as missing"
+    )
+    done = typed("fit", path, "-o", "-", cwd=tmp_path)
+    assert "1 evaluation dropped" in done.stdout
+    assert "secret" not in done.stdout
+
+
+def test_a_number_logged_again_replaces_the_text(tmp_path: Path) -> None:
+    (run,) = read_runs(log(tmp_path, [*changed((10, "50,1.5,oops"))[:11], *ROWS[10:]]))
+    assert run.spoiled == {}
+    assert not select(run).dropped
+
+
+def test_lines_are_unknown_where_records_have_several(tmp_path: Path) -> None:
+    (run,) = read_runs(log(tmp_path, ["", *changed((10, "50,1.5,oops"))]))
+    assert "(first text of 4 characters; step 50), taken" in run.notes[0]
+
+
+def test_of_many_texts_three_places_are_given(tmp_path: Path) -> None:
+    (run,) = read_runs(log(tmp_path, changed(*((i, f"{5 * i},1.5,oops") for i in range(3, 9)))))
+    assert "steps 15, 20, 25 and 3 more; lines 5, 6, 7 and 3 more)" in run.notes[0]
+    assert dict(select(run).dropped) == {REWARD_IS_TEXT: 6}
+
+
+def test_a_missing_entropy_has_its_step(tmp_path: Path) -> None:
+    (run,) = read_runs(log(tmp_path, changed((20, "100,,0.5"))))
+    assert "no entropy at that step: step 100" in select(run, pair="same").notes
+    assert not any(NO_NEXT in note for note in select(run, pair="next").notes)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected", "dropped"),
+    [
+        ("50,1.5,0.250", "1 row that only repeats another one: step 50", {}),
+        (
+            "50,1.5,0.9",
+            "1 row of a step that was logged again with other values: step 50; the last value is kept",
+            {OVERWRITTEN: 1},
+        ),
+    ],
+)
+def test_a_row_that_is_there_twice(tmp_path: Path, row: str, expected: str, dropped: dict[str, int]) -> None:
+    (run,) = read_runs(log(tmp_path, [*ROWS[:11], row, *ROWS[11:]]))
+    assert run.notes == (expected,)
+    assert dict(run.dropped) == dropped
+    done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
+    assert f"{'1 evaluation' if dropped else 'nothing'} dropped" in done.stdout
+
+
+def test_values_of_one_step_on_several_rows_are_no_repetition(tmp_path: Path) -> None:
+    rows = [line for i in range(30) for line in (f"{i},{2 - i / 20},", f"{i},,{i / 40}")]
+    (run,) = read_runs(log(tmp_path, rows))
+    assert run.notes == ()
