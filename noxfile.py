@@ -100,6 +100,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.startup", "--write")
     session.run("python", "-m", "benchmarks.rivals", "data/lab", "--write")
     session.run("python", "-m", "benchmarks.outliers", "--write", *([] if full else ["--runs", "40"]))
+    session.run("python", "-m", "benchmarks.foreign", "--write", *([] if full else ["--runs", "40"]))
     session.run("python", "-m", "benchmarks.averaging", "--write")
     session.run("python", "-m", "benchmarks.answers", "--write")
     session.run("python", "-m", "benchmarks.verdicts", "--write", *([] if full else ["--runs", "20"]))

@@ -293,7 +293,8 @@ def at_most(fits: FormFits, most: float | None) -> FormFits:
     found, probability = {}, {}
     for name, fit in fits.fits.items():
         each = fit.posteriors.functional(fit.form.ceiling_row(fit.shape))
-        below = t_cdf(float(fit.posteriors.df), (most - each.location) / each.scale)
+        with np.errstate(over="ignore"):  # far away is infinitely far
+            below = t_cdf(float(fit.posteriors.df), (most - each.location) / each.scale)
         weight = fit.posteriors.weight * below.reshape(fit.posteriors.weight.shape)
         share = weight.sum(axis=1)
         if (total := float(fit.weight @ share)) > 0:

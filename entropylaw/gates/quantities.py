@@ -203,6 +203,9 @@ _ALL = (
     _number("r_squared", "R² of the law by least squares", R_SQUARED, "answer.law.r_squared"),
     _number("n", "evaluations that were fitted", EVALUATIONS, "answer.law.n"),
     _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "answer.law.residuals.lag1"),
+    _number(
+        "scatter_ratio", "residual sd, last third over first", COUNT, "answer.law.residuals.scatter_ratio"
+    ),
     _number("effective_n", "effective sample size", EVALUATIONS, "answer.law.residuals.effective_n"),
     _number("cautions", "number of cautions", COUNT, _cautions),
     Quantity("verdict", "verdict on the law", NONE, _verdict, Kind.word, words=tuple(Verdict)),

@@ -160,6 +160,17 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "ceiling-above-one": "the ceiling {ceiling:.3g} is above 1, the largest reward that the run could log",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
+    "scatter-changes": lambda values: (
+        "the scatter of the residuals {verb} from {first:.2g} in the first third of the run to {last:.2g} in "
+        "the last (p = {p_value:.2g}), and the intervals take it as constant{effect}"
+    ).format_map(
+        {
+            **values,
+            "verb": "falls" if values["ratio"] < 1 else "rises",
+            # Where entropy is high a rests on the noisiest evaluations.
+            "effect": ": that of a is too narrow" if values["ratio"] < 1 else "",
+        }
+    ),
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",

@@ -144,6 +144,10 @@ class Residuals(Struct, frozen=True, kw_only=True):
     drift_share, long_memory
         Share of the residual variance that is slow drift, and probability that the drift remembers half of
         the run or more and is not separable from the law's trend, 0–1.
+    thirds, p_thirds
+        Standard deviation in the first, second and last third of the run, reward units, and p-value of no
+        change from the first to the last (:func:`entropylaw.analysis.law.scatter.scatter_of_thirds`); None
+        with few evaluations, or without residuals.
     """
 
     sd: float
@@ -151,6 +155,13 @@ class Residuals(Struct, frozen=True, kw_only=True):
     effective_n: float
     drift_share: float
     long_memory: float
+    thirds: tuple[float, float, float] | None = None
+    p_thirds: float | None = None
+
+    @property
+    def scatter_ratio(self) -> float | None:
+        """Standard deviation in the last third over that in the first."""
+        return None if self.thirds is None else self.thirds[2] / self.thirds[0]
 
 
 PLAUSIBLE = 0.05

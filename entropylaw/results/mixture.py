@@ -104,7 +104,8 @@ class Mixture:
     @property
     def _kept(self) -> FloatArray:
         """Probability of each component below ``upper``, shape (m, g)."""
-        z = (np.asarray(self.upper) - self.location) / self.scale
+        with np.errstate(over="ignore"):  # far away is infinitely far
+            z = (np.asarray(self.upper) - self.location) / self.scale
         return np.maximum(self._each(t_cdf, z), np.finfo(float).tiny)
 
     def _below(self, z: FloatArray) -> FloatArray:
@@ -154,7 +155,7 @@ class Mixture:
         distribution function of ν − 2 degrees of freedom at z·√((ν − 2)/ν); of a normal, −f/F and 1 − z·f/F.
         """
         df = np.broadcast_to(np.asarray(self.df, dtype=float), self.location.shape)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             inflate = np.where(np.isinf(df), 1.0, np.where(df > 2, df / (df - 2.0), np.nan))
             if self.upper is None:
                 return self.location, self.scale**2 * inflate

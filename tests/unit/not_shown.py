@@ -74,7 +74,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
             r"runs\.answer\.(findings\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
             r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval"
-            r"|residuals\.(drift_share|lag1|long_memory|sd)|smoothed_entropy)|max_reward|skipped|tests\..*"
+            r"|residuals\.(drift_share|lag1|long_memory|p_thirds|sd)|smoothed_entropy)|max_reward|skipped|tests\..*"
             r"|used\.note)|runs\.drop_per_100_steps\.note"
             r"|runs\.(findings\.(code|severity)|read_notes|pair|dropped(\.KEY)?|\w+_column\.(column"
             r"|meaning\.(unit|aggregation|kind))|refusal\.(hint|message))|warnings"

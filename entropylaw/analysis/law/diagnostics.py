@@ -9,6 +9,7 @@ import numpy as np
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.influence import lag1
 from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.analysis.law.scatter import FACTOR, P_CHANGES
 from entropylaw.analysis.law.verdict import (
     CLEARLY,
     FEWEST,
@@ -168,6 +169,12 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
 
 def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
     """Whether entropy and reward scatter by their given noise."""
+    thirds, p_thirds = law.residuals.thirds, law.residuals.p_thirds
+    if thirds is not None and p_thirds is not None and p_thirds < P_CHANGES:
+        ratio = thirds[2] / thirds[0]
+        if not 1.0 / FACTOR < ratio < FACTOR:
+            values = {"first": thirds[0], "last": thirds[2], "ratio": ratio, "p_value": p_thirds}
+            yield caution("scatter-changes", **values)
     if law.residuals.sd * NOISE_RATIO < reward_sd:
         yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:

@@ -214,7 +214,7 @@ SIZEABLE = 0.2
 WINDOW = 10
 """Evaluations on either side over which the local noise is estimated."""
 
-MOST = 3, 0.02
+MOST = 3, 0.025
 """Most outliers that are left out of a run: so many, or this share of it; with more, none is."""
 
 FLOOR = 1e-3

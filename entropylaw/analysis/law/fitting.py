@@ -31,6 +31,7 @@ from entropylaw.analysis.law.inference import (
 )
 from entropylaw.analysis.law.influence import lag1, strongest_influence
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
+from entropylaw.analysis.law.scatter import scatter_of_thirds
 from entropylaw.analysis.law.verdict import r_squared
 from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.arguments import several
@@ -80,6 +81,7 @@ def law_of_run(
     # With a random-walk drift residuals are relative to the last evaluation: remove their mean.
     residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
     drift_share, effective_n, long_memory = memory(law, s)
+    thirds, p_thirds = scatter_of_thirds(s, r, grid, fits) or (None, None)
     fit = LawFit(
         run=run,
         n=s.size,
@@ -97,6 +99,8 @@ def law_of_run(
             effective_n=float(effective_n),
             drift_share=float(drift_share),
             long_memory=float(long_memory),
+            thirds=thirds,
+            p_thirds=p_thirds,
         ),
         influence=strongest_influence(s, h, r),
         probability=fits.probability["law"],

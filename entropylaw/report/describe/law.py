@@ -284,6 +284,9 @@ def _residual(law: LawFit) -> str:
     sd, lag1 = format_number(residuals.sd, 2), format_number(residuals.lag1, 2)
     text = f"The residuals have standard deviation {sd} and lag-1 autocorrelation "
     text += "unknown" if residuals.lag1 is None else lag1
+    if residuals.thirds is not None and residuals.p_thirds is not None:
+        each = ", ".join(format_number(one, 2) for one in residuals.thirds)
+        text += f"; by thirds of the run {each} ({_p_value(residuals.p_thirds)} of no change)"
     if model.assumed is not None:
         text += f"; the intervals take them as {model.assumed}."
     else:
