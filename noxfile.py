@@ -103,6 +103,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.foreign", "--write", *([] if full else ["--runs", "40"]))
     session.run("python", "-m", "benchmarks.averaging", "--write")
     session.run("python", "-m", "benchmarks.answers", "--write")
+    session.run("python", "-m", "benchmarks.sensitivity", "--write")
     session.run("python", "-m", "benchmarks.verdicts", "--write", *([] if full else ["--runs", "20"]))
     # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.docs import write_block
 from entropylaw import EntropyLawError, Fit, fit_run, read_runs
 from entropylaw.escaping import markdown_cell
+from entropylaw.ingest.runs import Run
 from entropylaw.report.numbers import format_interval, format_number, format_probability
 
 ROOT = Path(__file__).parent.parent
@@ -77,22 +78,27 @@ def table(name: str, folder: Path) -> str:
 
 def answers(folder: Path) -> Iterator[tuple[Fit, Fit | None]]:
     """The answer for every run below a folder that can be fitted, and without its first evaluations."""
+    for run in runs_below(folder):
+        try:
+            whole = fit_run(run)
+        except EntropyLawError:
+            continue
+        try:
+            first = max(1, round(CUT * whole.n))
+            cut = fit_run(run, from_step=float(whole.law.step[first]))
+        except EntropyLawError:
+            cut = None
+        yield whole, cut
+
+
+def runs_below(folder: Path) -> Iterator[Run]:
+    """Every run in the folders of a folder that can be read."""
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         try:
             runs = read_runs(place)
         except EntropyLawError:
             continue
-        for run in runs:
-            try:
-                whole = fit_run(run)
-            except EntropyLawError:
-                continue
-            try:
-                first = max(1, round(CUT * whole.n))
-                cut = fit_run(run, from_step=float(whole.law.step[first]))
-            except EntropyLawError:
-                cut = None
-            yield whole, cut
+        yield from runs
 
 
 def worded(fit: Fit) -> str:

@@ -15,8 +15,10 @@ import numpy as np
 
 from benchmarks.docs import write_block
 from benchmarks.foreign_worlds import SET_ASIDE, WORLDS, A, draw, oracle_widths
+from benchmarks.verdicts import verdict_of
 from entropylaw.analysis.law.fitting import fit_laws, law_of_run
 from entropylaw.analysis.law.scatter import FACTOR, P_CHANGES
+from entropylaw.results import Verdict
 
 SIZES = (30, 60, 150, 400)
 
@@ -25,7 +27,8 @@ SIZES = (30, 60, 150, 400)
 class Cell:
     """A world at one number of evaluations: coverage and width over the oracle's, of ceiling and of a.
 
-    ``fires`` is the share of runs with the caution that the scatter of the residuals changes.
+    ``fires`` is the share of runs with the caution that the scatter of the residuals changes, ``fails`` that
+    of the verdict ``fails``.
     """
 
     world: str
@@ -33,6 +36,7 @@ class Cell:
     covered: tuple[float, float]
     width: tuple[float, float]
     fires: float
+    fails: float
 
 
 def cell(world: str, n: int, runs: int, seed: int) -> Cell:
@@ -48,27 +52,31 @@ def cell(world: str, n: int, runs: int, seed: int) -> Cell:
         covered.append(float(np.mean((found.low <= truth) & (truth <= found.high))))
         ratio = (found.high - found.low) / best
         width.append(float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else np.nan)
-    fires = [fired(h, r) for h, r in zip(entropy[: runs // 2], reward[: runs // 2], strict=True)]
+    each = [judged(h, r) for h, r in zip(entropy[: runs // 2], reward[: runs // 2], strict=True)]
+    fires, fails = np.mean(each, axis=0).tolist()
     return Cell(
         world=world,
         n=n,
         covered=(covered[0], covered[1]),
         width=(width[0], width[1]),
-        fires=float(np.mean(fires)),
+        fires=fires,
+        fails=fails,
     )
 
 
-def fired(entropy: np.ndarray, reward: np.ndarray) -> bool:  # type: ignore[type-arg]
-    """Whether the caution about the scatter would be given."""
-    residuals = law_of_run(entropy, reward)[0].residuals
-    if residuals.thirds is None or residuals.p_thirds is None or residuals.scatter_ratio is None:
-        return False
-    ratio = residuals.scatter_ratio
-    return residuals.p_thirds < P_CHANGES and not 1.0 / FACTOR < ratio < FACTOR
+def judged(entropy: np.ndarray, reward: np.ndarray) -> tuple[bool, bool]:  # type: ignore[type-arg]
+    """Whether the caution about the scatter would be given, and whether the law fails."""
+    law, fits = law_of_run(entropy, reward)
+    fails = verdict_of(law, fits)[0] is Verdict.fails
+    residuals = law.residuals
+    if residuals.p_thirds is None or residuals.scatter_ratio is None:
+        return False, fails
+    changes = not 1.0 / FACTOR < residuals.scatter_ratio < FACTOR
+    return residuals.p_thirds < P_CHANGES and changes, fails
 
 
 def rows(cells: Sequence[Cell]) -> list[str]:
-    """A row per world: coverage @ width of the ceiling, of a, and how often the caution fires."""
+    """A row per world: coverage @ width of the ceiling, of a, how often caution and failure come."""
     lines = [
         "| residual | " + " | ".join(f"n = {n}" for n in SIZES) + " |",
         "| --- |" + " ---: |" * len(SIZES),
@@ -83,7 +91,7 @@ def _cell(one: Cell) -> str:
     parts = []
     for covered, width in zip(one.covered, one.width, strict=True):
         parts.append(f"{100 * covered:.0f}" + ("" if np.isnan(width) else f" @ {width:.2f}"))
-    return f"{parts[0]} · {parts[1]} · {100 * one.fires:.0f}"
+    return f"{parts[0]} · {parts[1]} · {100 * one.fires:.0f} · {100 * one.fails:.1f}"
 
 
 def summary(cells: Sequence[Cell]) -> str:
@@ -115,7 +123,8 @@ def main() -> None:
         f"{options.runs} runs per cell, in each of which the law is true. Per cell: coverage of the law's "
         "ceiling @ median width over that of the oracle (generalised least squares with the true covariance; "
         "none for residuals that are not Gaussian) · the same of a · per cent of runs with the caution that "
-        f"the scatter of the residuals changes (of {options.runs // 2}).",
+        f"the scatter of the residuals changes · per cent with the verdict that the law fails (both of "
+        f"{options.runs // 2}).",
         "",
         *rows(seen),
         "",

@@ -89,7 +89,7 @@ def judged(worlds: str, truth: str, n: int, runs: int) -> list[Judged]:
         except EntropyLawError:
             pass
         else:
-            verdict, probability = _verdict(fit, fits)
+            verdict, probability = verdict_of(fit, fits)
             averaged, bic = fits.probability["law"], _by_bic(fit)
         found.append(
             Judged(
@@ -110,7 +110,7 @@ def _fitted(run: Drawn) -> tuple[LawFit, FormFits]:
     return law_of_run(run.entropy, run.reward, run.step)
 
 
-def _verdict(fit: LawFit, fits: FormFits) -> tuple[Verdict, float]:
+def verdict_of(fit: LawFit, fits: FormFits) -> tuple[Verdict, float]:
     """The verdict, and the law's probability that it rests on."""
     h = fit.smoothed_entropy
     tests = law_tests(fit.step, h, fit.reward, fit.residual_covariances, fits)

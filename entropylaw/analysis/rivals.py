@@ -30,6 +30,9 @@ FINE = 0.15
 """Largest probability of one point of a grid of shapes; above it the grid is refined. A normal peak is then
 summed at three eighths of its standard deviation, in two dimensions at one."""
 
+COEFFICIENT = 1.0
+"""Half of the width of a coefficient's prior: standard deviations of the reward per one of its column."""
+
 MOST_POINTS = 3000
 """Points of a grid of shapes from which it is not refined further."""
 
@@ -92,7 +95,7 @@ def fit_each(
         for form in forms
         if form.name not in skipped
     ]
-    cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
+    cost = 0.5 * np.log(reward.size) + np.log(2.0 * COEFFICIENT * float(np.std(reward)))
     solver = Solver(step, reward, grid)
     while searches:
         _evaluate(searches, solver)

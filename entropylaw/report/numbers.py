@@ -46,8 +46,11 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
     width = max(known, default=0.0) - min(known, default=0.0)
     if low is not None and high is not None:
         width = high / 2 - low / 2
-    # A narrower interval is a rounding error of logs in single precision.
-    decimals = _decimals(size, 3) if width <= 1e-7 * size else _decimals(width, 2)
+    decimals = _decimals(width, 2)
+    if width <= 1e-7 * size:
+        # A narrower interval is a rounding error of logs in single precision. No digit before the point is
+        # rounded where they are written out.
+        decimals = max(_decimals(size, 3), 0) if size < 1e6 else _decimals(size, 3)
     text = EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
     return text if text.value == MISSING else text._replace(value=f"{text.value} {unit}".rstrip())
 

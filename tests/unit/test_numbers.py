@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from entropylaw.report.numbers import (
@@ -63,6 +63,7 @@ ordinary = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False).map(
 
 
 @given(st.lists(ordinary, min_size=3, max_size=3).map(sorted))
+@example([1001.0, 1001.0, 1001.0])
 def test_shown_within_half_a_unit_of_the_last_digit(numbers: list[float]) -> None:
     low, value, high = numbers
     text = format_estimate(estimate(value, low, high))
