@@ -116,7 +116,8 @@ def p_gain(fit: Fit, gain: float) -> float:
 
 
 def _p_gain(together: Mixture, gain: float) -> float:
-    return float(1.0 - together.cdf(np.full(3, gain))[1])
+    # Weights add up to 1 but for rounding.
+    return min(1.0, max(0.0, float(1.0 - together.cdf(np.full(3, gain))[1])))
 
 
 def _method(law: LawFit) -> str:
