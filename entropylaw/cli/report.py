@@ -31,19 +31,17 @@ PAGES = (".html", ".htm")
 OTHERS = (
     *opt.SUFFIXES.values(),
     *(f".{kind}" for kind in opt.PICTURES),
-    *(
-        ".markdown",
-        ".jsonl",
-        ".tsv",
-        ".parquet",
-        ".xlsx",
-        ".docx",
-        ".pptx",
-        ".ipynb",
-        ".zip",
-        ".jpg",
-        ".toml",
-    ),
+    ".markdown",
+    ".jsonl",
+    ".tsv",
+    ".parquet",
+    ".xlsx",
+    ".docx",
+    ".pptx",
+    ".ipynb",
+    ".zip",
+    ".jpg",
+    ".toml",
 )
 """Suffixes of other files, which no folder should have."""
 

@@ -168,7 +168,7 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
             **values,
             "verb": "falls" if values["ratio"] < 1 else "rises",
             # Where entropy is high a rests on the noisiest evaluations.
-            "effect": ": that of a is too narrow" if values["ratio"] < 1 else "",
+            "effect": ": that of a may be too narrow" if values["ratio"] < 1 else "",
         }
     ),
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "

@@ -52,8 +52,11 @@ PREDICTIONS = b.columns(
 """A row per question and target; an entropy with several stretches has a row for each."""
 
 PEERS = (
-    *(("last_value", "last value"), ("law", "law"), ("line", "line")),
-    *(("averaged", "averaged"), ("scalerl", "ScaleRL")),
+    ("last_value", "last value"),
+    ("law", "law"),
+    ("line", "line"),
+    ("averaged", "averaged"),
+    ("scalerl", "ScaleRL"),
 )
 
 _PROTOCOL = (
