@@ -32,8 +32,8 @@ from benchmarks.worlds import (
     simulate,
 )
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.covariances import drift_covariances
 from entropylaw.analysis.law.inference import infer_law, relevant_errors, smooth_entropies
-from entropylaw.engine.prior import drift_grid
 
 SEED = 20260817
 
@@ -173,23 +173,22 @@ def covered(ends: Ends, truth: FloatArray | float) -> float:
 
 
 def law_intervals(sample: Sample) -> dict[str, Ends]:
-    """Ends of fit_law's 95 % intervals for every run, in a batch (a test holds the two together)."""
+    """Ends of the law's 95 % intervals for every run, without what else a fit computes.
+
+    A test holds them to those of ``fit_law``.
+    """
     ends = np.empty((len(OURS), 2, len(sample.rewards)))
-    grid = drift_grid(sample.step)
-    for start in range(0, len(sample.rewards), TOGETHER):
-        part = slice(start, start + TOGETHER)
-        smoothed = smooth_entropies(sample.entropy[part], sample.step)
-        entropy = smoothed.entropy
-        rewards = sample.rewards[part]
-        root = relevant_errors(entropy, smoothed.root, rewards)
-        many = infer_law(sample.step, entropy, root, rewards, grid).posteriors
-        now = design(law_column(entropy[:, -1]))
-        at = np.broadcast_to(design(law_column(np.array(sample.at))), now.shape)
+    smoothed = smooth_entropies(sample.entropy, sample.step)
+    roots = relevant_errors(smoothed.entropy, smoothed.root, sample.rewards)
+    at = design(law_column(np.array(sample.at)))
+    for i, (entropy, reward) in enumerate(zip(smoothed.entropy, sample.rewards, strict=True)):
+        grid = drift_covariances(sample.step, entropy, reward)
+        law = infer_law(sample.step, entropy[None], roots[[i]], reward[None], grid).posteriors[0]
+        now = design(law_column(entropy[-1]))
         ceiling, a = np.broadcast_to([1.0, 0.0], now.shape), np.broadcast_to([0.0, 1.0], now.shape)
-        rows = np.stack([a, ceiling, at, at, now, ceiling - now], axis=1)
+        rows = np.stack([a, ceiling, at, at, now, ceiling - now], axis=-2).reshape(len(OURS), 2)
         drift, fresh = np.array([0.0, 0, 0, 0, 1, -1]), np.array([0.0, 0, 0, 1, 0, 0])
-        both = many.functional(rows, drift, fresh).quantiles((0.025, 0.975))
-        ends[:, :, part] = both.reshape(2, -1, len(OURS)).transpose(2, 0, 1)
+        ends[:, :, i] = law.functional(rows, drift, fresh).quantiles((0.025, 0.975)).T
     return {name: (low, high) for name, (low, high) in zip(OURS, ends, strict=True)}
 
 

@@ -20,6 +20,9 @@ Rng = np.random.Generator
 
 CEILING, A = 0.6, 0.1
 
+SIZES = (30, 60, 150, 400)
+"""Evaluations of a run."""
+
 SHRINKS = 7.0
 """Ratio of the residual's standard deviation at the highest and at the lowest entropy."""
 
@@ -29,6 +32,8 @@ class Drawn:
     """Entropy as logged and reward, (n,) each, the true ceiling, and the residual's covariance (n, n).
 
     The covariance is None where the residual is not Gaussian, or depends on the entropy in another way.
+    ``now`` is the reward at the last evaluation without its noise, and ``another`` an evaluation with the
+    same entropy long after; None where drift and noise are not apart.
     """
 
     entropy: FloatArray
@@ -36,6 +41,8 @@ class Drawn:
     ceiling: float
     true_entropy: FloatArray
     covariance: FloatArray | None
+    now: float | None = None
+    another: float | None = None
 
 
 def path(n: int, rng: Rng) -> FloatArray:
@@ -101,6 +108,9 @@ def mixed(*parts: tuple[float, Callable[[int], FloatArray] | None]) -> Callable[
     return at
 
 
+WHITE = {"OU + white (the engine's own)": 0.5, "ARFIMA(0.35) + white": 0.3}
+"""Share of white noise in the residual's variance, where there is some."""
+
 BASE = mixed((0.5, exponential(8.0)), (0.5, None))
 
 STATIONARY: dict[str, Callable[[int], FloatArray]] = {
@@ -117,8 +127,12 @@ OTHERS = (
     *("entropy moved by the drift", "noisy entropy"),
 )
 
-SET_ASIDE = ("fractional Gaussian noise, H = 0.8", "noise grows, t with 4 d.f.")
-"""Looked at once, when all else was fixed."""
+SET_ASIDE = (
+    *("fractional Gaussian noise, H = 0.8", "noise grows, t with 4 d.f."),
+    *("Matérn 3/2 + white", "jumps at random times + white"),
+)
+"""Looked at once, when the caution about the scatter was fixed (the first two), and the prior on the residual
+(the others)."""
 
 WORLDS = (*STATIONARY, *OTHERS)
 
@@ -131,16 +145,20 @@ def draw(world: str, n: int, rng: Rng) -> Drawn:
     if world in STATIONARY or world.startswith("fractional"):
         known = STATIONARY.get(world, fractional_gaussian(0.8))
         covariance = sd**2 * toeplitz(known(n))
-        return _gaussian(h, h, clean, covariance, rng)
+        if world not in WHITE:
+            return _gaussian(h, h, clean, covariance, rng)
+        white = WHITE[world] * sd**2 * np.eye(n)
+        return _parts(h, h, clean, covariance - white, white, rng)
     high = (np.exp(h) - np.exp(h).min()) / np.ptp(np.exp(h))
     scale = SHRINKS ** (high - 1.0)
     drift, white = 0.5 * toeplitz(exponential(8.0)(n)), 0.5 * np.eye(n)
     match world:
         case "noise shrinks":
-            factor = np.outer(scale, scale)
-            return _gaussian(h, h, clean, 4 * sd**2 * (0.16 * drift + factor * white), rng)
+            noise = 4 * sd**2 * np.outer(scale, scale) * white
+            return _parts(h, h, clean, 0.64 * sd**2 * drift, noise, rng)
         case "noise and drift shrink":
-            return _gaussian(h, h, clean, 4 * sd**2 * np.outer(scale, scale) * (drift + white), rng)
+            factor = 4 * sd**2 * np.outer(scale, scale)
+            return _parts(h, h, clean, factor * drift, factor * white, rng)
         case "binomial, 100 questions":
             reward = rng.binomial(100, np.clip(clean + 0.2, 0, 1)) / 100.0
             return Drawn(entropy=h, reward=reward, ceiling=CEILING + 0.2, true_entropy=h, covariance=None)
@@ -154,7 +172,25 @@ def draw(world: str, n: int, rng: Rng) -> Drawn:
             return Drawn(entropy=path_moved, reward=reward, ceiling=CEILING, true_entropy=h, covariance=None)
         case "noisy entropy":
             logged = np.maximum(h * (1.0 + 0.03 * rng.standard_normal(n)), 1e-3)
-            return _gaussian(logged, h, clean, sd**2 * (drift + white), rng)
+            return _parts(logged, h, clean, sd**2 * drift, sd**2 * white, rng)
+        case "Matérn 3/2 + white":
+            lag = np.arange(n) / 6.0
+            smooth = toeplitz((1.0 + lag) * np.exp(-lag))
+            return _parts(h, h, clean, 0.5 * sd**2 * smooth, sd**2 * white, rng)
+        case "jumps at random times + white":
+            stays = np.append(0, np.cumsum(rng.random(n - 1) < 1.0 / 15.0))
+            level = sd * np.sqrt(0.5) * rng.standard_normal(n)[stays]
+            reward = clean + level + _drawn(sd**2 * white, rng)
+            other = clean[-1] + sd * rng.standard_normal()
+            return Drawn(
+                entropy=h,
+                reward=reward,
+                ceiling=CEILING,
+                true_entropy=h,
+                covariance=0.5 * sd**2 * toeplitz((14.0 / 15.0) ** np.arange(n)) + sd**2 * white,
+                now=float(clean[-1] + level[-1]),
+                another=float(other),
+            )
         case "noise grows, t with 4 d.f.":
             noise = np.exp(1.5 * np.arange(n) / n) * rng.standard_t(4, n) / np.sqrt(2.0)
             return Drawn(
@@ -163,11 +199,34 @@ def draw(world: str, n: int, rng: Rng) -> Drawn:
     raise ValueError(world)
 
 
+def _parts(
+    logged: FloatArray, h: FloatArray, clean: FloatArray, drift: FloatArray, noise: FloatArray, rng: Rng
+) -> Drawn:
+    """A run whose residual is a drift and noise, with their covariances."""
+    slow = _drawn(drift, rng)
+    reward = clean + slow + _drawn(noise, rng)
+    another = clean[-1] + np.sqrt(drift[-1, -1] + noise[-1, -1]) * rng.standard_normal()
+    return Drawn(
+        entropy=logged,
+        reward=reward,
+        ceiling=CEILING,
+        true_entropy=h,
+        covariance=drift + noise,
+        now=float(clean[-1] + slow[-1]),
+        another=float(another),
+    )
+
+
+def _drawn(covariance: FloatArray, rng: Rng) -> FloatArray:
+    n = len(covariance)
+    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / n * np.eye(n))
+    return np.asarray(root @ rng.standard_normal(n))
+
+
 def _gaussian(
     logged: FloatArray, h: FloatArray, clean: FloatArray, covariance: FloatArray, rng: Rng
 ) -> Drawn:
-    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / h.size * np.eye(h.size))
-    reward = clean + root @ rng.standard_normal(h.size)
+    reward = clean + _drawn(covariance, rng)
     return Drawn(entropy=logged, reward=reward, ceiling=CEILING, true_entropy=h, covariance=covariance)
 
 

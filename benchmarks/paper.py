@@ -33,8 +33,10 @@ from benchmarks.worlds import FloatArray
 from entropylaw import fit_laws
 from entropylaw.analysis.ensemble import outlook
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.covariances import drift_covariances
+from entropylaw.analysis.law.verdict import tail
 from entropylaw.engine.posterior import infer
-from entropylaw.engine.prior import drift_grid
+from entropylaw.results.posterior import Posterior
 
 SEED = 20250528
 
@@ -297,20 +299,23 @@ def our_forecasts(
 def law_test(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """p-values of ``compare_forms(...).law_test`` for many runs at the same entropies (a test compares)."""
     x = design(law_column(entropy), entropy * np.exp(entropy))
-    many = infer(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, drift_grid(step))
-    sides = np.broadcast_to([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], (len(rewards), 2, 3))
-    tails = many.functional(sides, np.zeros(2)).cdf(np.zeros(2 * len(rewards)))
-    return np.asarray(np.minimum(1.0, 2.0 * tails.reshape(-1, 2).min(axis=1)))
+    return np.array([tail(one) for one in _posteriors(step, entropy, rewards, x)])
 
 
 def log_odds(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """Log of the law's weight over the line's in ``fit_law`` (a test compares): their priors are the same."""
-    grid = drift_grid(step)
     law, line = (
-        infer(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, grid).log_evidence
+        np.array([one.log_evidence for one in _posteriors(step, entropy, rewards, x)])
         for x in (design(law_column(entropy)), design(entropy))
     )
     return law - line
+
+
+def _posteriors(step: FloatArray, entropy: FloatArray, rewards: FloatArray, x: FloatArray) -> list[Posterior]:
+    """Of one design (n, p) for each run, over the covariances that the run does not exclude."""
+    grids = [drift_covariances(step, entropy, reward) for reward in rewards]
+    each = zip(rewards, grids, strict=True)
+    return [infer(step, x[None], reward[None], grid)[0] for reward, grid in each]
 
 
 def of(found: Sequence[Found], truth: str, residual: Residual, every: int = EVERY) -> list[Found]:

@@ -19,7 +19,7 @@ from benchmarks.answers import PLACES, runs_below
 from benchmarks.docs import write_block
 from entropylaw import EntropyLawError, Fit, fit_run
 from entropylaw.analysis import forms, rivals
-from entropylaw.engine import prior
+from entropylaw.engine import prior, residual_prior
 from entropylaw.ingest.runs import Run
 
 Change = Callable[[Any, float], Any]
@@ -53,6 +53,9 @@ PRIORS = (
     Prior(meaning="typical correlation length ℓ", module=prior, name="TYPICAL_LENGTH"),
     Prior(meaning="standard deviation of log ℓ", module=prior, name="LENGTH_SPREAD"),
     Prior(meaning="longest ℓ", module=prior, name="LONGEST_LENGTH"),
+    Prior(meaning="odds of long memory", module=residual_prior, name="P_LONG", change=_odds),
+    Prior(meaning="odds of a constant scale", module=residual_prior, name="P_CONSTANT", change=_odds),
+    Prior(meaning="change of the scale γ", module=residual_prior, name="CHANGE"),
     Prior(meaning="odds of no drift", module=prior, name="NO_DRIFT_MASS", change=_odds),
     Prior(meaning="odds of drift without noise", module=prior, name="NO_NOISE_MASS", change=_odds),
     Prior(meaning="width of the coefficients' priors", module=rivals, name="COEFFICIENT"),

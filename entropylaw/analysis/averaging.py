@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.analysis.conditions import at_most, if_short
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import (
     as_predictions,
@@ -30,7 +31,6 @@ from entropylaw.analysis.law.verdict import step_terms
 from entropylaw.analysis.rivals import (
     FormFit,
     FormFits,
-    at_most,
     described,
     fit_forms,
     most_probable_first,
@@ -38,10 +38,10 @@ from entropylaw.analysis.rivals import (
 )
 from entropylaw.results import Curve, EntropySet, Estimate, LawTests, Prediction
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fit import Fit, FormAnswer
+from entropylaw.results.fit import Fit, FormAnswer, ShortMemory
 from entropylaw.results.law import LawFit
 from entropylaw.results.mixture import Mixture
-from entropylaw.results.posterior import Posterior
+from entropylaw.results.posterior import LONG, Posterior
 from entropylaw.results.result import replace
 
 _NEGLIGIBLE = 1e-7
@@ -98,6 +98,7 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
         for name, fit in fits.fits.items()
     )
     return {
+        "if_short": _short_memory(law, fits, level),
         "ceiling": ceiling,
         "headroom": headroom,
         "reward_now": now,
@@ -107,6 +108,18 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
         "forms": tuple(sorted(answers, key=most_probable_first)),
         "skipped": fits.skipped,
     }
+
+
+def _short_memory(law: LawFit, fits: FormFits, level: float) -> ShortMemory | None:
+    """The numbers given that the residual's memory is short; None where it is taken as short, or is not."""
+    short, weight = if_short(fits), law.posterior.weight * (law.posterior.kind != LONG)
+    if short is None or not weight.any():
+        return None
+    averaged = _averaged(_now_and_ceiling(short), short.probability)
+    ceiling, headroom, _ = estimates(averaged, level=level, method=_method(law))
+    own = replace(law.posterior, weight=weight / weight.sum()).functional(np.eye(2))
+    law_ceiling, a = estimates(own, level=level, method=residual_model(law.interval).method)
+    return ShortMemory(ceiling=ceiling, headroom=headroom, law_ceiling=law_ceiling, a=a)
 
 
 def p_gain(fit: Fit, gain: float) -> float:
@@ -325,7 +338,8 @@ def _mixture(
 
 
 def _averaged(each: dict[str, Mixture], probability: dict[str, float]) -> Mixture:
-    """The mixture of several, by the probability of each."""
+    """The mixture of several, by the probability of each; those of the same degrees of freedom together."""
+    each = dict(sorted(each.items(), key=lambda item: float(item[1].df)))
     df = np.concatenate([np.full(part.weight.size, part.df) for part in each.values()])
     bounds = [part.upper for part in each.values() if part.upper is not None]
     return Mixture(

@@ -185,6 +185,21 @@ def rate_column(entropy: FloatArray, rate: float | FloatArray) -> FloatArray:
     return np.where(rate == 0, entropy, np.expm1(np.minimum(k * entropy, _HIGHEST_POWER)) / k)
 
 
+INDEPENDENT = 1e-6
+"""Share of a column's length that must be new for :func:`independent_columns` to keep it."""
+
+
+def independent_columns(columns: list[FloatArray]) -> FloatArray:
+    """Columns (n, k) that are not combinations of those before."""
+    kept = [columns[0]]
+    for column in columns[1:]:
+        ortho = np.linalg.qr(np.column_stack(kept))[0]
+        rest = column - ortho @ (ortho.T @ column)
+        if np.linalg.norm(rest) > INDEPENDENT * np.linalg.norm(column):
+            kept.append(rest)
+    return np.column_stack(kept)
+
+
 def design(*columns: FloatArray) -> FloatArray:
     """Design matrix of c − slope·g − …, shape (..., n, p), from p − 1 columns g of shape (..., n)."""
     x = np.ones((*np.broadcast_shapes(*(column.shape for column in columns)), len(columns) + 1))

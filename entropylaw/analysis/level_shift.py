@@ -297,7 +297,9 @@ def chow_test(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     whole = SmoothedEntropy(entropy=np.concatenate([each.entropy for each in smoothed]), root=root)
     x = design(law_column(whole.entropy))
     columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
-    grid, _ = infer_run(s, whole, r, model.name, eval_size)
+    # A shift looks like long memory, or a change of scale, to covariances that allow for them.
+    short = model.name == DEFAULT_RESIDUAL and eval_size is None
+    grid, _ = infer_run(s, whole, r, model.name, eval_size, drift_grid(s) if short else None)
     posterior, same = (infer(s, each[None], r[None], grid)[0] for each in (columns, x))
     return difference_test(
         posterior,

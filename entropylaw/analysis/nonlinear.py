@@ -62,7 +62,8 @@ class Whitening:
 
     def filtered(self, columns: FloatArray) -> FloatArray:
         """Columns (n, c) whitened by the filter."""
-        return np.ascontiguousarray(whiten(filter_gains(self.step, self.grid), columns)[0].T)
+        gains = filter_gains(self.step, self.grid)
+        return np.ascontiguousarray(whiten(gains, columns, self.grid.drift_scale)[0].T)
 
 
 def to_lmfit(form: str, law: LawFit) -> Any:
@@ -120,18 +121,17 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     fit, floor = fits[form], grid.floor
     posterior = fit.posteriors[fit.best]
     at = int(np.argmax(posterior.weight))
-    length, drift, noise = grid.length[[at]], grid.drift[[at]], grid.noise[[at]]
+    point = replace(grid.points([at]), log_prior=np.zeros(1), errors=None)
+    drift, noise = point.drift, point.noise
     if floor is not None:
         # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
         unit = float(drift[0] + noise[0] + floor.mean())
         drift, noise, floor = drift / unit, noise / unit, floor / unit
     whitening = Whitening(
         step=law.step,
-        length=float(length[0]),
+        length=float(point.length[0]),
         drift_share=float(posterior.drift_share[at]),
-        grid=replace(
-            grid, length=length, drift=drift, noise=noise, log_prior=np.zeros(1), floor=floor, errors=None
-        ),
+        grid=replace(point, drift=drift, noise=noise, floor=floor),
         matrix=None,
     )
     if law.n <= LARGEST_MATRIX:

@@ -22,9 +22,8 @@ from entropylaw.results import PLAUSIBLE, Estimate, FormEstimate
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import Comparison, FormResult, LawFit, NestedTest
-from entropylaw.results.mixture import Mixture, normalised, t_cdf
+from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import Posterior
-from entropylaw.results.result import replace
 
 FINE = 0.15
 """Largest probability of one point of a grid of shapes; above it the grid is refined. A normal peak is then
@@ -39,9 +38,6 @@ MOST_POINTS = 3000
 _HEAVY, _LIGHT = 0.02, 1e-8
 """Probability of a point of an axis above which the gaps next to it are split, and below which it is left
 out."""
-
-_BELIEVED = 1e-4
-"""Least probability of a ceiling below the largest possible reward with which that reward is believed."""
 
 DEPENDENT = 1e-9
 """Share of a column's norm that must remain when it is orthogonalised against the columns before it."""
@@ -227,7 +223,7 @@ class FormFits:
 
     ``fits`` has one entry per form, the law among them; ``probability`` is each form's posterior probability,
     with equal prior probabilities; ``skipped`` maps a form that cannot be fitted to the reason. ``most`` is
-    the largest reward that is possible, infinite where none is known (:func:`at_most`).
+    the largest reward that is possible, infinite where none is known.
     """
 
     fits: dict[str, FormFit]
@@ -283,36 +279,6 @@ def _probabilities(fits: dict[str, FormFit]) -> dict[str, float]:
             probability, _ = normalised(np.array(list(evidence.values())))
             found |= dict(zip(evidence, probability.tolist(), strict=True))
     return found
-
-
-def at_most(fits: FormFits, most: float | None) -> FormFits:
-    """The forms given that no ceiling is above the largest possible reward; as they are where it is unknown.
-
-    Every component of a posterior is weighed by its probability of a ceiling of at most ``most``, and so is
-    every form. Where hardly any component remains, nothing is changed.
-    """
-    if most is None:
-        return fits
-    found, probability = {}, {}
-    for name, fit in fits.fits.items():
-        each = fit.posteriors.functional(fit.form.ceiling_row(fit.shape))
-        with np.errstate(over="ignore"):  # far away is infinitely far
-            below = t_cdf(float(fit.posteriors.df), (most - each.location) / each.scale)
-        weight = fit.posteriors.weight * below.reshape(fit.posteriors.weight.shape)
-        share = weight.sum(axis=1)
-        if (total := float(fit.weight @ share)) > 0:
-            found[name] = replace(
-                fit,
-                posteriors=replace(fit.posteriors, weight=weight / np.where(share > 0, share, 1.0)[:, None]),
-                weight=fit.weight * share / total,
-                log_evidence=fit.log_evidence + float(np.log(total)),
-            )
-            probability[name] = fits.probability[name] * total
-    remaining = sum(probability.values())
-    if remaining < _BELIEVED or "law" not in found:
-        return fits
-    probability = {name: one / remaining for name, one in probability.items()}
-    return replace(fits, fits=found, probability=probability, most=most)
 
 
 def ceiling_of(fit: FormFit) -> Mixture:

@@ -12,11 +12,12 @@ from math import ceil
 import numpy as np
 
 from entropylaw.analysis.averaging import averaged_ceiling, needed_term
+from entropylaw.analysis.conditions import at_most
 from entropylaw.analysis.forms import design
 from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
-from entropylaw.analysis.rivals import FormFits, at_most, fit_forms
+from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Why
 from entropylaw.results.arrays import FloatArray

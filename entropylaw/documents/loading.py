@@ -45,11 +45,11 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("fit", "entropylaw fit", 3),
-        Kind("prediction", "entropylaw predict", 3),
+        Kind("fit", "entropylaw fit", 4),
+        Kind("prediction", "entropylaw predict", 4),
         Kind("phases", "entropylaw phases", 2),
-        Kind("report", "entropylaw report", 3),
-        Kind("index", "entropylaw report", 3, "entropylaw.pipeline.site"),
+        Kind("report", "entropylaw report", 4),
+        Kind("index", "entropylaw report", 4, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
         Kind("backtest", "entropylaw backtest", 2),
         Kind("columns", "entropylaw columns"),

@@ -16,7 +16,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from entropylaw.engine.kalman import Gains, filter_gains, whiten
+from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import TIED, Grid, drift_points, first_best
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture
@@ -162,7 +162,7 @@ class _Evidence:
     def __init__(self, step: FloatArray, series: FloatArray, cable: FloatArray | None) -> None:
         self.time = (step - step[0]) / (step[-1] - step[0])
         self._grid = coarse_grid(step)
-        self._gains: Gains = filter_gains(step, self._grid)
+        self._gains = filter_gains(step, self._grid)
         self._slack = float(unseen(series[:, None])[0])
         known = np.ones((1, step.size)) if cable is None else np.stack([np.ones(step.size), cable])
         self._free = step.size - len(known) - 1

@@ -14,14 +14,15 @@ grow with n.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
+from entropylaw.engine.ladder import LadderGains, ladder_gains
 from entropylaw.engine.prior import Grid
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, IntArray
 
 _CELLS = 400_000
 """Numbers held at once while whitening: what fits in a core's own cache."""
@@ -44,6 +45,31 @@ class Gains:
     last_variance: FloatArray
     log_det: FloatArray
 
+    def innovations(self, columns: FloatArray, before: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """Innovations (n, g, c) of columns (n + 1, g or 1, c), the first of the step before; the last ones.
+
+        ``before`` (g, c) holds the innovations of the step before.
+        """
+        found = self.decay[:, :, None] * columns[:-1]
+        np.subtract(columns[1:], found, out=found)
+        carry = self.carry[:, :, None]
+        if before is not None:
+            found[0] += carry[0] * before
+        scratch = np.empty(found.shape[1:])
+        for t in range(1, len(found)):
+            np.multiply(carry[t], found[t - 1], out=scratch)
+            found[t] += scratch
+        return found, found[-1].copy()
+
+    def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
+        """The drift at the last step (g, c) if the columns, ``last`` there, were the residual."""
+        return last - self.noise_share[:, None] * ended
+
+    @property
+    def steady(self) -> bool:
+        """Whether the gains have converged, up to rounding."""
+        return bool(np.allclose(self.carry[0], self.carry[-1], rtol=1e-14, atol=0.0))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Products:
@@ -60,15 +86,21 @@ class Products:
     last_variance: FloatArray
 
 
-def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -> Gains:
+def filter_gains(
+    step: FloatArray, grid: Grid, *, before: Gains | LadderGains | None = None
+) -> Gains | LadderGains:
     """Run the variance recursion at ``step`` (n,), strictly increasing, for every grid point.
 
-    ``grid.errors`` is ignored; ``grid.floor``, a known noise variance per step, has the length of ``step``.
-    With ``before``, the gains of the previous block, the first step is the last of that block, and is not
-    filtered again.
+    ``grid.errors`` is ignored; its arrays over evaluations have the length of ``step``. With ``before``, the
+    gains of the previous block, the first step is the last of that block, and is not filtered again.
     """
     gap = np.diff(step) if before is not None else np.diff(step, prepend=step[0])
     n, points = gap.size, grid.length.size
+    noise = np.broadcast_to(grid.noise_to_drift[-n:], (n, points))
+    if grid.rungs is not None and (rungs := int((grid.rungs[1] > 0).sum(axis=0).max())) > 1:
+        length, weight = (each[:rungs] for each in grid.rungs)
+        known = before.covariance if isinstance(before, LadderGains) else None
+        return ladder_gains(gap, length, weight * grid.drift, noise, known)
     rate = -gap[:, None] / grid.length
     decay = np.exp(rate)
     random_walk = np.isinf(grid.length[0])
@@ -76,9 +108,6 @@ def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -
     # A random walk may start with any variance: the constant column absorbs its first level.
     first = np.ones(points) if random_walk else grid.drift
     squared = decay**2
-    noise = np.broadcast_to(grid.noise, (n, points))
-    if grid.floor is not None:
-        noise = noise + grid.floor[-n:, None]
     innovation, share = np.empty((n, points)), np.empty((n, points))
     variance = first if before is None else before.last_variance
     for t in range(n):
@@ -89,7 +118,8 @@ def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -
         np.add(ahead, noise[t], out=innovation[t])
         np.divide(noise[t], innovation[t], out=share[t])
         variance = ahead * share[t]
-    shares = np.vstack([np.zeros(points) if before is None else before.noise_share, share[:-1]])
+    first_share = before.noise_share if isinstance(before, Gains) else np.zeros(points)
+    shares = np.vstack([first_share, share[:-1]])
     return Gains(
         decay=decay,
         carry=decay * shares,
@@ -100,13 +130,17 @@ def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -
     )
 
 
-def whiten(gains: Gains, columns: FloatArray) -> FloatArray:
+def whiten(
+    gains: Gains | LadderGains, columns: FloatArray, drift_scale: FloatArray | None = None
+) -> FloatArray:
     """Columns (n, c) whitened by every covariance, shape (g, c, n).
 
-    Row [k, i] is L⁻¹ @ columns[:, i] for the k-th covariance L Lᵀ.
+    Row [k, i] is L⁻¹ @ columns[:, i] for the k-th covariance L Lᵀ; ``drift_scale`` (n, g) is that of the grid
+    of the gains.
     """
-    innovations = _innovations(gains, np.concatenate([np.zeros((1, columns.shape[1])), columns]), None)
-    return np.ascontiguousarray((innovations * gains.inverse_sd[:, :, None]).transpose(1, 2, 0))
+    each = columns[:, None] if drift_scale is None else columns[:, None] / drift_scale[:, :, None]
+    white = gains.innovations(np.pad(each, ((1, 0), (0, 0), (0, 0))), None)[0]
+    return np.ascontiguousarray((white * gains.inverse_sd[:, :, None]).transpose(1, 2, 0))
 
 
 def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
@@ -131,7 +165,27 @@ def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Product
             # The root is the same for the whole batch, and so is its part of the determinant.
             log_det=products.log_det + (np.linalg.slogdet(inner[0])[1] - k * np.log(errors.variance)),
         )
-    points = grid.length.size
+    several = grid.several
+    if several.any() and not several.all():
+        parts = np.flatnonzero(~several), np.flatnonzero(several)
+        return _joined([_products(step, columns, grid.points(part)) for part in parts], parts)
+    return _products(step, columns, grid)
+
+
+def _joined(each: Sequence[Products], parts: Sequence[IntArray]) -> Products:
+    """Products of some grid points each, in the order of the grid."""
+    order = np.argsort(np.concatenate(parts), kind="stable")
+    return Products(
+        gram=np.concatenate([one.gram for one in each], axis=1)[:, order],
+        last=np.concatenate([one.last for one in each], axis=1)[:, order],
+        log_det=np.concatenate([one.log_det for one in each])[order],
+        last_variance=np.concatenate([one.last_variance for one in each])[order],
+    )
+
+
+def _products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
+    """The cross products for grid points whose drifts have about the same number of rungs."""
+    (batch, n, width), points = columns.shape, grid.length.size
     # A slice of the batch and a block of steps that fit in the cache together.
     together = max(1, min(batch, _CELLS // (64 * width * points)))
     rows = max(16, _CELLS // (together * width * points))
@@ -141,64 +195,72 @@ def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Product
     log_det = np.zeros(points)
     for start, stop, gains in _blocks(step, grid, rows):
         log_det += gains.log_det
+        scale = grid.at(slice(max(start - 1, 0), stop)).drift_scale
+        if scale is not None:
+            log_det += 2.0 * np.log(scale[-(stop - start) :]).sum(axis=0)
         for i, low in enumerate(range(0, batch, together)):
             part = columns[low : low + together]
             # The row before the block; before the first block it is zero, and its decay is not used.
             padded = part[:, start - 1 : stop] if start else np.pad(part[:, :stop], ((0, 0), (1, 0), (0, 0)))
-            white = _innovations(gains, padded.transpose(1, 0, 2).reshape(stop - start + 1, -1), final[i])
-            final[i] = ended = white[-1].copy()
+            each = padded.transpose(1, 0, 2).reshape(stop - start + 1, 1, -1)
+            if scale is not None:
+                each = each / (scale if start else np.concatenate([scale[:1], scale]))[:, :, None]
+            white, ended = gains.innovations(each, final[i])
+            final[i] = ended
             white *= gains.inverse_sd[:, :, None]
             cube = white.reshape(stop - start, points, len(part), width)
             gram[low : low + together] += cube.transpose(2, 1, 3, 0) @ cube.transpose(2, 1, 0, 3)
-            kept = gains.noise_share[:, None, None] * ended.reshape(points, len(part), width)
-            last[low : low + together] = part[:, stop - 1, None, :] - kept.transpose(1, 0, 2)
-    return Products(gram=gram, last=last, log_det=log_det, last_variance=gains.last_variance)
+            if stop == n:
+                drift = gains.drift(each[-1], ended).reshape(points, len(part), width)
+                last[low : low + together] = drift.transpose(1, 0, 2)
+    if scale is None:
+        return Products(gram=gram, last=last, log_det=log_det, last_variance=gains.last_variance)
+    return Products(
+        gram=gram,
+        last=last * scale[-1, :, None],
+        log_det=log_det,
+        last_variance=gains.last_variance * scale[-1] ** 2,
+    )
 
 
-def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int, Gains]]:
+def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int, Gains | LadderGains]]:
     """Start, end and gains of blocks of ``rows`` steps."""
-    floor = grid.floor
     if step.size <= rows:
-        # Gains of short runs are cached for the next problem with the same steps.
-        known = b"" if floor is None else floor.tobytes()
-        arrays = (step, grid.length, grid.drift, grid.noise)
-        yield 0, step.size, _cached_gains(*(array.tobytes() for array in arrays), known)
+        yield 0, step.size, _known_gains(step, grid)
         return
-    before: Gains | None = None
+    before: Gains | LadderGains | None = None
+    constant = grid.floor is None and grid.along is None
     steady, filtered = False, np.empty(0)
     for start in range(0, step.size, rows):
         reach = slice(max(start - 1, 0), start + rows)
         gap = np.diff(step[reach])
         if not (steady and np.array_equal(gap, filtered)):
             gains = filter_gains(step[reach], grid.at(reach), before=before)
-            # With even steps the gains converge, up to rounding, and the next block can reuse them.
-            even = start > 0 and floor is None and np.ptp(gap) == 0
-            steady = bool(even and np.allclose(gains.carry[0], gains.carry[-1], rtol=1e-14, atol=0.0))
+            # With even steps the gains converge, and the next block can reuse them.
+            steady = bool(start > 0 and constant and np.ptp(gap) == 0 and gains.steady)
             before, filtered = gains, gap
         yield start, min(start + rows, step.size), gains
 
 
-@lru_cache(maxsize=8)
-def _cached_gains(step: bytes, length: bytes, drift: bytes, noise: bytes, floor: bytes) -> Gains:
-    """Gains of a short run, which the law and its rivals need one after the other."""
-    parts = [np.frombuffer(part) if part else None for part in (length, drift, noise, floor)]
-    names = ("length", "drift", "noise", "floor")
-    grid = Grid(**dict(zip(names, parts, strict=True)), log_prior=np.zeros(1), scaled=True)  # type: ignore[arg-type]
-    return filter_gains(np.frombuffer(step), grid)
+def _known_gains(step: FloatArray, grid: Grid) -> Gains | LadderGains:
+    """Gains of a whole run; those of short runs are kept for the next problem with the same steps."""
+    if step.size * grid.length.size > _CELLS:
+        return filter_gains(step, grid)
+    arrays = (step, grid.length, grid.drift, grid.noise, grid.floor, *(grid.rungs or ()))
+    every = (*arrays, grid.along, grid.drift_change, grid.noise_change)
+    content = tuple(b"" if array is None else array.tobytes() for array in every)
+    return _cached_gains(_Filtered(content=content, step=step, grid=grid))
 
 
-def _innovations(gains: Gains, columns: FloatArray, before: FloatArray | None) -> FloatArray:
-    """Innovations, shape (n, g, c), of columns (n + 1, c) whose first row is the step before.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Filtered:
+    """Steps and covariances, known by their content."""
 
-    ``before`` (g, c) holds that step's innovations.
-    """
-    found = gains.decay[:, :, None] * columns[:-1, None, :]
-    np.subtract(columns[1:, None, :], found, out=found)
-    carry = gains.carry[:, :, None]
-    if before is not None:
-        found[0] += carry[0] * before
-    scratch = np.empty(found.shape[1:])
-    for t in range(1, len(found)):
-        np.multiply(carry[t], found[t - 1], out=scratch)
-        found[t] += scratch
-    return found
+    content: tuple[bytes, ...]
+    step: FloatArray = field(compare=False)
+    grid: Grid = field(compare=False)
+
+
+@lru_cache(maxsize=12)
+def _cached_gains(filtered: _Filtered) -> Gains | LadderGains:
+    return filter_gains(filtered.step, filtered.grid)

@@ -19,7 +19,7 @@ from entropylaw.engine.kalman import Products, cross_products
 from entropylaw.engine.prior import Grid
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture, normalised
-from entropylaw.results.posterior import SHARPEST, Posterior
+from entropylaw.results.posterior import LONG, SCALED, SHARPEST, SHORT, Posterior
 from entropylaw.results.result import replace
 
 LEAST = 1e-280
@@ -121,13 +121,16 @@ def over_grid(
         else -0.5 * rss - free / 2 * np.log(2 * np.pi)
     )
     weight, log_evidence = normalised(-0.5 * log_det + quadratic + log_jacobian + grid.log_prior)
-    total = grid.drift + grid.noise
+    drift, noise = grid.now
+    total = drift + noise
+    kind = np.where(grid.several, LONG, np.where(grid.changes, SCALED, SHORT))
     return Posterior(
         weight=weight,
         covariance=covariance * variance[..., None, None],
         variance=variance * total,
-        drift_share=np.broadcast_to(grid.drift / (total + grid.mean_floor), variance.shape),
+        drift_share=np.broadcast_to(drift / (total + grid.mean_floor), variance.shape),
         length=np.broadcast_to(grid.length, variance.shape),
+        kind=np.broadcast_to(kind, variance.shape),
         now_variance=now_variance * variance,
         effective_n=level_information * (total + grid.mean_floor),
         df=float(free) if grid.scaled else np.inf,

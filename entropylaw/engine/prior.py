@@ -11,13 +11,13 @@ deterministic: no sampling, no seed. The constants below were chosen once, on th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import BoolArray, FloatArray
 
 TIED = 1e-6
 """Difference of a log evidence, or of a probability, below which two values count as equal, so that no
@@ -29,15 +29,11 @@ SHORTEST_LENGTH = 0.4
 LONGEST_LENGTH = 6.0
 """Longest correlation length, in spans of the run; a longer drift looks like a straight line."""
 
-TYPICAL_LENGTH = 6.0
-"""Median of the length's log-normal prior, in mean spacings (the span over n − 1), for 61 evaluations."""
+TYPICAL_LENGTH = 8.0
+"""Median of the length's log-normal prior, in mean spacings (the span over n − 1)."""
 
-CAUTION = 0.3
-"""The median grows as this power of 60/(n − 1): few evaluations cannot exclude a long memory, and the
-interval must allow for it; with many evaluations the data dominate the prior."""
-
-LENGTH_SPREAD = 1.2
-"""Standard deviation of the logarithm of the length: a factor of 3.3 either way."""
+LENGTH_SPREAD = 1.1
+"""Standard deviation of the logarithm of the length: a factor of 3 either way."""
 
 LENGTHS = 12
 """Grid points in length, uniform in its logarithm."""
@@ -53,7 +49,7 @@ correlation length."""
 NO_NOISE_MASS = 1.0 / 6.0
 """Prior probability of a noise share of 0, given that there is drift."""
 
-NO_DRIFT_MASS = 0.12
+NO_DRIFT_MASS = 0.1
 """Prior probability that there is no drift at all: white residuals, the textbook case."""
 
 WALK_SHARES = 9
@@ -91,6 +87,12 @@ class Grid:
     that the design's constant is the level at the last step, because the drift has no mean to return to.
     ``floor`` (n,) is the known noise variance of each evaluation, only where not ``scaled``; ``errors`` is
     the covariance from errors in a regressor, for forms that take it as known.
+
+    Where the drift is a sum of several processes, ``rungs`` has their lengths and shares of the drift, two
+    arrays of shape (k, g), and ``length`` is their mean by share: the integral of the correlation. Rungs of
+    share 0 are ignored. Where the residual's scale changes along the run, ``along`` (n, m) are the columns
+    that it changes with, and exp(along · change) the factors of drift and of noise at each evaluation, with
+    ``drift_change`` and ``noise_change`` (m, g).
     """
 
     length: FloatArray
@@ -101,6 +103,10 @@ class Grid:
     relative_to_last: bool = False
     floor: FloatArray | None = None
     errors: ErrorCovariance | None = None
+    rungs: tuple[FloatArray, FloatArray] | None = None
+    along: FloatArray | None = None
+    drift_change: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    noise_change: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def mean_floor(self) -> float:
@@ -109,7 +115,78 @@ class Grid:
 
     def at(self, steps: slice) -> Grid:
         """The grid for some of the steps."""
-        return self if self.floor is None else replace(self, floor=self.floor[steps])
+        known: dict[str, Any] = {"floor": self.floor, "along": self.along}
+        return replace(self, **{name: each[steps] for name, each in known.items() if each is not None})
+
+    def points(self, which: Any) -> Grid:
+        """Some of the grid points: their numbers (m,), or a mask (g,)."""
+        names = ("length", "drift", "noise", "log_prior")
+        some: dict[str, Any] = {name: getattr(self, name)[which] for name in names}
+        if self.along is not None:
+            some |= {"drift_change": self.drift_change[:, which], "noise_change": self.noise_change[:, which]}
+        if self.rungs is not None:
+            some["rungs"] = tuple(each[:, which] for each in self.rungs)
+        if self.errors is not None:
+            slope, variance = self.errors.slope[which], self.errors.variance[which]
+            some["errors"] = replace(self.errors, slope=slope, variance=variance)
+        return replace(self, **some)
+
+    @property
+    def several(self) -> BoolArray:
+        """Whether the drift of a point is a sum of several processes, shape (g,)."""
+        rungs = self.rungs
+        return np.zeros(self.length.size, dtype=bool) if rungs is None else np.asarray(rungs[1][1] > 0)
+
+    @property
+    def changes(self) -> BoolArray:
+        """Whether the scale of a point changes along the run, shape (g,)."""
+        if self.along is None:
+            return np.zeros(self.length.size, dtype=bool)
+        return np.asarray((self.noise_change != 0).any(axis=0))
+
+    @property
+    def now(self) -> tuple[FloatArray, FloatArray]:
+        """Variances of drift and noise at the last evaluation, each (g,), a known floor aside."""
+        last = self.at(slice(-1, None))
+        drift, noise = last.drift_scale, last.noise_scale
+        if drift is None or noise is None:
+            return self.drift, self.noise
+        return self.drift * drift[0] ** 2, self.noise * noise[0] ** 2
+
+    def covariance(self, step: FloatArray) -> FloatArray:
+        """The covariance matrix (n, n) at ``step`` (n,), of a grid of one point; its errors are ignored."""
+        gap = np.abs(step[:, None] - step)
+        length, weight = self.rungs or (self.length[None], np.ones((1, 1)))
+        drift = np.sum(
+            [w * np.exp(-gap / each) for w, each in zip(weight, length, strict=True) if w > 0], axis=0
+        )
+        matrix = self.drift * drift
+        if (scale := self.drift_scale) is not None:
+            matrix = scale * matrix * scale.T
+        noise = np.full(step.size, self.noise[0])
+        if (scale := self.noise_scale) is not None:
+            noise = noise * scale[:, 0] ** 2
+        return np.asarray(matrix + np.diag(noise if self.floor is None else noise + self.floor))
+
+    @property
+    def drift_scale(self) -> FloatArray | None:
+        """Factor of the drift at each evaluation, (n, g); None where it is 1."""
+        return None if self.along is None else np.asarray(np.exp(self.along @ self.drift_change))
+
+    @property
+    def noise_scale(self) -> FloatArray | None:
+        """Factor of the noise at each evaluation, (n, g); None where it is 1."""
+        return None if self.along is None else np.asarray(np.exp(self.along @ self.noise_change))
+
+    @property
+    def noise_to_drift(self) -> FloatArray:
+        """Variance of the noise at each step in units of the drift's scale there: (n, g), or (1, g)."""
+        noise, scale = self.noise[None], self.noise_scale
+        if scale is not None:
+            noise = noise * scale**2
+        if self.floor is not None:
+            noise = noise + self.floor[:, None]
+        return noise if (scale := self.drift_scale) is None else noise / scale**2
 
 
 def drift_grid(step: FloatArray) -> Grid:
@@ -130,7 +207,7 @@ def drift_points(step: FloatArray, lengths: FloatArray, shares: FloatArray, chan
     """
     spacing = float(step[-1] - step[0]) / (step.size - 1)
     length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))
-    typical = TYPICAL_LENGTH * (60.0 / (step.size - 1)) ** CAUTION * spacing
+    typical = TYPICAL_LENGTH * spacing
     weight = np.exp(-0.5 * (np.log(length / typical) / LENGTH_SPREAD) ** 2) * np.tile(chances, lengths.size)
     weight *= (1.0 - NO_DRIFT_MASS) / weight.sum()
     return Grid(
@@ -142,8 +219,8 @@ def drift_points(step: FloatArray, lengths: FloatArray, shares: FloatArray, chan
     )
 
 
-def white_grid(step: FloatArray | None = None) -> Grid:
-    """The one-point grid of ordinary least squares, whatever the steps: no drift."""
+def white_grid() -> Grid:
+    """The one-point grid of ordinary least squares: no drift."""
     return point_grid(length=1.0, share=1.0)
 
 

@@ -206,6 +206,10 @@ _ALL = (
     _number(
         "scatter_ratio", "residual sd, last third over first", COUNT, "answer.law.residuals.scatter_ratio"
     ),
+    _number(
+        *("long_memory", "probability that the residuals have long memory", PROBABILITY),
+        "answer.law.residuals.long_memory",
+    ),
     _number("effective_n", "effective sample size", EVALUATIONS, "answer.law.residuals.effective_n"),
     _number("cautions", "number of cautions", COUNT, _cautions),
     Quantity("verdict", "verdict on the law", NONE, _verdict, Kind.word, words=tuple(Verdict)),

@@ -162,15 +162,24 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
     "scatter-changes": lambda values: (
         "the scatter of the residuals {verb} from {first:.2g} in the first third of the run to {last:.2g} in "
-        "the last (p = {p_value:.2g}), and the intervals take it as constant{effect}"
+        "the last (p = {p_value:.2g}); {effect}"
     ).format_map(
         {
             **values,
             "verb": "falls" if values["ratio"] < 1 else "rises",
-            # Where entropy is high a rests on the noisiest evaluations.
-            "effect": ": that of a may be too narrow" if values["ratio"] < 1 else "",
+            "effect": "the intervals allow for it"
+            if values["allowed"]
+            else "the intervals take it as constant",
         }
     ),
+    "reward-lags": "fast changes of the reward follow those of the entropy {evaluations} evaluations before "
+    "(odds {odds:.2g} to 1 against the same evaluation, p = {p_value:.2g}): a may be too small, and the law "
+    "may fail for that alone",
+    "reward-leads": "fast changes of the reward come {evaluations} evaluations before those of the entropy "
+    "(odds {odds:.2g} to 1 against the same evaluation, p = {p_value:.2g}): the reward may move the entropy, "
+    "or the columns are paired wrongly",
+    "long-memory": "the residuals have long memory (P = {probability:.2f}, 0.5 before the data): the "
+    "intervals allow for it, and those for a short memory are too narrow",
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",

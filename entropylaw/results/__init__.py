@@ -142,8 +142,9 @@ class Residuals(Struct, frozen=True, kw_only=True):
     effective_n
         Effective sample size: of independent evaluations with as much information on the level of the reward.
     drift_share, long_memory
-        Share of the residual variance that is slow drift, and probability that the drift remembers half of
-        the run or more and is not separable from the law's trend, 0–1.
+        Share of the residual variance that is slow drift, 0–1, and probability that the drift has long memory
+        if its scale is constant, 0.5 before the data; None where the scale changes, and where long memory is
+        not among the covariances.
     thirds, p_thirds
         Standard deviation in the first, second and last third of the run, reward units, and p-value of no
         change from the first to the last (:func:`entropylaw.analysis.law.scatter.scatter_of_thirds`); None
@@ -154,7 +155,7 @@ class Residuals(Struct, frozen=True, kw_only=True):
     lag1: float | None
     effective_n: float
     drift_share: float
-    long_memory: float
+    long_memory: float | None
     thirds: tuple[float, float, float] | None = None
     p_thirds: float | None = None
 
@@ -162,6 +163,24 @@ class Residuals(Struct, frozen=True, kw_only=True):
     def scatter_ratio(self) -> float | None:
         """Standard deviation in the last third over that in the first."""
         return None if self.thirds is None else self.thirds[2] / self.thirds[0]
+
+
+class Lag(Struct, frozen=True, kw_only=True):
+    """A pairing of reward and entropy.
+
+    Attributes
+    ----------
+    evaluations
+        The reward follows the entropy of so many evaluations before; of later ones where it is negative.
+    odds
+        Ratio of its likelihood to that of the pairing in use.
+    p_value
+        Of no fast change of the reward that follows the entropy at any of the pairings.
+    """
+
+    evaluations: int
+    odds: float
+    p_value: float
 
 
 PLAUSIBLE = 0.05

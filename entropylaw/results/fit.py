@@ -43,6 +43,23 @@ class Cut(Struct, frozen=True, kw_only=True):
     changed: bool
 
 
+class ShortMemory(Struct, frozen=True, kw_only=True):
+    """Numbers of a run given that its residual is a drift of one length and noise.
+
+    Attributes
+    ----------
+    ceiling, headroom
+        Averaged over the functional forms, as in :class:`Fit`.
+    law_ceiling, a
+        Of the law.
+    """
+
+    ceiling: Estimate
+    headroom: Estimate
+    law_ceiling: Estimate
+    a: Estimate
+
+
 class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
@@ -75,6 +92,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         The functional forms, most probable first; and form → why it cannot be fitted to the run.
     cuts
         The answer again without the first evaluations, where they may be off the curve of the others.
+    if_short
+        The same numbers given that the residual's memory is short; None where that is assumed anyway.
     law
         The law's own numbers, and the evaluations.
     """
@@ -94,6 +113,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     forms: tuple[FormAnswer, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
     cuts: tuple[Cut, ...] = ()
+    if_short: ShortMemory | None = None
     law: LawFit
 
     @property

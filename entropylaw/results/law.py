@@ -11,6 +11,7 @@ from entropylaw.results import (
     Estimate,
     FormEstimate,
     Influence,
+    Lag,
     Prediction,
     Residuals,
 )
@@ -33,8 +34,9 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     entropy_now, reward_now, headroom
         Smoothed entropy at the last evaluation (nats), the run's reward there with the evaluation's sampling
         noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
-    residuals, influence
-        Residuals of the law, and the evaluation that changes it most when left out.
+    residuals, influence, lag
+        Residuals of the law; the evaluation that changes it most when left out; and the pairing of reward and
+        entropy at which their fast changes go together most, None where none is looked for.
     probability, r_squared
         Posterior probability of the law among the functional forms, and R² of the law by least squares on
         the entropy as logged, as papers quote it.
@@ -66,6 +68,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     headroom: Estimate
     residuals: Residuals
     influence: Influence
+    lag: Lag | None = None
     probability: float
     r_squared: float
     step: FloatArray

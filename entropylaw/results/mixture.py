@@ -124,9 +124,10 @@ class Mixture:
         """A function of df and z for every component, shape (m, g) as ``z``."""
         if not isinstance(self.df, np.ndarray):
             return function(self.df, z)
-        found = np.empty_like(z)
-        for df in np.unique(self.df):
-            found[:, self.df == df] = function(float(df), z[:, self.df == df])
+        found, ends = np.empty_like(z), np.flatnonzero(self.df[1:] != self.df[:-1]) + 1
+        # Neighbours with the same degrees of freedom together: slices, not copies.
+        for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), self.df.size], strict=True):
+            found[:, start:stop] = function(float(self.df[start]), z[:, start:stop])
         return found
 
     def _mean(self, each: FloatArray) -> FloatArray:

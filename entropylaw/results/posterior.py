@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
 
+SHORT, LONG, SCALED = 0.0, 1.0, 2.0
+"""Kinds of residual: a drift of one length and noise, of constant scale; a drift of several lengths, as long
+memory needs them; a drift of one length and noise whose scale changes along the run."""
+
 
 class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     """Posterior of β (p coefficients) over g grid points.
@@ -29,8 +33,9 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         Shapes (g, p) and (g, p, p): location and squared scale of the t at each grid point.
     variance
         Shape (g,): residual variance (drift and noise together).
-    drift_share, length
-        Shape (g,): share of the residual variance that is drift, and its correlation length in steps.
+    drift_share, length, kind
+        Shape (g,): share of the residual variance that is drift; its correlation length in steps, the mean
+        where it has several; and :data:`SHORT`, :data:`LONG` or :data:`SCALED`.
     now_offset, now_slope, now_variance
         Shapes (g,), (g, p), (g,): given β, the drift at the last step is ``now_offset − now_slope · β``
         with variance ``now_variance``.
@@ -48,6 +53,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     variance: FloatArray
     drift_share: FloatArray
     length: FloatArray
+    kind: FloatArray
     now_offset: FloatArray
     now_slope: FloatArray
     now_variance: FloatArray
@@ -81,9 +87,9 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
             return ""
         size = self.weight.size
         p = self.coefficient.shape[-1] if self.coefficient.ndim else 0
-        of_size = (self.weight, self.variance, self.drift_share, self.length, self.now_offset)
+        of_size = (self.weight, self.variance, self.drift_share, self.length, self.kind, self.now_offset)
         arrays = (*of_size, self.now_variance, self.effective_n, self.coefficient, self.now_slope)
-        expected = [*[(size,)] * 7, *[(size, p)] * 2, (size, p, p)]
+        expected = [*[(size,)] * 8, *[(size, p)] * 2, (size, p, p)]
         if not size or [array.shape for array in (*arrays, self.covariance)] != expected:
             return "arrays of matching shapes"
         weighted = (self.weight >= 0).all() and abs(float(self.weight.sum()) - 1.0) < 1e-6

@@ -34,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "runs").mkdir()
     runs = {
         "sample": run_report(synthetic(), phases()),
-        "a": run_report(synthetic("a", h0=0.9)),
+        "a": run_report(synthetic("a", h0=0.9, b=0.905)),
         "falling": run_report(falling()),
         "hostile": run_report(refused(HOSTILE)),
     }
@@ -220,7 +220,10 @@ def test_text_stands_beside_a_picture_on_a_wide_screen(browser: Browser, site: P
 
 
 def test_two_hundred_runs_are_read_on_six_thousand_pixels(browser: Browser, tmp_path: Path) -> None:
-    made = [index_row(run_report(synthetic("a", h0=0.9)), "a"), index_row(run_report(falling()), "b")]
+    made = [
+        index_row(run_report(synthetic("a", h0=0.9, b=0.905)), "a"),
+        index_row(run_report(falling()), "b"),
+    ]
     names = [f"entropy_bonus_0.{i // 4}_s{i % 4}" for i in range(200)]
     many = [replace(made[i % 2], run=name, slug=name) for i, name in enumerate(names)]
     skipped = [f"logs/{i}.json was not read: a single record" for i in range(50)]

@@ -1,12 +1,13 @@
 """Leverage and influence of each evaluation, against statsmodels and fits without it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 
 from entropylaw import UsageError, influences
 from entropylaw.engine.posterior import infer
-from entropylaw.engine.prior import point_grid
 from tests.laws import own_law
 
 
@@ -38,12 +39,16 @@ def test_with_drift_it_is_what_a_fit_without_the_evaluation_finds(eval_size):
     assert found.drift_share > 0.1
     assert found.leverage.sum() == pytest.approx(2.0, rel=1e-9)
     if eval_size:
-        return  # The known noise is in no grid of one point.
+        return  # The variance beyond the known noise is on the grid.
     x = np.column_stack([np.ones(law.n), -np.expm1(law.smoothed_entropy)])
-    grid = point_grid(length=found.length, share=1 - found.drift_share)
+    every = replace(law.residual_covariances, errors=None)
+    weight = infer(step, x[None], law.reward[None], every)[0].weight
+    point = every.points([int(np.argmax(weight))])
+    assert point.length[0] == found.length
 
     def coefficients(kept):
-        return infer(step[kept], x[None, kept], law.reward[None, kept], grid)[0].coefficient[0]
+        some = point.at(kept)
+        return infer(step[kept], x[None, kept], law.reward[None, kept], some)[0].coefficient[0]
 
     whole = coefficients(np.full(law.n, True))
     for i in (0, 7, 20, law.n - 1):

@@ -144,9 +144,12 @@ def drifting():
 
 def dense(whitening):
     """The covariance of a whitening, as a matrix."""
-    drift = np.exp(-np.abs(whitening.step[:, None] - whitening.step[None, :]) / whitening.length)
-    floor = np.zeros(N) if whitening.grid.floor is None else whitening.grid.floor
-    return whitening.grid.drift[0] * drift + np.diag(whitening.grid.noise[0] + floor)
+    grid, gap = whitening.grid, np.abs(whitening.step[:, None] - whitening.step[None, :])
+    length, weight = grid.rungs or (grid.length[None], np.ones((1, 1)))
+    drift = (weight * np.exp(-gap[:, :, None, None] / length)).sum(axis=(2, 3))
+    scale, noise = np.ones((2, N)) if grid.along is None else (grid.drift_scale[:, 0], grid.noise_scale[:, 0])
+    floor = np.zeros(N) if grid.floor is None else grid.floor
+    return grid.drift[0] * np.outer(scale, scale) * drift + np.diag(grid.noise[0] * noise**2 + floor)
 
 
 def test_whitened_law_is_generalised_least_squares(drifting):

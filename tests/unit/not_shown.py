@@ -35,6 +35,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
     },
     LAWS: {
+        "where the answer rests on first evaluations, a caution says so": r"runs\.answer\.cuts\..*",
         "the run's own name is shown": r"runs\.answer\.(law\.)?run",
         "what predictions are computed from": r"runs\.answer\.law\.(posterior|noise_floor)",
         "the law's reward at each evaluation, which the figure of the residuals draws": (
@@ -60,9 +61,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     (*FIT, "report csv"): {
         "the answers are shown": r"runs\.summary",
     },
-    FIT: {
-        "where the answer rests on first evaluations, a caution says so": r"runs\.answer\.cuts\..*",
-    },
     (*FIT, *TABLES): {
         "the evaluations, which the figures draw": r"runs\.answer\.law\.(entropy|reward)",
     },
@@ -72,9 +70,9 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
         ),
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
-            r"runs\.answer\.(findings\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
-            r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval"
-            r"|residuals\.(drift_share|lag1|long_memory|p_thirds|sd)|smoothed_entropy)|max_reward|skipped|tests\..*"
+            r"runs\.answer\.(findings\..*|if_short\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
+            r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval|lag\..*"
+            r"|residuals\.(drift_share|lag1|p_thirds|sd)|smoothed_entropy)|max_reward|skipped|tests\..*"
             r"|used\.note)|runs\.drop_per_100_steps\.note"
             r"|runs\.(findings\.(code|severity)|read_notes|pair|dropped(\.KEY)?|\w+_column\.(column"
             r"|meaning\.(unit|aggregation|kind))|refusal\.(hint|message))|warnings"

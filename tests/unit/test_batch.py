@@ -23,7 +23,6 @@ def assert_same(batch, i, fit):
         assert ours.std_error[i] == pytest.approx(single.std_error, rel=1e-9)
     assert batch.drift_share[i] == pytest.approx(fit.residuals.drift_share, rel=1e-6)
     assert batch.effective_n[i] == pytest.approx(fit.residuals.effective_n, rel=1e-6)
-    assert batch.long_memory[i] == pytest.approx(fit.residuals.long_memory, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])

@@ -71,7 +71,7 @@ def test_output_suffix_and_format_decide(run, lab, tmp_path):
     assert (tmp_path / "d.txt").read_text() == done.stdout
     assert not (tmp_path / "reports").exists()
     document = json.loads((tmp_path / "a.json").read_text())
-    assert document["schema"] == "entropylaw/fit/3"
+    assert document["schema"] == "entropylaw/fit/4"
     (row,) = csv.DictReader(io.StringIO((tmp_path / "b.csv").read_text()))
     assert float(row["ceiling"]) == document["runs"][0]["answer"]["ceiling"]["value"]
     printed = run("fit", RUN, "--format", "csv", "-o", "-", "--quiet")

@@ -79,6 +79,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
             "fit validations.jsonl --from-step 3 --max-reward 1 -o -",
+            "fit width_96_s0 -o -",
         ),
     ),
     "prediction": (
@@ -170,7 +171,7 @@ def results(kind: str) -> tuple[Any, ...]:
 
 
 def _write_logs(folder: Path) -> None:
-    inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0", "sft_after_grpo_s0")(folder)
+    inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0", "sft_after_grpo_s0", "width_96_s0")(folder)
     inputs.three(folder)
     inputs.mixed(folder)
     inputs.tokens(folder)

@@ -39,7 +39,7 @@ def test_a_scatter_that_shrinks_is_a_caution_and_a_constant_one_is_none():
             seen[name] += [one.sentence for one in fit.findings if one.code == "scatter-changes"]
     assert not seen["constant"]
     assert len(seen["falls"]) >= 10
-    assert all("falls from" in one and one.endswith("that of a may be too narrow") for one in seen["falls"])
+    assert all("falls from" in one and one.endswith("the intervals allow for it") for one in seen["falls"])
     assert len(seen["rises"]) >= 10
     assert all("rises from" in one and one.endswith("take it as constant") for one in seen["rises"])
 

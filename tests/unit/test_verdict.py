@@ -9,6 +9,7 @@ from entropylaw.analysis.law.verdict import (
     FAILS,
     HOLDS,
     ODDS,
+    UNNEEDED_STEP,
     added_column,
     law_probability,
     law_tests,
@@ -142,6 +143,16 @@ def test_the_probability_counts_every_curve_that_could_be_fitted():
 def test_a_rival_that_is_nearly_as_good_leaves_it_undecided(change):
     assert rule(CLEAR, A, **ENOUGH) == (Verdict.holds, None)
     assert rule(replace(CLEAR, **change), A, **ENOUGH) == (Verdict.undecided, None)
+
+
+def test_a_curve_in_the_step_alone_makes_a_law_fail_only_where_a_term_in_the_step_has_evidence():
+    better = replace(CLEAR, odds_saturation=1e3, p_step=0.5, p_log_step=0.5)
+    assert rule(better, A, **ENOUGH) == (Verdict.undecided, None)
+    needed = replace(better, p_log_step=0.9 * UNNEEDED_STEP)
+    assert rule(needed, A, **ENOUGH) == (Verdict.fails, Why.more_than_entropy)
+    unknown = replace(better, p_step=None, p_log_step=None)
+    assert rule(unknown, A, **ENOUGH) == (Verdict.fails, Why.more_than_entropy)
+    assert rule(replace(better, odds_line=1e3), A, **ENOUGH)[0] is Verdict.fails
 
 
 def test_a_form_that_has_no_test_of_its_own_counts_too():

@@ -8,7 +8,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.influence import lag1
-from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, residual_model
 from entropylaw.analysis.law.scatter import FACTOR, P_CHANGES
 from entropylaw.analysis.law.verdict import (
     CLEARLY,
@@ -19,6 +19,7 @@ from entropylaw.analysis.law.verdict import (
     nearest_rival,
     needs,
 )
+from entropylaw.analysis.rivals import STRONG
 from entropylaw.results import Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
@@ -44,6 +45,12 @@ average of pure noise looks like a drift, and is not detected here.)"""
 
 SMOOTH_WINDOW = 9
 
+P_LONG_MEMORY = 0.85
+"""Probability of long memory, 0.5 before the data, from which it is a caution."""
+
+P_LAG = 0.001
+"""p-value below which a lag between entropy and reward is a caution."""
+
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
@@ -58,6 +65,7 @@ def cautions_of(fit: Fit, reward_sd: float) -> tuple[Finding, ...]:
         *_rests_on(fit),
         *_influence_cautions(fit),
         *_entropy_cautions(law),
+        *_lag_cautions(law),
         *_residual_cautions(law, reward_sd),
         *_reward_cautions(fit),
     )
@@ -167,6 +175,15 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
             yield caution("entropy-rebounds", fall=fall, rise=back)
 
 
+def _lag_cautions(law: LawFit) -> Iterator[Finding]:
+    """Whether the reward follows the entropy of other evaluations."""
+    lag = law.lag
+    if lag is not None and lag.evaluations and lag.p_value < P_LAG and lag.odds >= STRONG:
+        code = "reward-lags" if lag.evaluations > 0 else "reward-leads"
+        count = abs(lag.evaluations)
+        yield caution(code, evaluations=count, odds=lag.odds, p_value=lag.p_value)
+
+
 def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
     """Whether entropy and reward scatter by their given noise."""
     thirds, p_thirds = law.residuals.thirds, law.residuals.p_thirds
@@ -174,7 +191,10 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
         ratio = thirds[2] / thirds[0]
         if not 1.0 / FACTOR < ratio < FACTOR:
             values = {"first": thirds[0], "last": thirds[2], "ratio": ratio, "p_value": p_thirds}
-            yield caution("scatter-changes", **values)
+            allowed = law.interval == DEFAULT_RESIDUAL and law.eval_size is None and ratio < 1
+            yield caution("scatter-changes", **values, allowed=allowed)
+    if (long := law.residuals.long_memory) is not None and long >= P_LONG_MEMORY:
+        yield caution("long-memory", probability=long)
     if law.residuals.sd * NOISE_RATIO < reward_sd:
         yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:

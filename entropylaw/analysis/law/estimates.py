@@ -80,10 +80,10 @@ def law_numbers(law: Posterior, entropy_now: FloatArray) -> Mixture:
     return law.functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
 
 
-def memory(law: Posterior, step: FloatArray) -> FloatArray:
-    """Drift's share, effective sample size, and probability of a drift as long as half the run."""
-    long = (law.length >= 0.5 * (step[-1] - step[0])) & (law.drift_share > 0)
-    return np.array([(law.weight * each).sum(axis=-1) for each in (law.drift_share, law.effective_n, long)])
+def memory(law: Posterior) -> FloatArray:
+    """Drift's share of the residual variance, and effective sample size: posterior means."""
+    each = (law.drift_share, law.effective_n)
+    return np.array([(law.weight * one).sum(axis=-1) for one in each])
 
 
 def checked_level(level: float) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from entropylaw.analysis.conditions import p_long
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import (
     checked_level,
@@ -30,8 +31,9 @@ from entropylaw.analysis.law.inference import (
     smooth_entropies,
 )
 from entropylaw.analysis.law.influence import lag1, strongest_influence
+from entropylaw.analysis.law.lag import lag_of
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
-from entropylaw.analysis.law.scatter import scatter_of_thirds
+from entropylaw.analysis.law.scatter import likeliest, scatter_of_thirds
 from entropylaw.analysis.law.verdict import r_squared
 from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.arguments import several
@@ -80,7 +82,7 @@ def law_of_run(
     fitted.setflags(write=False)
     # With a random-walk drift residuals are relative to the last evaluation: remove their mean.
     residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
-    drift_share, effective_n, long_memory = memory(law, s)
+    drift_share, effective_n = memory(law)
     thirds, p_thirds = scatter_of_thirds(s, r, grid, fits) or (None, None)
     fit = LawFit(
         run=run,
@@ -98,11 +100,12 @@ def law_of_run(
             lag1=lag1(residual),
             effective_n=float(effective_n),
             drift_share=float(drift_share),
-            long_memory=float(long_memory),
+            long_memory=None if grid.rungs is None else p_long(fits),
             thirds=thirds,
             p_thirds=p_thirds,
         ),
         influence=strongest_influence(s, h, r),
+        lag=lag_of(s, h, smoothed.entropy, r, likeliest(grid, fits)) if model.smooths_entropy else None,
         probability=fits.probability["law"],
         r_squared=r_squared(h, r),
         step=s,
@@ -148,7 +151,7 @@ class LawBatch:
     ----------
     n
         Evaluations used of each run; 0 where it was refused before they were counted.
-    a, b, ceiling, reward_now, headroom, drift_share, effective_n, long_memory
+    a, b, ceiling, reward_now, headroom, drift_share, effective_n
         As in :class:`~entropylaw.results.law.LawFit` and :class:`~entropylaw.results.Residuals`.
     level, method
         Of every interval.
@@ -164,7 +167,6 @@ class LawBatch:
     headroom: Numbers
     drift_share: FloatArray
     effective_n: FloatArray
-    long_memory: FloatArray
     level: float
     method: str
     refused: Mapping[int, EntropyLawError]
@@ -216,7 +218,7 @@ def fit_laws(
             f"{runs} runs of entropies, {len(reward)} of rewards and {len(steps)} of steps",
             "pass one series of each for every run",
         )
-    table, about = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((3, runs), np.nan)
+    table, about = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((2, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
     groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
@@ -240,7 +242,6 @@ def fit_laws(
         **dict(zip(_NUMBERS, numbers, strict=True)),
         drift_share=about[0],
         effective_n=about[1],
-        long_memory=about[2],
         level=level,
         method=model.method,
         refused=refused,
@@ -250,7 +251,7 @@ def fit_laws(
 def _numbers(
     runs: Sequence[Evaluations], level: float, model: ResidualModel
 ) -> tuple[FloatArray, FloatArray]:
-    """Numbers of m runs with the same steps, shape (5, 4, m), and :func:`memory` of their drift, (3, m)."""
+    """Numbers of m runs with the same steps, shape (5, 4, m), and :func:`memory` of their drift, (2, m)."""
     step = runs[0].step
     entropy, reward = np.array([run.entropy for run in runs]), np.array([run.reward for run in runs])
     smooth, root = entropy, np.empty((*entropy.shape, 0))
@@ -259,10 +260,14 @@ def _numbers(
         flat = np.ptp(found.entropy, axis=1) == 0
         smooth = np.where(flat[:, None], entropy, found.entropy)
         root = np.where(flat[:, None, None], 0.0, found.root)
-    grid = model.grid(step)
-    posteriors = infer_law(step, smooth, relevant_errors(smooth, root, reward), reward, grid).posteriors
-    mixture = law_numbers(posteriors.pruned(), smooth[:, -1])
-    low, value, high = mixture.quantiles(tails(level))
-    spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
-    table = np.array([value, low, high, spread]).reshape(4, len(runs), len(_NUMBERS)).transpose(2, 0, 1)
-    return table, memory(posteriors, step)
+    errors = relevant_errors(smooth, root, reward)
+    tables, about = [], []
+    for one in np.arange(len(runs))[:, None]:
+        grid = model.grid(step, smooth[one[0]], reward[one[0]])
+        law = infer_law(step, smooth[one], errors[one], reward[one], grid).posteriors
+        mixture = law_numbers(law.pruned(), smooth[one, -1])
+        low, value, high = mixture.quantiles(tails(level))
+        spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
+        tables.append(np.array([value, low, high, spread]).T)
+        about.append(memory(law)[:, 0])
+    return np.stack(tables, axis=-1), np.array(about).T

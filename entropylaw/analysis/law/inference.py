@@ -14,12 +14,11 @@ from functools import lru_cache
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.covariances import covariances
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
-from entropylaw.arguments import as_number
 from entropylaw.engine.errors_in_variables import uncertain_posteriors
 from entropylaw.engine.posterior import infer, least_squares
 from entropylaw.engine.prior import ErrorCovariance, Grid, first_best
-from entropylaw.errors import FitError, UsageError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import SHARPEST, Posterior
@@ -182,38 +181,6 @@ def _cubic_splines(time: FloatArray, pieces: int) -> FloatArray:
     return np.where(distance < 1.0, inner, outer)
 
 
-def covariances(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, interval: str, eval_size: int | None
-) -> Grid:
-    """The residual covariances to sum over, with the known noise variance of each evaluation.
-
-    ``entropy`` is the smoothed entropy in nats; arrays have shape (n,), the rest is as for
-    :func:`entropylaw.fit_law`.
-    """
-    model = residual_model(interval)
-    if eval_size is None:
-        return model.grid(step)
-    if as_number(eval_size, "eval_size") < 1:
-        few = f"eval_size {eval_size}, expected at least 1"
-        raise UsageError("bad-eval-size", few, "give the sample count")
-    if model.known_noise_grid is None:
-        why = f"eval_size with interval {interval!r}, which estimates all noise"
-        raise UsageError("bad-eval-size", why, "use interval 'drift'")
-    if reward.min() < 0 or reward.max() > 1:
-        raise FitError(
-            "eval-size-needs-a-rate",
-            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
-            "leave out eval_size: binomial noise is known only for rates",
-        )
-    x = design(law_column(entropy))
-    fitted = x @ np.linalg.lstsq(x, reward, rcond=None)[0]
-    # Never 0 or 1: at least half a success and half a failure are expected.
-    rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
-    variance = float((reward - fitted) @ (reward - fitted)) / (reward.size - 2)
-    least = max(variance, np.finfo(float).eps)
-    return model.known_noise_grid(step, least, rate * (1.0 - rate) / eval_size)
-
-
 def residual_covariances(law: LawFit) -> Grid:
     """The residual covariances that a law was fitted with, those of errors in the entropy included."""
     smoothed = entropy_for_model(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
@@ -271,23 +238,28 @@ def infer_law(
 
 
 def infer_run(
-    step: FloatArray, smoothed: SmoothedEntropy, reward: FloatArray, interval: str, eval_size: int | None
+    step: FloatArray,
+    smoothed: SmoothedEntropy,
+    reward: FloatArray,
+    interval: str,
+    eval_size: int | None,
+    grid: Grid | None = None,
 ) -> tuple[Grid, LawInference | None]:
     """The residual covariances of one run, and the law in it where errors in its entropy matter.
 
     The covariances include those of the errors, for forms that take them as known. Where errors do not
     matter the law is None: it then is a form like the others. Of a smoothed entropy's errors only those that
     affect the reward are in the model; of logged values all, linearised as exactly as odrpack does. Arguments
-    are as for :func:`covariances`.
+    are as for :func:`covariances`; with ``grid`` the covariances are those.
     """
-    grid = covariances(step, smoothed.entropy, reward, interval, eval_size)
+    grid = covariances(step, smoothed.entropy, reward, interval, eval_size) if grid is None else grid
     entropy, root, rewards = smoothed.entropy[None], smoothed.root[None], reward[None]
     smooth = residual_model(interval).smooths_entropy
     root, curved = (relevant_errors(entropy, root, rewards), CURVED) if smooth else (root, EXACT)
     if not root.size:
         return grid, None
     inferred = infer_law(step, entropy, root, rewards, grid, curved=curved)
-    total, law = grid.drift + grid.noise, inferred.posteriors[0]
+    total, law = sum(grid.now), inferred.posteriors[0]
     share = np.maximum(grid.noise / total, SHARPEST) if grid.relative_to_last else 1.0
     variance = law.variance / (total * share)
     errors = ErrorCovariance(root=inferred.root[0], slope=law.coefficient[:, 1], variance=variance)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law.inference import covariances
+from entropylaw.analysis.law.inference import residual_covariances
 from entropylaw.analysis.law.residual_models import check_fixed_level
 from entropylaw.arguments import law_of
+from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import TIED, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Influence
@@ -79,16 +82,11 @@ def influences(law: LawFit) -> Influences:
         )
     check_fixed_level(law.interval, "the influence of each evaluation")
     x = design(law_column(law.smoothed_entropy))
-    best, posterior = int(np.argmax(law.posterior.weight)), law.posterior
-    each = (posterior.drift_share, posterior.length, posterior.variance)
-    share, length, variance = (float(values[best]) for values in each)
-    floor = covariances(law.step, law.smoothed_entropy, law.reward, law.interval, law.eval_size).floor
-    known = np.zeros(law.n) if floor is None else floor
-    # The share is the drift's of the whole variance, known noise included.
-    drift = share * (variance + float(known.mean()))
-    gap = np.abs(law.step[:, None] - law.step)
-    covariance = drift * np.exp(-gap / length) + np.diag(variance - drift + known)
-    precision = np.linalg.inv(covariance)
+    grid = replace(residual_covariances(law), errors=None)
+    (posterior,) = infer(law.step, x[None], law.reward[None], grid)
+    best = int(np.argmax(posterior.weight))
+    # The variance is that of the last evaluation, and the covariance's unit cancels.
+    precision = np.linalg.inv(grid.points([best]).covariance(law.step))
     pull = np.linalg.inv(x.T @ precision @ x) @ x.T @ precision
     left = precision - precision @ x @ pull
     shift = pull * (left @ law.reward / np.diag(left))
@@ -97,6 +95,6 @@ def influences(law: LawFit) -> Influences:
         leverage=np.einsum("np,pn->n", x, pull),
         ceiling_shift=-shift[0],
         a_ratio=1.0 - shift[1] / (pull @ law.reward)[1],
-        length=length,
-        drift_share=share,
+        length=float(posterior.length[best]),
+        drift_share=float(posterior.drift_share[best]),
     )

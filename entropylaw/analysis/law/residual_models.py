@@ -32,7 +32,7 @@ class ResidualModel:
         Its value of ``interval``; the method of its intervals, as in every estimate; and its assumptions, for
         the command line, after the name and a colon.
     grid
-        ``grid(step)``: the covariances to sum over for evaluations at ``step`` (shape (n,)).
+        ``grid(step, entropy, reward)``: the covariances to sum over for a run, each of shape (n,).
     known_noise_grid
         ``known_noise_grid(step, variance, floor)``: the same with a known noise variance ``floor`` (n,) of
         each evaluation; ``variance`` is that of the residual by least squares, in squared reward units.
@@ -55,7 +55,7 @@ class ResidualModel:
     name: str
     method: str
     help: str
-    grid: Callable[[FloatArray], Grid]
+    grid: Callable[[FloatArray, FloatArray, FloatArray], Grid]
     known_noise_grid: Callable[[FloatArray, float, FloatArray], Grid] | None = None
     smooths_entropy: bool = False
     fixed_level: bool = True
@@ -65,9 +65,9 @@ class ResidualModel:
     assumed: str | None
 
 
-def _engine(function: str) -> Callable[..., Grid]:
-    """A function of the engine by its dotted path, imported when it is called."""
-    return partial(late, f"engine.{function}")
+def _late(function: str) -> Callable[..., Grid]:
+    """A function by its dotted path, imported when it is called."""
+    return partial(late, function)
 
 
 RESIDUAL_MODELS: dict[str, ResidualModel] = {
@@ -77,8 +77,8 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="drift",
             method="drift + noise, integrated out",
             help="slow drift plus noise, integrated out.",
-            grid=_engine("prior.drift_grid"),
-            known_noise_grid=_engine("prior.floor_grid"),
+            grid=_late("analysis.law.covariances.drift_covariances"),
+            known_noise_grid=_late("engine.prior.floor_grid"),
             smooths_entropy=True,
             drops_outliers=True,
             assumed=None,
@@ -87,7 +87,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="walk",
             method="random walk + noise, integrated out",
             help="random-walk drift plus noise; the ceiling is relative to the last evaluation.",
-            grid=_engine("prior.local_level_grid"),
+            grid=_late("analysis.law.covariances.walk_covariances"),
             smooths_entropy=True,
             fixed_level=False,
             drops_outliers=True,
@@ -97,7 +97,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="odr",
             method="orthogonal distance regression",
             help="independent residuals, entropies with --entropy-sd.",
-            grid=_engine("prior.white_grid"),
+            grid=_late("analysis.law.covariances.white_covariances"),
             entropy_sd="required",
             # Each entropy has an independent error: a matrix of n by n.
             most_known=2000,
@@ -107,7 +107,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="ols",
             method="ordinary least squares",
             help="textbook, for independent residuals and exact entropies only.",
-            grid=_engine("prior.white_grid"),
+            grid=_late("analysis.law.covariances.white_covariances"),
             entropy_sd="refused",
             assumed="independent",
         ),

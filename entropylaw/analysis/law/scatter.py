@@ -26,6 +26,13 @@ FACTOR = 1.5
 """Ratio of the scatter of the first and the last third from which a change is a caution."""
 
 
+def likeliest(grid: Grid, fits: FormFits) -> Grid:
+    """The most probable covariance under the most probable form, as a grid of one point."""
+    best = fits.fits[max(fits.probability, key=lambda name: fits.probability[name])]
+    weight = best.posteriors[best.best].weight
+    return replace(grid, errors=None).points([int(first_best(weight))])
+
+
 def scatter_of_thirds(
     step: FloatArray, reward: FloatArray, grid: Grid, fits: FormFits
 ) -> tuple[tuple[float, float, float], float] | None:
@@ -45,17 +52,18 @@ def scatter_of_thirds(
         The residual covariances, and the forms on the same evaluations.
     """
     best = fits.fits[max(fits.probability, key=lambda name: fits.probability[name])]
-    posterior = best.posteriors[best.best]
-    at = [int(first_best(posterior.weight))]
-    names = ("length", "drift", "noise", "log_prior")
-    point = replace(grid, errors=None, **{name: getattr(grid, name)[at] for name in names})
+    point = likeliest(grid, fits)
     x = best.form.designs(best.form.inputs, best.shape[[best.best]])[0]
     if step.size < max(FEWEST, x.shape[1] + 3):
         return None
-    ((*columns, target),) = whiten(filter_gains(step, point), np.column_stack([x, reward]))
+    both = np.column_stack([x, reward])
+    ((*columns, target),) = whiten(filter_gains(step, point), both, point.drift_scale)
     *_, (residual,) = least_squares(np.array(columns).T[None], target[None])
-    # In units of the whole residual, of which the noise floor is a part.
-    total = float(point.drift[0] + point.noise[0]) + grid.mean_floor
+    # In units of the whole residual at each evaluation, of which the noise floor is a part.
+    drift, noise = (
+        1.0 if each is None else each[:, 0] ** 2 for each in (point.drift_scale, point.noise_scale)
+    )
+    total = point.drift * drift + point.noise * noise + grid.mean_floor
     size = np.abs(residual) * np.sqrt(total * np.pi / 2)
     third = step.size // 3
     first, middle, last = (float(np.mean(part)) for part in (size[:third], size[third:-third], size[-third:]))

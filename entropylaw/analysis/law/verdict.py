@@ -41,6 +41,10 @@ FAILS = 0.03
 REJECTED_STEP = 0.002
 """p-value of the step or its logarithm beside the law below which the law fails."""
 
+UNNEEDED_STEP = 0.01
+"""p-value of the step and of its logarithm beside the law from which a curve in the step alone makes no law
+fail: where the entropy itself is smooth in the step, either can follow the reward better by chance."""
+
 HALF = 0.5
 """Odds over the law of a line, or of a curve of :data:`IN_STEP`, above which the law does not hold."""
 
@@ -183,9 +187,9 @@ def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
     return 1.0 - float(np.mean(residual**2)) / total if total > 0 else 0.0
 
 
-def law_probability(tests: LawTests) -> float:
-    """Posterior probability of the law among it and every curve of :data:`ODDS` that could be fitted."""
-    return 1.0 / (1.0 + sum(_odds(tests).values()))
+def law_probability(tests: LawTests, without: str = "") -> float:
+    """Posterior probability of the law among it and the curves of :data:`ODDS` that could be fitted."""
+    return 1.0 / (1.0 + sum(odds for name, odds in _odds(tests).items() if name != without))
 
 
 def _odds(tests: LawTests) -> dict[str, float]:
@@ -200,7 +204,8 @@ def rule(
     """The verdict, and why the law fails where it does.
 
     The law fails where a is below 0, where its probability is below :data:`FAILS`, or where a term in the
-    step is needed beside it. It holds where a is above 0, its probability is at least :data:`HOLDS`, a line
+    step is needed beside it; saturation in the step counts only where such a term has some evidence
+    (:data:`UNNEEDED_STEP`). It holds where a is above 0, its probability is at least :data:`HOLDS`, a line
     and each curve of :data:`IN_STEP` are at most half as probable, and a constant a 20th.
 
     Parameters
@@ -218,7 +223,9 @@ def rule(
     steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
     if n < FEWEST:
         return Verdict.undecided, None
-    if falls or probability < FAILS or min(steps, default=1.0) < REJECTED_STEP:
+    unneeded = "saturation" if min(steps, default=0.0) >= UNNEEDED_STEP else ""
+    remaining = min(law_probability(tests, without=unneeded), among_forms)
+    if falls or remaining < FAILS or min(steps, default=1.0) < REJECTED_STEP:
         return Verdict.fails, _why(tests, falls=falls)
     limits = {"constant": 1.0 / STRONG, **dict.fromkeys(("line", *IN_STEP), HALF)}
     passed = (

@@ -179,6 +179,7 @@ def sections(
             f"ceiling − reward now; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:g})', 1)}",
         ),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
+        *_if_short(fit, ("ceiling", "headroom")),
         *progress,
     )
     own = f"{format_percent(law.level)} interval ({law.ceiling.method})"
@@ -188,6 +189,7 @@ def sections(
         b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
         b.Fact("ceiling by the law", law.ceiling, "b − a, the reward at H = 0"),
         b.Fact("headroom by the law", law.headroom, "its ceiling − reward now"),
+        *_if_short(fit, ("a", "law_ceiling")),
     )
     samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
     trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
@@ -233,6 +235,15 @@ def sections(
     ]
 
 
+def _if_short(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
+    """Numbers given that the residual's memory is short, where the fit allows for a long one."""
+    if fit.if_short is None:
+        return []
+    what = "if the memory of the residuals is short"
+    labels = {"law_ceiling": "ceiling by the law"}
+    return [b.Fact(f"{labels.get(name, name)}, short", getattr(fit.if_short, name), what) for name in names]
+
+
 def brief_forms(fit: Fit) -> b.Block:
     """The forms that have some probability, for a terminal; the others are counted."""
     shown = [one for one in fit.forms if one.probability >= SHOWN or one.form == "law"]
@@ -248,6 +259,9 @@ def brief_forms(fit: Fit) -> b.Block:
         lines.append((f"+{counted(more, 'form')}", f"below {SHOWN:g}: --details"))
     return b.Notes([b.Note(label, "", text) for label, text in lines], instead=True)
 
+
+FEWEST_FOR_MEMORY = 150
+"""Evaluations below which long and short memory are not distinguished (``docs/benchmarks/foreign.md``)."""
 
 SHOWN = 0.01
 """Least probability of a form that a terminal shows."""
@@ -290,19 +304,43 @@ def _residual(law: LawFit) -> str:
     if model.assumed is not None:
         text += f"; the intervals take them as {model.assumed}."
     else:
-        memory = format_probability(residuals.long_memory)
         text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift: {law.n} "
-        text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}. The "
-        text += f"drift lasts for half of the run or more with probability {memory}."
+        text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}."
+        text += _memory(law)
     if law.entropy_noise is not None and (model.assumed is None or model.smooths_entropy):
         noise = format_number(law.entropy_noise, 2)
         given = "" if law.entropy_sd is None else " (given)"
         text += " The law is fitted to the smoothed entropy; the log's values scatter around it by "
         text += f"{noise} nats{given}. The intervals allow for the error of the smoothing."
+    text += _lag(law)
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
         text += f" The entropy's noise was given as {' to '.join(ends)} nats."
     return text
+
+
+def _lag(law: LawFit) -> str:
+    """The pairing at which fast changes of reward and entropy go together most."""
+    if law.lag is None:
+        return ""
+    count, odds = law.lag.evaluations, f"{law.lag.odds:.2g}"
+    where = "the same evaluation" if not count else f"{counted(abs(count), 'evaluation')} "
+    where += "" if not count else ("before" if count > 0 else "after")
+    against = f", odds {odds} to 1 against the same evaluation" if count else ""
+    return (
+        f" Fast changes of the reward go best with those of the entropy of {where}{against} "
+        f"({_p_value(law.lag.p_value)} of no relation)."
+    )
+
+
+def _memory(law: LawFit) -> str:
+    """The probability of long memory, and whether the run is long enough to tell."""
+    if (long := law.residuals.long_memory) is None:
+        return ""
+    text = f" They have long memory with probability {format_probability(long)}, 0.5 before the data"
+    if law.n < FEWEST_FOR_MEMORY:
+        text += f": with fewer than {FEWEST_FOR_MEMORY} evaluations nothing distinguishes it from a short one"
+    return f"{text}."
 
 
 def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:

@@ -1,0 +1,96 @@
+"""Whitening where the drift is a sum of several Ornstein–Uhlenbeck processes, the rungs of a ladder.
+
+The state is the K rungs: the same Kalman filter as in :mod:`entropylaw.engine.kalman`, with a covariance of
+K × K. One evaluation costs O(K²) per grid point, its columns O(K).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.results.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LadderGains:
+    """Coefficients of the filter at n steps for g grid points with K rungs; independent of the data.
+
+    ``decay`` and ``gain`` have shape (n, K, g): the rungs' decay to the step, and what of the innovation each
+    rung takes up. ``inverse_sd`` (n, g) is one over the innovation's standard deviation; ``covariance``
+    (K, K, g) is that of the rungs at the last step given the data, ``log_det`` (g,) the log-determinant of
+    the steps' covariance given the steps before.
+    """
+
+    decay: FloatArray
+    gain: FloatArray
+    inverse_sd: FloatArray
+    covariance: FloatArray
+    log_det: FloatArray
+
+    @property
+    def last_variance(self) -> FloatArray:
+        """Variance of the drift at the last step given the data, shape (g,)."""
+        return np.asarray(np.maximum(self.covariance.sum(axis=(0, 1)), 0.0))
+
+    @property
+    def steady(self) -> bool:
+        """Whether the gains have converged, up to rounding."""
+        return bool(np.allclose(self.gain[0], self.gain[-1], rtol=1e-14, atol=0.0))
+
+    def innovations(self, columns: FloatArray, before: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """Innovations (n, g, c) of columns (n + 1, g or 1, c), and the rungs (K, g, c) at the last step.
+
+        The first row, the step before, is not used: ``before`` (K, g, c) holds the rungs there; None at the
+        first step.
+        """
+        n, rungs, points = self.decay.shape
+        width = columns.shape[2]
+        state = np.zeros((rungs, points, width)) if before is None else before.copy()
+        found, scratch = np.empty((n, points, width)), np.empty((rungs, points, width))
+        decay, gain = self.decay[..., None], self.gain[..., None]
+        for t in range(n):
+            state *= decay[t]
+            np.subtract(columns[t + 1], state.sum(axis=0), out=found[t])
+            np.multiply(gain[t], found[t], out=scratch)
+            state += scratch
+        return found, state
+
+    def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
+        """The drift at the last step (g, c), from the rungs there; ``last`` is not used."""
+        del last
+        return np.asarray(ended.sum(axis=0))
+
+
+def ladder_gains(
+    gap: FloatArray, length: FloatArray, variance: FloatArray, noise: FloatArray, before: FloatArray | None
+) -> LadderGains:
+    """Run the covariance recursion over ``gap`` (n,), the steps since the evaluation before.
+
+    ``length`` and ``variance`` (K, g) are those of the rungs, ``noise`` (n, g) the variance of the white
+    noise. ``before`` (K, K, g) is the covariance after the evaluation before; None at the first.
+    """
+    n, (rungs, points) = gap.size, length.shape
+    rate = -gap[:, None, None] / length
+    decay, added = np.exp(rate), -variance * np.expm1(2.0 * rate)
+    gain, innovation = np.empty((n, rungs, points)), np.empty((n, points))
+    diagonal = np.arange(rungs)
+    covariance = np.zeros((rungs, rungs, points)) if before is None else before.copy()
+    for t in range(n):
+        if before is None and t == 0:
+            covariance[diagonal, diagonal] = variance
+        else:
+            covariance *= decay[t][:, None] * decay[t]
+            covariance[diagonal, diagonal] += added[t]
+        total = covariance.sum(axis=0)
+        np.add(total.sum(axis=0), noise[t], out=innovation[t])
+        np.divide(total, innovation[t], out=gain[t])
+        covariance -= gain[t][:, None] * total
+    return LadderGains(
+        decay=decay,
+        gain=gain,
+        inverse_sd=1.0 / np.sqrt(innovation),
+        covariance=covariance,
+        log_det=np.log(innovation).sum(axis=0),
+    )
