@@ -94,7 +94,7 @@ def test_a_prediction_with_a_forecast_is_valid_by_its_schema():
     assert run.forecast is not None
     assert run.spending is not None
     body = json.loads(dumps(found.to_json()))
-    schema = schema_of_file("prediction-3.json")
+    schema = schema_of_file("prediction-4.json")
     jsonschema.validate(body, schema)
     assert dumps(decode(PredictionDocument, body).to_json()) == dumps(found.to_json())
     body["runs"][0]["forecast"]["reward"][1]["method"] = 3

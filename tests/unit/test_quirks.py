@@ -95,7 +95,7 @@ def test_rewards_of_any_range_are_not_clipped(tmp_path):
     assert select(the(path)).reward.tolist() == reward.tolist()
     assert fit.verdict == "holds"
     assert not any("above 1" in text for text in (*fit.reasons, *fit.cautions))
-    high = lawful(a=0.5, b=2.0)
+    high = lawful(b=1.33)
     bounded = fit_run(
         the(table(tmp_path, {"step": STEPS, "entropy": ENTROPY, "reward": np.minimum(high, 1.0)}))
     )

@@ -13,7 +13,7 @@ ADDED = """
 import sys
 from entropylaw.analysis.law.residual_models import RESIDUAL_MODELS, ResidualModel
 
-def grid(step):
+def grid(step, entropy, reward):
     from entropylaw.engine.prior import point_grid
     return point_grid(length=float(step[-1] - step[0]) / step.size, share=0.0)
 

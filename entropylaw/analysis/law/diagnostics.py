@@ -179,9 +179,8 @@ def _lag_cautions(law: LawFit) -> Iterator[Finding]:
     """Whether the reward follows the entropy of other evaluations."""
     lag = law.lag
     if lag is not None and lag.evaluations and lag.p_value < P_LAG and lag.odds >= STRONG:
-        code = "reward-lags" if lag.evaluations > 0 else "reward-leads"
-        count = abs(lag.evaluations)
-        yield caution(code, evaluations=count, odds=lag.odds, p_value=lag.p_value)
+        values = {"evaluations": abs(lag.evaluations), "odds": lag.odds, "p_value": lag.p_value}
+        yield caution("reward-lags", **values) if lag.evaluations > 0 else caution("reward-leads", **values)
 
 
 def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
