@@ -1,6 +1,6 @@
 """How often a lag between entropy and reward is found, and found where there is none.
 
-python -m benchmarks.lags                      print the table, 200 runs per cell
+python -m benchmarks.lags                      print the table, 100 runs per cell
 python -m benchmarks.lags --write              and put it into docs/benchmarks/lags.md
 """
 
@@ -91,7 +91,7 @@ def rows(runs: int) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     lines = [
