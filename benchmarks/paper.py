@@ -34,9 +34,8 @@ from entropylaw import fit_laws
 from entropylaw.analysis.ensemble import outlook
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.covariances import drift_covariances
-from entropylaw.analysis.law.verdict import tail
+from entropylaw.analysis.law.verdict import added_column
 from entropylaw.engine.posterior import infer
-from entropylaw.results.posterior import Posterior
 
 SEED = 20250528
 
@@ -298,24 +297,18 @@ def our_forecasts(
 
 def law_test(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """p-values of ``compare_forms(...).law_test`` for many runs at the same entropies (a test compares)."""
-    x = design(law_column(entropy), entropy * np.exp(entropy))
-    return np.array([tail(one) for one in _posteriors(step, entropy, rewards, x)])
+    x = design(law_column(entropy), entropy * np.exp(entropy))[None]
+    grids = (drift_covariances(step, entropy, reward) for reward in rewards)
+    return np.array([added_column(step, x, *one)[0] for one in zip(rewards, grids, strict=True)], dtype=float)
 
 
 def log_odds(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """Log of the law's weight over the line's in ``fit_law`` (a test compares): their priors are the same."""
-    law, line = (
-        np.array([one.log_evidence for one in _posteriors(step, entropy, rewards, x)])
-        for x in (design(law_column(entropy)), design(entropy))
-    )
-    return law - line
-
-
-def _posteriors(step: FloatArray, entropy: FloatArray, rewards: FloatArray, x: FloatArray) -> list[Posterior]:
-    """Of one design (n, p) for each run, over the covariances that the run does not exclude."""
-    grids = [drift_covariances(step, entropy, reward) for reward in rewards]
+    both = np.array([design(law_column(entropy)), design(entropy)])
+    grids = (drift_covariances(step, entropy, reward) for reward in rewards)
     each = zip(rewards, grids, strict=True)
-    return [infer(step, x[None], reward[None], grid)[0] for reward, grid in each]
+    evidence = np.array([infer(step, both, np.array([r, r]), grid).log_evidence for r, grid in each])
+    return np.asarray(evidence[:, 0] - evidence[:, 1])
 
 
 def of(found: Sequence[Found], truth: str, residual: Residual, every: int = EVERY) -> list[Found]:

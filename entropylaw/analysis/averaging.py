@@ -111,7 +111,7 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
 
 
 def _short_memory(law: LawFit, fits: FormFits, level: float) -> ShortMemory | None:
-    """The numbers given that the residual's memory is short; None where it is taken as short, or is not."""
+    """The numbers given that the residual's memory is short; None where only one kind of memory remains."""
     short, weight = if_short(fits), law.posterior.weight * (law.posterior.kind != LONG)
     if short is None or not weight.any():
         return None

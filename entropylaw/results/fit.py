@@ -93,7 +93,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     cuts
         The answer again without the first evaluations, where they may be off the curve of the others.
     if_short
-        The same numbers given that the residual's memory is short; None where that is assumed anyway.
+        The same numbers given that the residual's memory is short; None where the model assumes so, and where
+        the run excludes a long one.
     law
         The law's own numbers, and the evaluations.
     """
