@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
+from entropylaw.analysis.conditions import check_largest
 from entropylaw.analysis.law.diagnostics import cautions_of, reasons_of
 from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.verdict import law_tests, rule
 from entropylaw.analysis.rivals import FormFits
 from entropylaw.analysis.stability import off_the_curve, rests_on
 from entropylaw.arguments import as_number, several
-from entropylaw.errors import FitError, UsageError
+from entropylaw.errors import UsageError
 from entropylaw.results import ONE_POINT, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -118,11 +119,7 @@ def fit_law(
         keep_outliers=keep_outliers,
         run=run,
     )
-    if max_reward is not None and as_number(max_reward, "max_reward") < law.reward.max():
-        message = f"max_reward {max_reward:g}, and the run has a reward of {law.reward.max():g}"
-        raise FitError(
-            "reward-above-max", message, "give the largest reward that is possible, or leave it out"
-        )
+    check_largest(max_reward, law.reward)
     fit = _answer(law, fits, gain=gain, most=max_reward, void=bool(controlled))
     # After the reasons of the verdict, before what is known of the columns.
     first = (*(replace(one, severity="reason") for one in controlled), *fit.findings)

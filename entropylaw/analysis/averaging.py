@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize.elementwise import find_root
 
 from entropylaw.analysis.conditions import at_most, if_short
 from entropylaw.analysis.forms import FORMS
@@ -44,7 +45,7 @@ from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import LONG, Posterior
 from entropylaw.results.result import replace
 
-_NEGLIGIBLE = 1e-7
+_NEGLIGIBLE = 1e-5
 """Probability of components that are left out, together."""
 
 _ROUGH = 1e-4
@@ -120,6 +121,15 @@ def _short_memory(law: LawFit, fits: FormFits, level: float) -> ShortMemory | No
     own = replace(law.posterior, weight=weight / weight.sum()).functional(np.eye(2))
     law_ceiling, a = estimates(own, level=level, method=residual_model(law.interval).method)
     return ShortMemory(ceiling=ceiling, headroom=headroom, law_ceiling=law_ceiling, a=a)
+
+
+def reward_now(fit: Fit, level: float | None) -> Estimate:
+    """The reward now of a fit, at another level where one is given."""
+    if level is None or level == fit.level:
+        return fit.reward_now
+    fits = fit.basis
+    together = _averaged(_now_and_ceiling(fits), fits.probability)
+    return estimates(together, level=checked_level(level), method=_method(fit.law))[2]
 
 
 def p_gain(fit: Fit, gain: float) -> float:
@@ -269,16 +279,16 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
         return replace(known, location=location, scale=scale).cdf(np.zeros(shares.size))
 
     chance = np.array(tails(level))
-    shares = np.linspace(-4.0, 6.0, 41)
+    shares = np.linspace(-4.0, 6.0, 11)
     place = np.searchsorted(np.maximum.accumulate(below(shares)), chance)
     outside = (place == 0) | (place == shares.size)
     place = np.clip(place, 1, shares.size - 1)
-    low_end, high_end = shares[place - 1], shares[place]
-    for _ in range(30):
-        middle = 0.5 * (low_end + high_end)
-        under = below(middle) < chance
-        low_end, high_end = np.where(under, middle, low_end), np.where(under, high_end, middle)
-    found = 0.5 * (low_end + high_end)
+    found = find_root(
+        lambda share, target: below(share) - target,
+        (shares[place - 1], shares[place]),
+        args=(chance,),
+        tolerances={"xatol": 1e-9},
+    ).x
     low, value, high = (
         None if out else one for out, one in zip(outside.tolist(), found.tolist(), strict=True)
     )

@@ -7,10 +7,10 @@ import zlib
 import numpy as np
 from scipy.special import ndtri
 
-from entropylaw.analysis.ensemble import level_now
 from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails, weighted_quantiles
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
 from entropylaw.analysis.law.influence import lag1
+from entropylaw.analysis.members import level_now
 from entropylaw.engine.changepoint import (
     FIRST,
     LAST,

@@ -113,7 +113,7 @@ def share(fits: Sequence[Fit], *, shared: Sequence[str] = ("a", "b")) -> SharedF
         if name not in known:  # with only this one in common
             alone = product([marginal(law.posterior, np.array([row])) for law in laws])
             known[name] = alone.estimate(np.array([1.0]), level=level, method=method)
-        spread.append(seed_spread(name, laws, known[name]))
+        spread.append(seed_spread(name, [law.posterior for law in laws], known[name]))
     return SharedFit(shared=names, same=same, runs=tuple(runs), spread=tuple(spread), level=level, **common)
 
 
@@ -300,7 +300,7 @@ def _shared_run(
     )
 
 
-def seed_spread(name: str, fits: Sequence[LawFit], within: Estimate) -> SeedSpread:
+def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate) -> SeedSpread:
     """Mean over seeds, a new seed, and heterogeneity of one coefficient.
 
     Notes
@@ -313,7 +313,7 @@ def seed_spread(name: str, fits: Sequence[LawFit], within: Estimate) -> SeedSpre
     se is never below that of the random-effects model.
     """
     level, row = within.level, np.array([ROWS[name]])
-    own = [from_mixture(fit.posterior.functional(row).pruned(), level=level, method="") for fit in fits]
+    own = [from_mixture(each.functional(row).pruned(), level=level, method="") for each in posteriors]
     value, error = np.array([(one.value, one.std_error) for one in own], dtype=float).T
     why = "" if np.isfinite(error).all() else "a run is too short for a standard error"
     if len(own) < FEWEST_SEEDS:

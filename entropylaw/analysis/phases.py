@@ -16,11 +16,11 @@ from entropylaw.analysis.changepoint import (
     of_points,
     place_points,
 )
-from entropylaw.analysis.ensemble import level_now
 from entropylaw.analysis.groups import random_effects
 from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.level_shift import shifts_of
+from entropylaw.analysis.members import level_now
 from entropylaw.arguments import as_floats, several
 from entropylaw.engine.changepoint import FIRST, LAST
 from entropylaw.errors import FitError

@@ -15,13 +15,13 @@ grow with n.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from entropylaw.engine.ladder import LadderGains, ladder_gains
-from entropylaw.engine.prior import Grid
+from entropylaw.engine.prior import ErrorCovariance, Grid
 from entropylaw.results.arrays import FloatArray, IntArray
 
 _CELLS = 400_000
@@ -138,9 +138,7 @@ def whiten(
     Row [k, i] is L⁻¹ @ columns[:, i] for the k-th covariance L Lᵀ; ``drift_scale`` (n, g) is that of the grid
     of the gains.
     """
-    each = columns[:, None] if drift_scale is None else columns[:, None] / drift_scale[:, :, None]
-    white = gains.innovations(np.pad(each, ((1, 0), (0, 0), (0, 0))), None)[0]
-    return np.ascontiguousarray((white * gains.inverse_sd[:, :, None]).transpose(1, 2, 0))
+    return np.ascontiguousarray(_whitened(gains, columns, drift_scale, None)[0].transpose(1, 2, 0))
 
 
 def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
@@ -149,22 +147,6 @@ def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Product
     The grid's error covariance enters by Woodbury's identity. The filter's last state stays that of the
     drift alone.
     """
-    batch, n, width = columns.shape
-    if grid.errors is not None:
-        errors, k = grid.errors, grid.errors.root.shape[1]
-        both = np.concatenate([columns, np.broadcast_to(errors.root, (batch, n, k))], axis=2)
-        products = cross_products(step, both, replace(grid, errors=None))
-        own, mixed = products.gram[..., width:, width:], products.gram[..., width:, :width]
-        squared = errors.slope[:, None, None] ** 2
-        inner = squared * own + errors.variance[:, None, None] * np.eye(k)
-        removed = squared * (mixed.swapaxes(-1, -2) @ np.linalg.solve(inner, mixed))
-        return replace(
-            products,
-            gram=products.gram[..., :width, :width] - removed,
-            last=products.last[..., :width],
-            # The root is the same for the whole batch, and so is its part of the determinant.
-            log_det=products.log_det + (np.linalg.slogdet(inner[0])[1] - k * np.log(errors.variance)),
-        )
     several = grid.several
     if several.any() and not several.all():
         parts = np.flatnonzero(~several), np.flatnonzero(several)
@@ -189,38 +171,97 @@ def _products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
     # A slice of the batch and a block of steps that fit in the cache together.
     together = max(1, min(batch, _CELLS // (64 * width * points)))
     rows = max(16, _CELLS // (together * width * points))
-    gram = np.zeros((batch, points, width, width))
-    last = np.empty((batch, points, width))
-    final: list[FloatArray | None] = [None] * -(-batch // together)
+    slices = [slice(low, low + together) for low in range(0, batch, together)]
+    gram, last = np.zeros((batch, points, width, width)), np.empty((batch, points, width))
+    errors = None if grid.errors is None else _ErrorProducts(grid.errors, gram)
+    ended: list[FloatArray | None] = [None] * len(slices)
     log_det = np.zeros(points)
     for start, stop, gains in _blocks(step, grid, rows):
+        reach = slice(max(start - 1, 0), stop)
         log_det += gains.log_det
-        scale = grid.at(slice(max(start - 1, 0), stop)).drift_scale
+        scale = grid.at(reach).drift_scale
         if scale is not None:
             log_det += 2.0 * np.log(scale[-(stop - start) :]).sum(axis=0)
-        for i, low in enumerate(range(0, batch, together)):
-            part = columns[low : low + together]
-            # The row before the block; before the first block it is zero, and its decay is not used.
-            padded = part[:, start - 1 : stop] if start else np.pad(part[:, :stop], ((0, 0), (1, 0), (0, 0)))
-            each = padded.transpose(1, 0, 2).reshape(stop - start + 1, 1, -1)
-            if scale is not None:
-                each = each / (scale if start else np.concatenate([scale[:1], scale]))[:, :, None]
-            white, ended = gains.innovations(each, final[i])
-            final[i] = ended
-            white *= gains.inverse_sd[:, :, None]
-            cube = white.reshape(stop - start, points, len(part), width)
-            gram[low : low + together] += cube.transpose(2, 1, 3, 0) @ cube.transpose(2, 1, 0, 3)
+        if errors is not None:
+            errors.advance(step, grid, gains, reach, scale)
+        for i, some in enumerate(slices):
+            part = columns[some, reach].transpose(1, 0, 2)
+            flat = part.reshape(len(part), -1)
+            white, state = _whitened(gains, flat, scale, ended[i])
+            ended[i] = state
+            cube = white.reshape(*white.shape[:2], -1, width).transpose(2, 1, 0, 3)
+            gram[some] += cube.swapaxes(-1, -2) @ cube
+            if errors is not None:
+                errors.mixed[some] += errors.white.transpose(1, 2, 0) @ cube
             if stop == n:
-                drift = gains.drift(each[-1], ended).reshape(points, len(part), width)
-                last[low : low + together] = drift.transpose(1, 0, 2)
-    if scale is None:
-        return Products(gram=gram, last=last, log_det=log_det, last_variance=gains.last_variance)
+                drift = gains.drift(_scaled(flat[-1:], None if scale is None else scale[-1:])[0], state)
+                last[some] = drift.reshape(points, -1, width).transpose(1, 0, 2)
+    if errors is not None:
+        removed, more = errors.removed()
+        gram, log_det = gram - removed, log_det + more
+    now = 1.0 if scale is None else scale[-1]
     return Products(
         gram=gram,
-        last=last * scale[-1, :, None],
+        last=last * np.reshape(now, (-1, 1)),
         log_det=log_det,
-        last_variance=gains.last_variance * scale[-1] ** 2,
+        last_variance=gains.last_variance * now**2,
     )
+
+
+def _scaled(columns: FloatArray, scale: FloatArray | None) -> FloatArray:
+    """Columns (n, c) in units of the drift's scale (n, g), (n, g, c); (n, 1, c) where that is constant."""
+    return columns[:, None] if scale is None else columns[:, None] / scale[:, :, None]
+
+
+def _whitened(
+    gains: Gains | LadderGains, columns: FloatArray, scale: FloatArray | None, before: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Whitened columns (n, g, c) of one block, and the filter's state after it.
+
+    Where there is a state ``before``, ``columns`` (n + 1, c) and ``scale`` (n + 1, g) begin with the step
+    before the block.
+    """
+    each = _scaled(columns, scale)
+    if before is None:
+        each = np.pad(each, ((1, 0), (0, 0), (0, 0)))
+    white, ended = gains.innovations(each, before)
+    white *= gains.inverse_sd[:, :, None]
+    return white, ended
+
+
+class _ErrorProducts:
+    """What the covariance of errors in a regressor adds, by Woodbury's identity.
+
+    ``white`` (n, g, k) is the root of the present block, whitened; it is the same for all b problems.
+    """
+
+    def __init__(self, errors: ErrorCovariance, gram: FloatArray) -> None:
+        batch, points, width, _ = gram.shape
+        k = errors.root.shape[1]
+        self.mixed, self._own = np.zeros((batch, points, k, width)), np.zeros((points, k, k))
+        self._errors, self.white = errors, np.empty(0)
+        self._ended: FloatArray | None = None
+
+    def advance(
+        self, step: FloatArray, grid: Grid, gains: Gains | LadderGains, reach: slice, scale: FloatArray | None
+    ) -> None:
+        """Whiten the root on the next block."""
+        if len(gains.inverse_sd) == step.size:
+            self.white = _known_root(step, grid, self._errors)
+        else:
+            self.white, self._ended = _whitened(gains, self._errors.root[reach], scale, self._ended)
+        self._own += self.white.transpose(1, 2, 0) @ self.white.transpose(1, 0, 2)
+
+    def removed(self) -> tuple[FloatArray, FloatArray]:
+        """What is subtracted from the cross products (b, g, c, c), and added to the log-determinants (g,)."""
+        slope, variance = self._errors.slope, self._errors.variance
+        squared, k = slope[:, None, None] ** 2, self._own.shape[-1]
+        inner = squared * self._own + variance[:, None, None] * np.eye(k)
+        batch, points, _, width = self.mixed.shape
+        flat = self.mixed.transpose(1, 2, 0, 3).reshape(points, k, batch * width)
+        solved = np.linalg.solve(inner, flat).reshape(points, k, batch, width).transpose(2, 0, 1, 3)
+        more = np.linalg.slogdet(inner)[1] - k * np.log(variance)
+        return squared * (self.mixed.swapaxes(-1, -2) @ solved), more
 
 
 def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int, Gains | LadderGains]]:
@@ -246,10 +287,26 @@ def _known_gains(step: FloatArray, grid: Grid) -> Gains | LadderGains:
     """Gains of a whole run; those of short runs are kept for the next problem with the same steps."""
     if step.size * grid.length.size > _CELLS:
         return filter_gains(step, grid)
+    return _cached_gains(_Filtered(content=_content(step, grid), step=step, grid=grid))
+
+
+def _known_root(step: FloatArray, grid: Grid, errors: ErrorCovariance) -> FloatArray:
+    """The whitened root of the errors of a whole run, kept as the gains are."""
+    if errors.root.size * grid.length.size > 2 * _CELLS:
+        return _root(step, grid, errors.root)
+    content = (*_content(step, grid), errors.root.tobytes())
+    return _cached_root(_Filtered(content=content, step=step, grid=grid), errors.root.shape[1])
+
+
+def _root(step: FloatArray, grid: Grid, root: FloatArray) -> FloatArray:
+    return _whitened(_known_gains(step, grid), root, grid.drift_scale, None)[0]
+
+
+def _content(step: FloatArray, grid: Grid) -> tuple[bytes, ...]:
+    """What the gains at ``step`` depend on."""
     arrays = (step, grid.length, grid.drift, grid.noise, grid.floor, *(grid.rungs or ()))
     every = (*arrays, grid.along, grid.drift_change, grid.noise_change)
-    content = tuple(b"" if array is None else array.tobytes() for array in every)
-    return _cached_gains(_Filtered(content=content, step=step, grid=grid))
+    return tuple(b"" if array is None else array.tobytes() for array in every)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,3 +321,9 @@ class _Filtered:
 @lru_cache(maxsize=12)
 def _cached_gains(filtered: _Filtered) -> Gains | LadderGains:
     return filter_gains(filtered.step, filtered.grid)
+
+
+@lru_cache(maxsize=8)
+def _cached_root(filtered: _Filtered, columns: int) -> FloatArray:
+    root = np.frombuffer(filtered.content[-1]).reshape(-1, columns)
+    return _root(filtered.step, filtered.grid, root)

@@ -52,7 +52,7 @@ P_ALONG_LAW, P_NOISE_ONLY = 0.6, 0.3
 """Probabilities, where the scale changes: that z is the law's column, and not the step; that only the noise
 changes, and not the drift."""
 
-LEFT_OUT = 1e-3
+LEFT_OUT = 0.01
 """Largest posterior probability, under any curve, of all covariances together that are left out."""
 
 

@@ -65,18 +65,19 @@ class Mixture:
         """
         chance = np.array(probabilities, dtype=float)
         k, (m, size) = chance.size, self.location.shape
-        # Of each component, shape (k, m, g).
-        of_all = chance[:, None, None] if self.upper is None else chance[:, None, None] * self._kept
-        inverse = np.broadcast_to(_t_quantile(self.df, of_all), (k, m, size))
-        if size == 1:
-            return np.asarray(self.location[:, 0] + inverse[:, :, 0] * self.scale[:, 0])
-        answer = np.empty(k * m)
-        # One row a quantile: number r % m at probability r // m.
+        # One row per quantile: number r % m at probability r // m.
         row = np.arange(k * m)
-        each = self.location[row % m] + inverse[row // m, row % m] * self.scale[row % m]
-        low, high = each.min(axis=1), each.max(axis=1)
-        part = self._rows(row % m)
-        value = part._mean(each)
+        part, of_all = self._rows(row % m), chance[row // m]
+        each = part.location + part._t_quantiles(of_all) * part.scale
+        low = high = each
+        if part.upper is not None:
+            # Cut off, a component's quantile is lower: at most that of the one of which least remains.
+            least = part.location + part._t_quantiles(of_all * part._kept.min(axis=1)) * part.scale
+            low, high = least, np.minimum(each, part.upper)
+        elif size == 1:
+            return np.asarray(each.reshape(k, m))
+        low, high, answer = low.min(axis=1), high.max(axis=1), np.empty(k * m)
+        value = np.clip(part._mean(each), low, high)
         tolerance = 1e-13 * (high - low)
         target = ndtri(chance)[row // m]
         for _ in range(200):
@@ -100,6 +101,11 @@ class Mixture:
                 tolerance, target, part = tolerance[left], target[left], self._rows(row % m)
             value = move
         return answer.reshape(k, m)
+
+    def _t_quantiles(self, probability: FloatArray) -> FloatArray:
+        """Quantile of each component, in its scale, at one probability per number (m,): shape (m, g)."""
+        df, of = np.unique(np.atleast_1d(self.df), return_inverse=True)
+        return np.asarray(_t_quantile(df, probability[:, None])[:, of])
 
     @property
     def _kept(self) -> FloatArray:
