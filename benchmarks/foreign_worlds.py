@@ -103,7 +103,8 @@ def mixed(*parts: tuple[float, Callable[[int], FloatArray] | None]) -> Callable[
 
     def at(n: int) -> FloatArray:
         white = np.append(1.0, np.zeros(n - 1))
-        return np.sum([share * (white if one is None else one(n)) for share, one in parts], axis=0)
+        each = [share * (white if one is None else one(n)) for share, one in parts]
+        return np.asarray(np.sum(each, axis=0))
 
     return at
 
@@ -180,7 +181,7 @@ def draw(world: str, n: int, rng: Rng) -> Drawn:
         case "jumps at random times + white":
             stays = np.append(0, np.cumsum(rng.random(n - 1) < 1.0 / 15.0))
             level = sd * np.sqrt(0.5) * rng.standard_normal(n)[stays]
-            reward = clean + level + _drawn(sd**2 * white, rng)
+            reward = clean + level + drawn(sd**2 * white, rng)
             other = clean[-1] + sd * rng.standard_normal()
             return Drawn(
                 entropy=h,
@@ -203,8 +204,8 @@ def _parts(
     logged: FloatArray, h: FloatArray, clean: FloatArray, drift: FloatArray, noise: FloatArray, rng: Rng
 ) -> Drawn:
     """A run whose residual is a drift and noise, with their covariances."""
-    slow = _drawn(drift, rng)
-    reward = clean + slow + _drawn(noise, rng)
+    slow = drawn(drift, rng)
+    reward = clean + slow + drawn(noise, rng)
     another = clean[-1] + np.sqrt(drift[-1, -1] + noise[-1, -1]) * rng.standard_normal()
     return Drawn(
         entropy=logged,
@@ -217,7 +218,8 @@ def _parts(
     )
 
 
-def _drawn(covariance: FloatArray, rng: Rng) -> FloatArray:
+def drawn(covariance: FloatArray, rng: Rng) -> FloatArray:
+    """A normal vector of that covariance."""
     n = len(covariance)
     root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / n * np.eye(n))
     return np.asarray(root @ rng.standard_normal(n))
@@ -226,7 +228,7 @@ def _drawn(covariance: FloatArray, rng: Rng) -> FloatArray:
 def _gaussian(
     logged: FloatArray, h: FloatArray, clean: FloatArray, covariance: FloatArray, rng: Rng
 ) -> Drawn:
-    reward = clean + _drawn(covariance, rng)
+    reward = clean + drawn(covariance, rng)
     return Drawn(entropy=logged, reward=reward, ceiling=CEILING, true_entropy=h, covariance=covariance)
 
 

@@ -124,7 +124,9 @@ def run_group(group: Group, runs: int) -> GroupResult:
     )
     ahead = CEILING + group.spread * rng.standard_normal(runs)
     posteriors = infer(sample.step, designs, rewards, drift_grid(sample.step))
-    seen = [_judged([p.pruned() for p in posteriors[i * k : (i + 1) * k]], ahead[i]) for i in range(runs)]
+    seen = [
+        _judged([posteriors[j].pruned() for j in range(i * k, (i + 1) * k)], ahead[i]) for i in range(runs)
+    ]
     rejected, ceiling, a, answer, new_seed = np.mean(np.array(seen, dtype=float), axis=0)
     return GroupResult(
         group=group,
@@ -148,7 +150,7 @@ def _judged(posteriors: Sequence[Posterior], ahead: float) -> tuple[float, ...]:
     )
     points = product(parts)
     ceiling, a = (points.estimate(row, level=0.95, method="") for row in np.eye(2))
-    spread = seed_spread("ceiling", posteriors, ceiling, 0.95)
+    spread = seed_spread("ceiling", posteriors, ceiling)
     new_seed = np.nan if spread.new_seed.low is None else float(_covers(spread.new_seed, ahead))
     return (
         float(test.differs),

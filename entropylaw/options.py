@@ -279,8 +279,8 @@ class ColumnOptions(LogOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LawOptions(ColumnOptions):
-    """Family: how the law is fitted to a run."""
+class ResidualOption:
+    """Family: the residual model of a law."""
 
     interval: str = setting(
         "--interval",
@@ -289,6 +289,12 @@ class LawOptions(ColumnOptions):
         INTERVALS,
         default=DEFAULT_RESIDUAL,
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LawOptions(ResidualOption, ColumnOptions):
+    """Family: how the law is fitted to a run."""
+
     eval_size: int | None = setting(
         "--eval-size",
         "Independent samples per reward, or PROBLEMSxSAMPLES for a mean@k: sets a lower bound on its noise.",

@@ -9,17 +9,22 @@ third), and a comparison with the forecast of no change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.special import ndtri
 
 from entropylaw.analysis.averaging import reward_at
-from entropylaw.analysis.ensemble import RESOLUTION, decay, outlook, spans
+from entropylaw.analysis.ensemble import RESOLUTION, outlook
 from entropylaw.analysis.forecast import FEWEST, blocked
+from entropylaw.analysis.forecast_prior import Prior
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import complete, refuse
 from entropylaw.analysis.law.fitting import law_of_run
+from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL
+from entropylaw.analysis.members import decay, now_and_noise, spans
 from entropylaw.arguments import several
 from entropylaw.engine.prior import first_best
 from entropylaw.errors import EntropyLawError, FitError
@@ -28,6 +33,9 @@ from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
 
 SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
 """Protocol → share that is fitted; never fewer than 8 evaluations."""
+
+PEERS = ("last_value", "law", "line", "averaged", "scalerl")
+"""What the forecast is compared with: fields of :class:`~entropylaw.results.forecast.Score`."""
 
 LEAST_AHEAD = 4
 """Evaluations that must remain to be predicted."""
@@ -54,15 +62,18 @@ class Evaluations(Protocol):
         """The score."""
 
 
-def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
+def backtest(
+    runs: Iterable[Evaluations], *, level: float = 0.95, interval: str = DEFAULT_RESIDUAL
+) -> Backtest:
     """Backtest every run, and all of them together.
 
     Parameters
     ----------
     runs
         Series as :func:`entropylaw.select` gives them, or anything with their four attributes.
-    level
-        Coverage of the bands.
+    level, interval
+        Coverage of the bands, and the residual model of the fit that is compared, as for
+        :func:`entropylaw.fit_law`.
 
     Raises
     ------
@@ -73,7 +84,9 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     tested = []
     for one in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
         try:
-            tested.append(backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run))
+            tested.append(
+                backtest_run(one.step, one.entropy, one.reward, level=level, interval=interval, run=one.run)
+            )
         except EntropyLawError as error:
             n, why = int(np.size(one.reward)), error.message
             tested.append(RunBacktest(run=one.run, n=n, block=1, scores=(), refusal=why))
@@ -81,7 +94,15 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
 
 
 def backtest_run(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, *, level: float = 0.95, run: str = "run"
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    level: float = 0.95,
+    interval: str = DEFAULT_RESIDUAL,
+    max_reward: float | None = None,
+    prior: Prior | None = None,
+    run: str = "run",
 ) -> RunBacktest:
     """All protocols on one run.
 
@@ -89,8 +110,11 @@ def backtest_run(
     ----------
     step, entropy, reward
         Shape (n,), n ≥ 12; more than 200 are averaged over blocks first.
-    level, run
-        Coverage of the bands, and the run's name in the result.
+    level, interval, max_reward, run
+        Coverage of the bands, the residual model of the fit that is compared, the largest possible reward as
+        for :func:`entropylaw.forecast`, and the run's name in the result.
+    prior
+        What other runs did next; where not given, the one that is shipped.
 
     Raises
     ------
@@ -101,33 +125,56 @@ def backtest_run(
     used = complete(entropy, reward, step)
     refuse(used, fewest=FEWEST + LEAST_AHEAD, needs="a backtest needs", remedy="test longer runs, or")
     s, h, r, block = blocked(used.step, used.entropy, used.reward)
+    how = _How(level=level, interval=interval, most=max_reward, prior=prior, noise=now_and_noise(s, r)[1])
+    firsts = {
+        name: min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD) for name, share in SHARES.items()
+    }
     scores = [
-        _score(
-            protocol, blind, (s, h, r), min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD), level
-        )
-        for protocol, share in SHARES.items()
-        for blind in (False, True)
+        one for name, first in firsts.items() for one in _scores(name, (False, True), (s, h, r), first, how)
     ]
     # The reverse: predict the first third.
     late = max(FEWEST, s.size - max(LEAST_AHEAD, round(s.size / 3)))
-    scores.append(_score("later two thirds", False, (-s[::-1], h[::-1], r[::-1]), late, level))
+    scores += _scores("later two thirds", (False,), (-s[::-1], h[::-1], r[::-1]), late, how)
     return RunBacktest(run=run, n=s.size, block=block, scores=tuple(scores))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _How:
+    """The settings of a backtest, and the noise of the run's evaluations about their local level."""
+
+    level: float
+    interval: str
+    most: float | None
+    prior: Prior | None
+    noise: float
+
+
 def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
-    """Geometric means and coverage over the tested runs, one for each protocol."""
+    """Geometric means and coverage over the tested runs, one for each protocol.
+
+    An error below the noise of the run counts as the noise: a run that is forecast exactly by chance, or
+    whose rewards hardly move, then does not decide the mean.
+    """
     tested = [run for run in runs if run.scores]
     over_runs = []
     for scores in zip(*(run.scores for run in tested), strict=True):
-        peers = ("last_value", "law", "line", "averaged", "scalerl")
         ratios: dict[str, FloatArray] = {
-            peer: np.array([one.rmse / error for one in scores if (error := getattr(one, peer)) is not None])
-            for peer in peers
+            peer: np.array(
+                [
+                    max(one.rmse, one.noise) / max(error, one.noise)
+                    for one in scores
+                    if (error := getattr(one, peer)) is not None
+                ]
+            )
+            for peer in PEERS
         }
+        to_band = np.array([one.interval_score / one.last_value_score for one in scores])
         means: dict[str, Any] = {
             f"to_{peer}": float(np.exp(np.mean(np.log(ratio)))) if ratio.size else None
             for peer, ratio in ratios.items()
         }
+        known = {peer: ratio for peer in PEERS if (ratio := means[f"to_{peer}"]) is not None}
+        closest = max(known, key=lambda peer: known[peer])
         worst = int(first_best(ratios["last_value"]))
         over_runs.append(
             Skill(
@@ -139,47 +186,80 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
                 worst_run=tested[worst].run,
                 covered=float(np.mean([score.covered for score in scores])),
                 width=float(np.median([score.width / score.spread for score in scores])),
+                best=closest if known[closest] > 1.0 else "forecast",
+                to_band=float(np.exp(np.mean(np.log(to_band)))),
             )
         )
     return tuple(over_runs)
 
 
-def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int, level: float) -> Score:
-    """Fit the first evaluations of (step, entropy, reward), predict the others."""
+def interval_score(low: FloatArray, high: FloatArray, truth: FloatArray, level: float) -> float:
+    """Mean interval score of m intervals, in the unit of the truth; smaller is better.
+
+    The width, and 2/(1 − level) times the distance by which an interval misses (Gneiting & Raftery 2007,
+    doi:10.1198/016214506000001437, Eq. 43).
+    """
+    missed = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
+    return float(np.mean(high - low + 2.0 / (1.0 - level) * missed))
+
+
+def _last_value_score(
+    step: FloatArray, reward: FloatArray, at: FloatArray, truth: FloatArray, level: float
+) -> float:
+    """Interval score of a normal band about the last value, as :class:`Score` describes it."""
+    ahead = (at - step[-1]) / (step[-1] - step[0]) * (step.size - 1)
+    half = ndtri(0.5 * (1.0 + level)) * float(np.std(np.diff(reward))) * np.sqrt(np.maximum(ahead, 1.0))
+    return interval_score(reward[-1] - half, reward[-1] + half, truth, level)
+
+
+def _scores(
+    protocol: str, blinds: Sequence[bool], series: Sequence[FloatArray], first: int, how: _How
+) -> list[Score]:
+    """Fit the first evaluations of (step, entropy, reward), predict the others; the peers once."""
     (s, at), (h, later), (r, truth) = ((column[:first], column[first:]) for column in series)
     spread = float(np.ptp(series[-1]))
-    band = outlook(s, h, r, at, None if blind else later).band
-    low, value, high = (band.quantile(p) for p in tails(level))
+    least = RESOLUTION * spread
+
+    def rmse(forecast: FloatArray) -> float:
+        return max(float(np.sqrt(np.mean((forecast - truth) ** 2))), least)
 
     # Ordinary least squares of c − slope · column, continued.
     law, line = (
         design(column(later)) @ np.linalg.lstsq(design(column(h)), r, rcond=None)[0]
         for column in (law_column, np.asarray)
     )
-
     try:
-        averaged = reward_at(*law_of_run(h, r, s), later)
+        averaged = rmse(reward_at(*law_of_run(h, r, s, interval=how.interval), later))
     except FitError:  # the first part of a run may have one entropy only
         averaged = None
-
-    def rmse(forecast: FloatArray) -> float:
-        return max(float(np.sqrt(np.mean((forecast - truth) ** 2))), RESOLUTION * spread)
-
-    return Score(
-        protocol=protocol,
-        blind=blind,
-        fitted=first,
-        predicted=truth.size,
-        rmse=rmse(value),
-        last_value=rmse(r[-1:]),
-        law=rmse(law),
-        line=rmse(line),
-        averaged=None if averaged is None else rmse(averaged),
-        scalerl=rmse(scalerl(s, r, at)),
-        covered=float(np.mean((low <= truth) & (truth <= high))),
-        width=float(np.median(high - low)),
-        spread=spread,
-    )
+    common: dict[str, Any] = {
+        "protocol": protocol,
+        "fitted": first,
+        "predicted": truth.size,
+        "last_value": rmse(r[-1:]),
+        "law": rmse(law),
+        "line": rmse(line),
+        "averaged": averaged,
+        "scalerl": rmse(scalerl(s, r, at)),
+        "spread": spread,
+        "noise": how.noise,
+        "last_value_score": max(_last_value_score(s, r, at, truth, how.level), least),
+    }
+    found = []
+    for blind in blinds:
+        band = outlook(s, h, r, at, None if blind else later, most=how.most, prior=how.prior).band
+        low, value, high = (band.quantile(p) for p in tails(how.level))
+        found.append(
+            Score(
+                **common,
+                blind=blind,
+                rmse=rmse(value),
+                covered=float(np.mean((low <= truth) & (truth <= high))),
+                width=float(np.median(high - low)),
+                interval_score=max(interval_score(low, high, truth, how.level), least),
+            )
+        )
+    return found
 
 
 def scalerl(step: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:

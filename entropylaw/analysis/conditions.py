@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from entropylaw.analysis.rivals import FormFits
+from entropylaw.arguments import as_number
 from entropylaw.engine.residual_prior import P_CONSTANT, P_LONG
+from entropylaw.errors import FitError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import t_cdf
 from entropylaw.results.posterior import LONG, SHORT
@@ -15,6 +17,18 @@ from entropylaw.results.result import replace
 
 _BELIEVED = 1e-4
 """Least probability of a ceiling below the largest possible reward with which that reward is believed."""
+
+
+def check_largest(most: float | None, reward: FloatArray) -> None:
+    """Refuse a largest possible reward below one of the rewards (n,).
+
+    Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
+    """
+    if most is not None and as_number(most, "max_reward") < reward.max():
+        message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
+        raise FitError(
+            "reward-above-max", message, "give the largest reward that is possible, or leave it out"
+        )
 
 
 def at_most(fits: FormFits, most: float | None) -> FormFits:

@@ -1,7 +1,8 @@
 """Forecasts of the reward at later steps, from given or forecast entropies; and the progress of a run.
 
-A forecast is a mixture of the law, a line in the entropy, a curve in step and "no change", with weights from
-the errors of each from earlier origins inside the same run. Its band is widened by those errors.
+A forecast is a weighted mean of the law, a line in the entropy, a curve in step, "no change" and others. The
+weights and the width of the band rest on the errors of such forecasts in other runs, and inside the run
+itself.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.ensemble import REWARD_FORMULAS, Band, level_now, noise_sd, outlook
+from entropylaw.analysis.answer import fit_law
+from entropylaw.analysis.conditions import check_largest
 from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
+from entropylaw.analysis.ensemble import outlook
+from entropylaw.analysis.forecast_prior import Band, fallen
 from entropylaw.analysis.law.estimates import checked_level, from_mixture, spent_entropy, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evaluations, complete, refuse
 from entropylaw.analysis.law.inference import smooth_entropy
+from entropylaw.analysis.members import REWARD_FORMULAS, now_and_noise
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import drift_grid
@@ -31,7 +36,10 @@ FEWEST = 8
 MOST = 200
 """Points above which a run is averaged over blocks of equal length."""
 
-METHOD = "members weighed by rolling origin, random walk + noise"
+METHOD = "errors of such forecasts in other runs"
+
+NOT_FALLEN = 0.05
+"""Share of its first value by which the entropy must have fallen to have begun to fall."""
 
 
 def forecast(
@@ -42,6 +50,8 @@ def forecast(
     at_step: Any,
     entropy_path: Any = None,
     level: float = 0.95,
+    max_reward: float | None = None,
+    reward_now: Estimate | None = None,
     run: str = "run",
 ) -> Forecast:
     """Forecast the reward at later steps.
@@ -57,31 +67,40 @@ def forecast(
         interval includes its uncertainty.
     level, run
         Coverage of every interval, and the run's name in the result.
+    max_reward
+        The largest reward that is possible, for a share of problems 1: intervals end there, and at 0 where no
+        reward so far is negative.
+    reward_now
+        The reward now, of a fit of the same run; where not given it is that of :func:`entropylaw.fit_law`.
 
     Raises
     ------
     FitError
-        ``too-few-evaluations`` (fewer than 8), ``forecast-needs-steps``, and those of
+        ``too-few-evaluations`` (fewer than 8), ``forecast-needs-steps``, ``reward-above-max``, and those of
         :func:`entropylaw.fit_law` on the data.
     UsageError
         ``step-not-ahead``, ``lengths-differ``, ``bad-level``.
 
     Notes
     -----
-    Values are medians of the mixture, intervals equal-tailed.
-
     Members: the law, a line in H and c − a·√H, each with a random walk (and the first two by least
-    squares too), a random walk alone, an exponential in step, the last reward, the mean of the last three.
-    Weights: mean squared error from up to 8 earlier origins, to a power (the first power is that of Bates &
-    Granger 1969, doi:10.1057/jors.1969.103; errors are pooled over horizons, correlations not estimated).
+    squares too), a random walk alone, an exponential in step, the last reward, and the means of the last
+    three, of the last half, and of all. A member's weight is exp(b + γ·φ) / eᵖ: b, γ and p are learned from
+    finished runs, φ is what this run has done so far, and e the member's error from up to 8 earlier origins
+    inside it, about as far ahead. (1/e² alone would be Bates & Granger 1969, doi:10.1057/jors.1969.103;
+    correlations are not estimated.) Half-widths of the band are learned likewise, by the interval score
+    (Gneiting & Raftery 2007, doi:10.1198/016214506000001437): from the noise, the spread between members, the
+    distance from the reward now, and the members' errors, as they are and times the root of the lead. Shapes
+    and numbers are in :mod:`entropylaw.analysis.forecast_prior`.
     Runs of more than 200 evaluations are averaged over blocks of ``block`` evaluations.
     """
     level = checked_level(level)
     used = _checked(step, entropy, reward)
+    check_largest(max_reward, used.reward)
     last, lowest, highest = float(used.step[-1]), float(used.entropy.min()), float(used.entropy.max())
     at, given = _targets(at_step, entropy_path, last)
     s, h, r, block = blocked(used.step, used.entropy, used.reward)
-    ahead = outlook(s, h, r, at, given)
+    ahead = outlook(s, h, r, at, given, most=max_reward)
     entropies = [
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
         for value in ([] if given is None else given.tolist())
@@ -90,6 +109,8 @@ def forecast(
         entropies = _estimates(ahead.path.band, level)
     outside = [not lowest <= one.value <= highest for one in entropies]  # type: ignore[operator]
     findings = [note("averaged-in-blocks", block=block)] if block > 1 else []
+    if given is None and (share := 1.0 - float(np.exp(-fallen(h)))) < NOT_FALLEN:
+        findings.append(note("entropy-has-not-fallen", share=share))
     if any(outside):
         beyond = {"outside": sum(outside), "steps": len(outside), "low": lowest, "high": highest}
         findings.append(note("extrapolated", **beyond))
@@ -98,7 +119,7 @@ def forecast(
         n=s.size,
         block=block,
         last_step=last,
-        reward_now=_now(s, r, level),
+        reward_now=_now(used, level, max_reward) if reward_now is None else reward_now,
         step=tuple(at.tolist()),
         reward=tuple(_estimates(ahead.band, level)),
         entropy=tuple(entropies),
@@ -112,7 +133,7 @@ def forecast(
         ),
         path_members=dict(ahead.path.weight) if ahead.path else {},
         level=level,
-        factor=ahead.band.factor,
+        own=ahead.own,
         origins=ahead.origins,
         dropped=used.dropped,
         findings=tuple(findings),
@@ -127,13 +148,15 @@ def saturation_forecast(
     gains: Sequence[float] = (),
     at_step: float | None = None,
     level: float = 0.95,
+    max_reward: float | None = None,
+    reward_now: Estimate | None = None,
     run: str = "run",
 ) -> SaturationForecast:
     """Forecast when 95 % of the law's remaining gain is spent, the reward then, and gains.
 
     Parameters
     ----------
-    step, entropy, reward, level, run
+    step, entropy, reward, level, max_reward, reward_now, run
         As :func:`forecast`.
     gains
         Gains of the run's reward, evaluation noise aside, whose probability is estimated.
@@ -147,6 +170,7 @@ def saturation_forecast(
     """
     level = checked_level(level)
     used = _checked(step, entropy, reward)
+    check_largest(max_reward, used.reward)
     last = float(used.step[-1])
     points = [as_number(gain, "gains") for gain in as_floats(gains, "gains").tolist()]
     if at_step is None:
@@ -154,15 +178,19 @@ def saturation_forecast(
     else:
         _targets(as_number(at_step, "at_step"), None, last)
     s, h, r, _ = blocked(used.step, used.entropy, used.reward)
-    now, present = float(smooth_entropy(h, s).entropy[-1]), _now(s, r, level)
+    now = float(smooth_entropy(h, s).entropy[-1])
+    present = _now(used, level, max_reward) if reward_now is None else reward_now
     target = spent_entropy(now, SPENT)
     # Saturation is looked for within ten spans of the run.
     later = last + (s[-1] - s[0]) * 10.0 * np.linspace(0, 1, 401)[1:]
-    path = forecast_entropy(s, h, later).band
-    # The first step at which the path is at or below the target; its lower end is there first.
+    path = forecast_entropy(s, h, later)
+    lower, upper = (path.band.quantile(p) for p in (tails(level)[0], tails(level)[2]))
+    # The first step at which the path is at or below the target; its lower end is there first. Between them
+    # the median over the members: their mean never falls to 0, because some members stay.
+    middle = _weighted_median(path.curves, path.shares)
     low, value, high = (
-        float(later[below.argmax()]) if (below := path.quantile(p) <= target).any() else None
-        for p in tails(level)
+        float(later[below.argmax()]) if (below := curve <= target).any() else None
+        for curve in (np.minimum(lower, middle), middle, np.maximum(upper, middle))
     )
     ends = {"entropy": value, "the upper end of its interval": high}
     missing = (end for end, step in ends.items() if step is None)
@@ -170,13 +198,13 @@ def saturation_forecast(
     why = next((f"in the forecast, {end} {stays}" for end in missing), None)
     reward_then = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if value is not None:
-        reward_then = _estimates(outlook(s, h, r, np.array([value]), None).band, level)[0]
+        reward_then = _estimates(outlook(s, h, r, np.array([value]), None, most=max_reward).band, level)[0]
     reachable: list[Gain] = []
     if points:
         assert at_step is not None
-        band = outlook(s, h, r, np.array([at_step]), None).band
+        band = outlook(s, h, r, np.array([at_step]), None, most=max_reward).band
         assert present.value is not None
-        noise = noise_sd(s, r)
+        _, noise = now_and_noise(s, r)
         for gain in points:
             chance = float(band.exceeds(np.array([present.value + gain]), noise)[0])
             reachable.append(Gain(points=gain, step=float(at_step), by_step=chance))
@@ -193,8 +221,16 @@ def saturation_forecast(
     )
 
 
-def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
-    return from_mixture(level_now(step, reward), level=level, method="random walk + noise")
+def _weighted_median(curves: FloatArray, weight: FloatArray) -> FloatArray:
+    """At each of m points the value of curves (k, m) below which half of the weight (k, m) is."""
+    order = np.argsort(curves, axis=0, kind="stable")
+    half = (np.cumsum(np.take_along_axis(weight, order, 0), axis=0) >= 0.5).argmax(axis=0)
+    return np.asarray(np.take_along_axis(np.take_along_axis(curves, order, 0), half[None], 0)[0])
+
+
+def _now(used: Evaluations, level: float, most: float | None) -> Estimate:
+    """The reward now as a fit of the run has it."""
+    return fit_law(used.entropy, used.reward, used.step, level=level, max_reward=most).reward_now
 
 
 def _estimates(band: Band, level: float) -> list[Estimate]:

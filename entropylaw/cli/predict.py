@@ -60,8 +60,9 @@ def predict(options: PredictCommand) -> None:
     Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
     again. Predictions are averaged over functional forms. An entropy has two intervals: for the mean, and
     the wider prediction interval; one outside the fitted range is marked as extrapolated. A later step is
-    forecast by a mixture of curves, weighted by the accuracy of their forecasts from earlier in the same
-    run. Options of the fit, columns included, are for logs, not for what `entropylaw fit` wrote.
+    forecast by a weighted mean of curves: the weights and the interval rest on what other runs did next, and
+    on the curves' errors earlier in the same run. Options of the fit, columns included, are for logs, not
+    for what `entropylaw fit` wrote.
     """
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
@@ -138,7 +139,9 @@ def _bad(text: str, expected: str) -> UsageError:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BacktestCommand(opt.Parallel, opt.ColumnOptions, opt.Coverage, opt.Logs, opt.Written):
+class BacktestCommand(
+    opt.Parallel, opt.ResidualOption, opt.ColumnOptions, opt.Coverage, opt.Logs, opt.Written
+):
     """``entropylaw backtest``."""
 
 
@@ -149,8 +152,9 @@ def backtest(options: BacktestCommand) -> None:
     The first 15 % and the first third are fitted, and the rest is predicted, with observed and with
     forecast entropies; a last test, with observed entropies, fits the later two thirds and predicts the
     first third. The errors are compared with those of the last value, the law and a line by least
-    squares, the averaged prediction of a fit, and the ScaleRL sigmoid; the coverage of the intervals is
-    counted. Exit code 4 means that no run could be tested.
+    squares, the averaged prediction of a fit (with the residual model of --interval), and the ScaleRL
+    sigmoid; the intervals with a normal band about the last value. Exit code 4 means that no run could be
+    tested.
     """
     from entropylaw.pipeline.sources import refuse_documents
 

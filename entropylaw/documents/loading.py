@@ -46,12 +46,12 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("fit", "entropylaw fit", 4),
-        Kind("prediction", "entropylaw predict", 4),
+        Kind("prediction", "entropylaw predict", 5),
         Kind("phases", "entropylaw phases", 2),
-        Kind("report", "entropylaw report", 4),
+        Kind("report", "entropylaw report", 5),
         Kind("index", "entropylaw report", 4, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
-        Kind("backtest", "entropylaw backtest", 2),
+        Kind("backtest", "entropylaw backtest", 3),
         Kind("columns", "entropylaw columns"),
     )
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.averaging import p_gain
+from entropylaw.analysis.averaging import p_gain, reward_now
 from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.changepoint import FEWEST
 from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
@@ -238,20 +238,24 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
 
 def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit."""
-    return backtest_run(series.step, series.entropy, series.reward, level=options.level, run=series.run)
+    most = 1.0 if is_rate(series.reward_choice.column, series.reward) else None
+    how: dict[str, Any] = {"level": options.level, "interval": options.interval, "max_reward": most}
+    return backtest_run(series.step, series.entropy, series.reward, run=series.run, **how)
 
 
 def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
     """A fitted run with a forecast at some later ``points``, and when its entropy will be spent."""
-    law = entry.law
-    if law is None:
+    answer, law = entry.answer, entry.law
+    if answer is None or law is None:
         return RunReport(fit=entry, no_forecast="the run has no fit")
     series, first, last = (law.step, law.entropy, law.reward), float(law.step[0]), float(law.step[-1])
     later = np.linspace(last, last + SPAN_AHEAD * (last - first), points + 1)[1:]
     # Whole steps where the run's are whole numbers.
     at = np.unique(np.ceil(later) if (law.step % 1 == 0).all() else later)
-    known = as_stored(forecast(*series, at_step=at, level=law.level, run=law.run))
-    spending = as_stored(saturation_forecast(*series, level=law.level, run=law.run))
+    where: dict[str, Any] = {"level": law.level, "run": law.run, "max_reward": answer.max_reward}
+    where["reward_now"] = answer.reward_now
+    known = as_stored(forecast(*series, at_step=at, **where))
+    spending = as_stored(saturation_forecast(*series, **where))
     return RunReport(fit=entry, forecast=known, spending=spending)
 
 
@@ -295,7 +299,8 @@ def predict_runs(
             entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
         )
         series = (law.step, law.entropy, law.reward)
-        where: dict[str, Any] = {"level": law.level if level is None else level, "run": entry.run}
+        where: dict[str, Any] = {"level": answer.level if level is None else level, "run": entry.run}
+        where |= {"max_reward": answer.max_reward, "reward_now": reward_now(answer, level)}
         ahead: dict[str, Any] = {}
         try:
             if later:

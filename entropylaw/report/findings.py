@@ -239,6 +239,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "
     "is that of a mean of {block} new ones",
+    "entropy-has-not-fallen": lambda values: (
+        f"the entropy has not begun to fall (it has {'fallen' if values['share'] >= 0 else 'risen'} by "
+        f"{abs(values['share']):.0%} so far), and when it will is not known"
+    ),
     "extrapolated": "at {outside} of {steps} steps the entropy is outside the fitted range of {low:.3g} to "
     "{high:.3g} nats: extrapolated",
     # Several runs, and segments.

@@ -33,7 +33,7 @@ class Forecast(Result, frozen=True, kw_only=True):
     run, n, block
         Name, number of points that were used, and of evaluations averaged in each (1: as logged).
     last_step, reward_now
-        The last step fitted, and the local level of the reward there.
+        The last step fitted, and the reward there as a fit has it.
     step, reward
         The m steps, and the prediction interval of an evaluation (the mean of ``block`` of them) at each.
     entropy, blind, extrapolated
@@ -41,9 +41,10 @@ class Forecast(Result, frozen=True, kw_only=True):
         then includes its uncertainty. For each step, whether it is outside the range that was fitted.
     members, path_members
         The members of the ensemble for the reward, and for the entropy (empty where it was given).
-    level, factor
-        Coverage of the intervals, and the factor of the mixture's distances from its median, from the errors
-        at the earlier origins.
+    level
+        Coverage of the intervals.
+    own
+        Share of the members' weights, 0–1, that this run's own errors moved away from those of other runs.
     origins
         Number of evaluations that were fitted at each earlier origin.
     dropped, findings
@@ -63,7 +64,7 @@ class Forecast(Result, frozen=True, kw_only=True):
     members: tuple[ForecastMember, ...]
     path_members: Mapping[str, float]
     level: float
-    factor: float
+    own: float
     origins: tuple[int, ...]
     dropped: Mapping[str, int]
     findings: tuple[Finding, ...] = ()
@@ -135,6 +136,12 @@ class Score(Struct, frozen=True, kw_only=True):
     covered, width, spread
         Share of the predicted evaluations inside the band, its median width, and the range of the run's
         rewards, reward units.
+    noise
+        Standard deviation of the run's rewards about their local level.
+    interval_score, last_value_score
+        Mean interval score of the band (its width, and 2/(1 − level) times what it misses by), and of a
+        normal band about the last value, whose sd is that of one-step changes times √(steps ahead); reward
+        units.
     """
 
     protocol: str
@@ -150,6 +157,9 @@ class Score(Struct, frozen=True, kw_only=True):
     covered: float
     width: float
     spread: float
+    noise: float
+    interval_score: float
+    last_value_score: float
 
 
 class RunBacktest(Result, frozen=True, kw_only=True):
@@ -173,13 +183,17 @@ class Skill(Struct, frozen=True, kw_only=True):
     protocol, blind, runs
         The protocol, and the number of runs that it was possible for.
     to_last_value, to_law, to_line, to_averaged, to_scalerl
-        Geometric mean over runs of the forecast's RMSE over the peer's; below 1 the forecast is better. Over
-        the runs in which the peer has one, None where it has none.
+        Geometric mean over runs of the forecast's RMSE over the peer's, each at least the noise; below 1 the
+        forecast is better. Over the runs in which the peer has one, None where it has none.
     worst, worst_run
         The largest ratio to the last value, and its run.
     covered, width
         Mean over runs of the share of evaluations inside the band; median over runs of the band's width, as
         a share of the run's range of rewards.
+    best
+        What errs least: ``"forecast"``, or the peer whose ratio is largest and above 1.
+    to_band
+        Geometric mean over runs of the band's interval score over that of the band about the last value.
     """
 
     protocol: str
@@ -194,6 +208,8 @@ class Skill(Struct, frozen=True, kw_only=True):
     worst_run: str
     covered: float
     width: float
+    best: str
+    to_band: float
 
 
 class Backtest(Result, frozen=True, kw_only=True):

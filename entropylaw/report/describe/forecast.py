@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.words import earliest, headline, step_words
 from entropylaw.results import EntropySet, Estimate, Verdict
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast, Skill
 from entropylaw.results.result import sentences
 
 Result = (
@@ -59,6 +59,15 @@ PEERS = (
     ("scalerl", "ScaleRL"),
 )
 
+_NAMES = {
+    "forecast": "the forecast",
+    "last_value": "the last value",
+    "law": "the law by least squares",
+    "line": "a line by least squares",
+    "averaged": "the averaged prediction of a fit",
+    "scalerl": "the ScaleRL sigmoid",
+}
+
 _PROTOCOL = (
     b.Column("protocol", "fitted"),
     b.Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
@@ -74,7 +83,7 @@ SCORES = (
     *(b.Column(key, label) for key, label in PEERS),
     _COVERED,
     b.Column("width", "width"),
-    b.Column("spread", shown_in=(b.DATA,)),
+    *(b.Column(key, shown_in=(b.DATA,)) for key in ("spread", "noise", "interval_score", "last_value_score")),
 )
 """The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
 
@@ -90,6 +99,7 @@ SKILLS = (
     *(b.Column(f"to_{key}", label, unit="ratio") for key, label in PEERS),
     _COVERED,
     b.Column("width", "width", lambda row: format_number(row.width, 2)),
+    b.Column("to_band", "interval score", unit="ratio"),
     b.Column("worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})"),
 )
 """Errors over all runs, as ratios."""
@@ -161,15 +171,19 @@ def sections(
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
         blocks += [b.paragraphs(first), b.Table((step, reward, entropy, extrapolated), rows)]
         named = _weights({member.name: member.weight for member in ahead.members})
-        how = f"{named}; by past errors of forecasts from {counted(len(ahead.origins), 'earlier step')}"
         entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
-        notes += b.labelled("weights", [how, *entropies]) + b.labelled("note", ahead.notes)
+        origins = counted(len(ahead.origins), "earlier step")
+        rests = f"what other runs did next; this run's own forecasts from {origins} moved "
+        rests += f"{format_percent(ahead.own)} of the weights"
+        notes += b.labelled("weights", [named, *entropies])
+        notes.append(b.Note("rests on", rests))
+        notes += b.labelled("note", ahead.notes)
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
     if spending is not None:
         notes += _spent(spending)
     if against:
-        mixed = "The forecast averages several curves, each weighted by the errors of its past forecasts"
+        mixed = "The forecast averages several curves, weighted by their errors"
         notes.append(b.Note("caution", f"{against} {mixed}."))
     return [*blocks, b.Notes(notes)]
 
@@ -279,14 +293,26 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
     if result.overall:
         how = (
             f"{counted(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, "
-            "geometric mean over runs; below 1 the forecast is better. Law and line are by least squares, "
+            "geometric mean over runs, errors below the noise counted as the noise; below 1 the forecast is "
+            "better. Law and line are by least squares, "
             "averaged is what a fit of that part predicts, and the three use the observed entropies in every "
             "row. The width of the "
             f"{format_percent(result.level)} prediction interval is a share of the run's range of rewards, "
-            "median over runs."
+            "median over runs; its interval score (width and misses together) is over that of a normal band "
+            "about the last value."
         )
-        blocks += [b.paragraphs(how), b.table_of(SKILLS, result.overall, words=2)]
+        blocks += [b.Notes([b.Note("errs least", _best(result.overall))]), b.paragraphs(how)]
+        blocks.append(b.table_of(SKILLS, result.overall, words=2))
     return blocks + [block for run in result.runs for block in _run_backtest(run)]
+
+
+def _best(overall: Sequence[Skill]) -> str:
+    """``the forecast (first 15 %, observed entropies; …), a line by least squares (…)``."""
+    where: dict[str, list[str]] = {}
+    for skill in overall:
+        entropies = "forecast" if skill.blind else "observed"
+        where.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
+    return "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in where.items())
 
 
 def _run_backtest(run: RunBacktest) -> list[b.Block]:
