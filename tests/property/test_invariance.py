@@ -371,7 +371,7 @@ def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind
     weights = {member.name: member.weight for member in plain.members}
     assert {member.name: member.weight for member in other.members} == pytest.approx(weights, rel=1e-6)
     assert other.path_members == pytest.approx(plain.path_members, rel=1e-6)
-    assert other.factor == pytest.approx(plain.factor, rel=1e-6)
+    assert other.own == pytest.approx(plain.own, rel=1e-6)
     assert (plain.origins, plain.extrapolated) == (other.origins, other.extrapolated)
 
 

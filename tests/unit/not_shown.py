@@ -24,10 +24,8 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     (*FIT, *PHASES, *TABLES): {
         "an option: what came of it is shown": r"settings\..*",
     },
-    (*LAWS, *PHASES): {
-        "the level is above the table, and a standard error says less than the interval": (
-            r"ESTIMATES\.(level|std_error)"
-        ),
+    tuple(medium for medium in (*LAWS, *PHASES) if medium not in ("report markdown", "report html")): {
+        "the level is above the table": r"ESTIMATES\.level",
     },
     (*LAWS, *COLUMNS): {
         "the catalog's own words: `why` says which key it is, a note that a sign was undone": (
@@ -35,6 +33,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
     },
     LAWS: {
+        "a standard error says less than the interval": r"ESTIMATES\.std_error",
         "where the answer rests on first evaluations, a caution says so": r"runs\.answer\.cuts\..*",
         "the run's own name is shown": r"runs\.answer\.(law\.)?run",
         "what predictions are computed from": r"runs\.answer\.law\.(posterior|noise_floor)",
@@ -87,7 +86,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     (*PREDICTION, *REPORT): {
         "the members have names, weights and what they give together": (
-            r"runs\.forecast\.(run|block|factor|origins|members\.(formula|error))"
+            r"runs\.forecast\.(run|block|origins|members\.(formula|error))"
         ),
         "as in the forecast": r"runs\.spending\.(run|reward\.note|reward_now\..*)",
         "the entropy that it gives is shown": r"runs\.spending\.share",
@@ -109,7 +108,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.((forecast|answer|segments|segments\.segments\.fit)\.)?findings\.values\.KEY"
         ),
     },
-    ("prediction text", "prediction markdown", "report markdown", "report html"): {
+    ("prediction text", "prediction markdown"): {
         "how far the path is followed is said in words": r"runs\.spending\.step\.note",
     },
     ("prediction text",): {
@@ -123,14 +122,14 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "of a run without a law: its refusal says so": r"runs\.no_forecast",
         "the curves have titles": r"runs\.phases\.CURVE\.name",
         "the table of the forecast has its steps, rewards and entropies; the page has the rest": (
-            r"runs\.forecast\.(blind|last_step|level|n|reward_now\..*)"
+            r"runs\.forecast\.(blind|last_step|level|n|own|reward_now\..*)"
         ),
         "the forecast's members are shown, those of the entropy's path are in the JSON": (
             r"runs\.forecast\.path_members(\.KEY)?"
         ),
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
             r"runs\.forecast\.(entropy\..*|extrapolated|findings\..*|members\.(name|weight))"
-            r"|runs\.spending\.(entropy|entropy_now|share|step\.note)"
+            r"|runs\.spending\.(entropy|entropy_now|share|step\.note|reward\.(value|low|high))"
         ),
         "the verdict on the phases; the page has their table": (
             r"runs\.phases\.(CURVE_column\..*|length_column|share_column|level|path|share_planning\..*"
@@ -143,7 +142,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("prediction csv",): {
         "a row per target; the JSON has how it was made": (
-            r"runs\.(verdict|why|gain|p_headroom|findings\..*|entropy_range|no_forecast)|runs\.forecast\.(n|blind|last_step|level|findings\..*"
+            r"runs\.(verdict|why|gain|p_headroom|findings\..*|entropy_range|no_forecast)|runs\.forecast\.(n|blind|last_step|level|own|findings\..*"
             r"|path_members(\.KEY)?|members\.(name|weight)|(reward_now|entropy)\..*)"
             r"|runs\.spending\.(entropy_now|last_step|share|gains\..*)"
         ),
@@ -153,6 +152,8 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     BACKTEST[:2]: {
         "the width of the interval is shown": r"runs\.scores\.spread",
+        "the sentence on what errs least names it": r"overall\.best",
+        "their ratio over all runs is shown": r"runs\.scores\.(noise|interval_score|last_value_score)",
     },
     (*PHASES, "report markdown", "report html"): {
         "curves and densities, which the figure draws": (

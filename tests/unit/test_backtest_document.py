@@ -65,10 +65,10 @@ def schema_of_file(name: str) -> dict:
 )
 def test_the_schema_can_fail(document, break_it):
     body = document.to_json()
-    jsonschema.validate(body, schema_of_file("backtest-2.json"))
+    jsonschema.validate(body, schema_of_file("backtest-3.json"))
     break_it(body)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(body, schema_of_file("backtest-2.json"))
+        jsonschema.validate(body, schema_of_file("backtest-3.json"))
 
 
 def test_back_to_the_last_bit(document):
@@ -94,7 +94,7 @@ def test_a_prediction_with_a_forecast_is_valid_by_its_schema():
     assert run.forecast is not None
     assert run.spending is not None
     body = json.loads(dumps(found.to_json()))
-    schema = schema_of_file("prediction-4.json")
+    schema = schema_of_file("prediction-5.json")
     jsonschema.validate(body, schema)
     assert dumps(decode(PredictionDocument, body).to_json()) == dumps(found.to_json())
     body["runs"][0]["forecast"]["reward"][1]["method"] = 3
@@ -118,7 +118,8 @@ def test_markdown_has_every_number_of_the_document(document):
         assert row[:2] == [skill.protocol, "forecast" if skill.blind else "observed"]
         ratios = (skill.to_last_value, skill.to_law, skill.to_line, skill.to_averaged, skill.to_scalerl)
         assert [float(cell) for cell in row[2:7]] == pytest.approx(ratios, abs=0.005)
-        assert row[9].endswith(f"\\({skill.worst_run}\\)")
+        assert float(row[9]) == pytest.approx(skill.to_band, abs=0.005)
+        assert row[10].endswith(f"\\({skill.worst_run}\\)")
     for run in document.runs[:2]:
         for row, score in zip(rows_below(text, f"## {run.run}\n"), run.scores, strict=True):
             assert row[2] == f"{score.fitted} → {score.predicted}"
@@ -140,7 +141,7 @@ def test_a_hostile_name_is_text(document):
     text = rendered(replace(document, runs=(run, bad), overall=skills([run])), "markdown")
     assert "<script" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
-    assert all(len(row) == 10 for row in rows_below(text, "# Backtest"))
+    assert all(len(row) == 11 for row in rows_below(text, "# Backtest"))
     assert sum(line.startswith("#") for line in text.splitlines()) == 3
 
 
@@ -157,7 +158,7 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     assert "error[file-not-found]" in done.stderr
     body = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
-    jsonschema.validate(body, schema_of_file("backtest-2.json"))
+    jsonschema.validate(body, schema_of_file("backtest-3.json"))
     assert [entry["refusal"] is None for entry in body["runs"]] == [True, False]
     (file,) = body["inputs"]
     assert file["path"] == "clean_start_s0/metrics.parquet"

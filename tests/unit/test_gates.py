@@ -276,7 +276,7 @@ def test_damage_is_named_with_its_place(path, value):
         ("entropylaw/fit/2", "other-document-version"),
         ("entropylaw/fit/5", "other-document-version"),
         ("entropylaw/fit", "other-document-version"),
-        ("entropylaw/backtest/2", "not-a-document"),
+        ("entropylaw/backtest/3", "not-a-document"),
         ("other/fit/1", "not-a-document"),
         (None, "not-a-document"),
     ],

@@ -161,7 +161,8 @@ def test_a_report_adds_forecast_and_phases_to_the_columns_of_a_fit() -> None:
     assert reports.runs[0].forecast is not None
     last = reports.runs[0].forecast.reward[-1]
     assert (good["forecast_step"], float(good["forecast"])) == ("585.0", last.value)
-    assert (good["spent_by_step"], good["spent_by_step_low"]) == ("", "429.0")
+    spent = reports.runs[0].spending.step
+    assert (float(good["spent_by_step"]), float(good["spent_by_step_low"])) == (spent.value, spent.low)
     assert (none["forecast"], none["refusal"]) == ("", "too-few-evaluations")
 
 

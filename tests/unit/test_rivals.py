@@ -11,9 +11,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from benchmarks.worlds import World, simulate
-from entropylaw.analysis.ensemble import reward_members
 from entropylaw.analysis.forms import FORMS, entropy_forms, law_column, risen, step_forms
 from entropylaw.analysis.forms import FORMULAS as STEP_FORMULAS
+from entropylaw.analysis.members import REWARD_FORMULAS, reward_members
 from entropylaw.analysis.rivals import (
     FormResult,
     ceiling_of,
@@ -311,9 +311,13 @@ def test_the_comparison_uses_the_residual_model_of_the_fit(settings):
 def test_baselines():
     """Forecasts of every later reward that need no form."""
     step, entropy = np.arange(4.0), np.array([1.0, 0.8, 0.6, 0.5])
-    members = reward_members(step, entropy, np.array([0.1, 0.2, 0.3, 0.7]), np.array([9.0]), np.array([0.4]))
-    assert members["last"].tolist() == [0.7]
+    every = reward_members(step, entropy, np.array([0.1, 0.2, 0.3, 0.7]), np.array([9.0]), np.array([0.4]))
+    members = dict(zip(REWARD_FORMULAS, every[:, 0].tolist(), strict=True))
+    assert members["last"] == 0.7
     assert members["mean of three"] == pytest.approx(0.4)
+    assert members["mean of half"] == pytest.approx(0.5)
+    assert members["mean of all"] == pytest.approx(0.325)
+    assert np.nanmax(every) <= 1.0
 
 
 def test_a_fit_imports_no_lmfit(tmp_path):
