@@ -1,4 +1,4 @@
-"""The test for a change point: its size, its power, and the coverage of the interval of the step.
+"""Turns of entropy curves: false ones, power, and the coverage of the intervals.
 
 python -m benchmarks.phases                 print the tables
 python -m benchmarks.phases --write         and put them into docs/benchmarks/phases.md
@@ -20,63 +20,109 @@ from scipy.stats import f as f_law
 
 from benchmarks.docs import write_block
 from benchmarks.worlds import FloatArray
-from entropylaw.analysis.changepoint import (
-    blocked,
-    change_point_of,
-    closest,
-    decay_test,
-    difference,
-    place_points,
-)
-from entropylaw.engine.changepoint import ChangePointDesign, bent_cable, likely_decays
-from entropylaw.results.phases import ChangePoint
+from entropylaw import FitError, fit_phases
+from entropylaw.engine.trend import bent_cable
+from entropylaw.results import Estimate
+from entropylaw.results.phases import CurvePhases
 
-SEED = 20261122
+SEED = 20261124
 
-SD = 0.03
-"""Standard deviation of the drift, in nats, on a fall of 0.8."""
+WALK = 1.0
+"""Correlation that stands for a random walk; its standard deviation at the end is twice the given one."""
 
-DRAWS = 99
-"""Simulations per test; the package takes 399."""
 
-SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "exponential, fast": lambda t: 0.2 + 0.8 * np.exp(-6 * t),
-    "exponential, slow": lambda t: 0.2 + 0.8 * np.exp(-2 * t),
-    "power": lambda t: 0.1 + 0.9 / (1 + 8 * t),
-}
-STRANGE: dict[str, Callable[[FloatArray], FloatArray]] = {
+def _bandits(time: FloatArray) -> FloatArray:
+    """Mean entropy of 40 softmax bandits with 8 arms under the exact policy gradient."""
+    rng = np.random.default_rng(1)
+    reward, logit = rng.random((40, 8)), np.zeros((40, 8))
+    found = []
+    for _ in range(400):
+        p = np.exp(logit - logit.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        found.append(-np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1).mean())
+        logit += 0.5 * p * (reward - (p * reward).sum(axis=1, keepdims=True))
+    return np.interp(time, np.linspace(0.0, 1.0, 400), np.array(found))
+
+
+def _xlogx(time: FloatArray) -> FloatArray:
+    share = np.exp(-1.0 - 4.0 * time)
+    return -0.8 * np.e * share * np.log(share)
+
+
+DECAYS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "exponential": lambda t: 0.2 + 0.8 * np.exp(-6 * t),
+    "fast, then flat": lambda t: 0.2 + 0.8 * np.exp(-20 * t),
+    "faster, then flat": lambda t: 0.2 + 0.8 * np.exp(-50 * t),
     "three exponentials": lambda t: 0.2 + 0.4 * np.exp(-40 * t) + 0.2 * np.exp(-8 * t) + 0.2 * np.exp(-t),
-    "power and exponential": lambda t: 0.2 + 0.5 * (1 + 9 * t) ** -0.8 + 0.3 * np.exp(-3 * t**2),
-    "soft corner": lambda t: 0.2 + 0.08 * np.log1p(np.exp((0.4 - t) / 0.04)),
-    "half a cosine": lambda t: 0.6 + 0.4 * np.cos(np.pi * t),
+    "Gompertz": lambda t: 0.2 + 0.8 * (1 - np.exp(-4 * np.exp(-8 * t))) / (1 - np.exp(-4)),
+    "x·log x": _xlogx,
+    "40 bandits": _bandits,
+    "logistic × exponential": lambda t: 0.1 + 0.9 * np.exp(-t) / (1 + np.exp((t - 0.4) / 0.05)),
+    "square root": lambda t: 1 - 0.8 * np.sqrt(t),
+    "line, then flat": lambda t: 1 - 0.8 * np.minimum(t / 0.4, 1),
+    "half a cosine, then flat": lambda t: np.where(t < 0.6, 0.6 + 0.4 * np.cos(np.pi * t / 0.6), 0.2),
+    "warm-up peak": lambda t: 0.2 + 0.8 * (1 + 14 * t) * np.exp(-9 * t),
+    "flat": lambda t: 0.5 + 0.0 * t,
 }
-"""Smooth decays that are no member of any family."""
-
-RESIDUALS = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.8, 0.0), (0.8, 1.0), (0.9, 0.0), (0.9, 1.0))
-"""Correlation of neighbours' drift, and white noise's variance over the drift's."""
+"""Curves that never rise after a fall, and have no second fall."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """A curve: its decay, points, residual, and what it rises by after ``place``, in nats by the end.
+    """A curve of n points, its residual, and what it does besides its decay.
 
-    ``half`` is half of the transition's width, as a share of the run; ``sd`` the drift's deviation, nats.
+    ``sd`` is the residual's, nats; ``rho`` the correlation of neighbours' drift, or :data:`WALK`; ``white``
+    the noise's share of the variance. ``rise`` is from the lowest point to the end, by a bent cable about
+    ``place``, and ``drop`` that of a step there; ``half`` their half-width, shares of the run.
     """
 
-    shape: str
+    decay: str
     n: int
+    sd: float
     rho: float
-    noise: float
+    white: float
     rise: float = 0.0
+    drop: float = 0.0
     place: float = 0.5
     half: float = 0.0
-    sd: float = SD
+
+
+ORDINARY = ((0.003, 0.0, 1.0, 150), (0.01, 0.6, 0.5, 500), (0.01, 0.9, 0.1, 150), (0.03, 0.9, 0.0, 60))
+"""Residuals (sd, ρ, white share, n) of the decays above."""
+
+LONG = tuple(itertools.product((0.95, 0.97, 0.99, WALK), (60, 150, 400)))
+"""Correlations and n where the drift may be a good part of the run."""
+
+RISING = (
+    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, rise=0.05),
+    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, rise=0.1),
+    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, rise=0.3),
+    World(decay="three exponentials", n=150, sd=0.01, rho=0.6, white=0.3, rise=0.1, place=0.4, half=0.1),
+    World(decay="x·log x", n=60, sd=0.01, rho=0.6, white=0.3, rise=0.1),
+    World(decay="logistic × exponential", n=400, sd=0.03, rho=0.0, white=1.0, rise=0.1, place=0.6),
+    World(decay="exponential", n=150, sd=0.03, rho=0.6, white=0.3, rise=0.1, place=0.4),
+    World(decay="fast, then flat", n=150, sd=0.03, rho=0.6, white=0.3, rise=0.1, place=0.3),
+    World(decay="Gompertz", n=60, sd=0.03, rho=0.6, white=0.3, rise=0.3, half=0.1),
+    World(decay="40 bandits", n=400, sd=0.03, rho=0.8, white=0.1, rise=0.3, place=0.6, half=0.04),
+    World(decay="exponential", n=150, sd=0.01, rho=0.9, white=0.1, rise=0.3),
+)
+
+DROPPING = (
+    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.0, drop=0.1, place=0.6),
+    World(decay="fast, then flat", n=150, sd=0.01, rho=0.6, white=0.3, drop=0.1, place=0.6, half=0.04),
+    World(decay="three exponentials", n=150, sd=0.01, rho=0.9, white=0.0, drop=0.1, place=0.6),
+    World(decay="exponential", n=60, sd=0.01, rho=0.9, white=0.0, drop=0.1, place=0.6),
+    World(decay="exponential", n=150, sd=0.01, rho=0.6, white=0.3, drop=0.1, place=0.6, half=0.04),
+)
+
+PAIRS = tuple(itertools.product((0.0, 0.1, 0.25), ((0.01, 0.6), (0.03, 0.6), (0.01, 0.9)), (0.0, 0.7)))
+"""Δ in runs; sd and ρ; correlation of the two curves' residuals."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200, help="simulated runs per cell")
-    parser.add_argument("--jobs", type=int, help="processes, one a core where not given")
+    parser.add_argument("--runs", type=int, default=200, help="simulated curves per cell")
+    parser.add_argument("--jobs", type=int, help="processes, one per core where not given")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/phases.md")
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.jobs) as pool:
@@ -87,158 +133,184 @@ def main() -> None:
 
 
 def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
-    """Markdown: size beside the peers, coverage and power. ``spread`` maps over the cells."""
-    sizes = [
-        World(shape=shape, n=n, rho=rho, noise=noise)
-        for shape, n, (rho, noise) in itertools.product(SHAPES, (60, 150, 500), RESIDUALS)
+    """Markdown of all tables. ``spread`` maps over the cells."""
+    ordinary = [
+        World(decay=decay, n=n, sd=sd, rho=rho, white=white)
+        for decay, (sd, rho, white, n) in itertools.product(DECAYS, ORDINARY)
     ]
-    rejected = list(spread(partial(size_of, runs=runs), sizes))
-    strange = [
-        World(shape=shape, n=150, rho=rho, noise=noise, sd=sd)
-        for shape, sd, (rho, noise) in itertools.product(STRANGE, (SD, SD / 3), ((0.0, 0.0), (0.8, 1.0)))
+    long = [
+        World(decay=decay, n=n, sd=0.02, rho=rho, white=0.0 if rho == WALK else 0.1)
+        for decay, (rho, n) in itertools.product(("exponential", "faster, then flat", "flat"), LONG)
     ]
-    odd = list(spread(partial(size_of, runs=runs), strange))
-    bent = [
-        World(shape="exponential, fast", n=n, rho=rho, noise=noise, rise=rise, place=place, half=half, sd=sd)
-        for n, (place, half), (rise, sd), (rho, noise) in itertools.product(
-            (60, 150),
-            ((0.373, 0.0), (0.614, 0.12)),
-            ((0.1, SD), (0.3, SD), (0.3, SD / 10)),
-            ((0.0, 0.0), (0.5, 1.0), (0.8, 1.0)),
-        )
-    ]
-    found = list(spread(partial(cover, runs=runs), bent))
-    pairs = [
-        tuple(
-            World(shape="exponential, fast", n=150, rho=rho, noise=noise, rise=0.3, place=place)
-            for place in (0.373 + gap, 0.373)
-        )
-        for gap, (rho, noise) in itertools.product((0.0, 0.15, 0.35), ((0.0, 0.0), (0.8, 1.0)))
-    ]
-    orders = list(spread(partial(order_of, runs=runs), pairs))
+    cells = [*ordinary, *long, *RISING, *DROPPING]
+    found = dict(zip(cells, spread(partial(cell, runs=runs), cells), strict=True))
+    peers = dict(zip(ordinary, spread(partial(peers_of, runs=max(runs // 20, 5)), ordinary), strict=True))
+    orders = list(spread(partial(order_of, runs=runs), PAIRS))
     error = 100 * np.sqrt(0.05 * 0.95 / runs)
+    residuals = [f"sd {sd:g}, ρ {rho:g}, n {n}" for sd, rho, _, n in ORDINARY]
     return "\n".join(
         [
             f"{runs} simulated curves per cell (a share of 5 % has a standard error of {error:.1f} points), "
-            f"drift of {SD} nats on a fall of 0.8, seed {SEED}; {DRAWS} simulations per test. False "
-            "change points in per cent at a nominal 5 %, with piecewise-regression's Davies test (on a tenth "
-            "of the runs: it is slow) and a sup-F test of a broken line against a straight one for "
-            "comparison:",
+            f"a fall of 0.8 nats, seed {SEED}. False turns in per cent: turns to rise · falls a second time, "
+            "at a nominal 5 %. Beside them how often a broken line is found against a straight one, by "
+            "piecewise-regression's Davies test and by sup-F (on a twentieth of the curves):",
             "",
-            "| decay | n | " + " | ".join(_residual(*each) for each in RESIDUALS) + " | Davies | sup-F |",
-            "| --- | ---: |" + " ---: |" * (len(RESIDUALS) + 2),
-            *_size_rows(sizes, rejected),
+            "| curve | " + " | ".join(residuals) + " | Davies | sup-F |",
+            "| --- |" + " ---: |" * (len(residuals) + 2),
+            *_size_rows(found, peers),
             "",
-            _size_words(rejected),
+            _worst([found[world] for world in ordinary]),
             "",
-            "Smooth decays outside all families, n = 150: false change points in per cent:",
+            "The same where the drift is long; in brackets the share of curves of which nothing is claimed "
+            "for that reason:",
             "",
-            "| decay | sd | white | ρ 0.8, noise 1 |",
-            "| --- | ---: | ---: | ---: |",
-            *_strange_rows(strange, odd),
+            "| curve | ρ | " + " | ".join(f"n {n}" for n in (60, 150, 400)) + " |",
+            "| --- | ---: | ---: | ---: | ---: |",
+            *_long_rows(found, long),
             "",
-            "With a change point, sharp or over a quarter of the run, at steps off every grid: share of runs "
-            "in which it is detected; coverage of the 95 % interval of its step, in all runs and in those "
-            "whose interval is not the whole run; the share of the latter; and the interval's width in runs:",
+            _worst([found[world] for world in long]),
             "",
-            "| n | change at | over | rise | sd | ρ | noise / drift | detected | covered | covered, not "
-            "whole | not whole | width |",
-            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *_change_rows(bent, found),
+            "A true rise: how often it is found; of those, how often the interval of the rise and of the "
+            "turning point covers the truth, and their median widths; how often the rise that the test "
+            "says it can detect in 80 % of such runs is below the true one:",
             "",
-            _change_words(found),
+            "| curve | n | sd | ρ | rise | from | found | rise covered | width | step covered | width, runs "
+            "| detectable below |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *(_rise_row(world, found[world]) for world in RISING),
             "",
-            "Two curves with a change point each (n = 150, rise 0.3): coverage of the 95 % interval of Δ "
-            "where both were detected, and how often an order was stated, rightly and wrongly, in per cent:",
+            "A second fall:",
             "",
-            "| Δ / run | ρ | noise / drift | both detected | covered | order right | order wrong |",
-            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *_order_rows(pairs, orders),
+            "| curve | n | sd | ρ | drop | over, runs | found |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *(_drop_row(world, found[world]) for world in DROPPING),
+            "",
+            "Two curves that turn to rise by 0.3 nats (n = 150), the second Δ later: how often both are "
+            "found, and of those how often the interval of Δ covers it and an order is claimed, rightly and "
+            "wrongly:",
+            "",
+            "| Δ, runs | sd | ρ | residuals' correlation | both found | covered | right | wrong |",
+            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *(_order_row(pair, found) for pair, found in zip(PAIRS, orders, strict=True)),
         ]
     )
 
 
-def curves(world: World, runs: int) -> tuple[FloatArray, FloatArray]:
-    """Steps (n,) and simulated curves (n, runs)."""
-    shapes = SHAPES | STRANGE
-    shape = list(shapes).index(world.shape)
-    key = [SEED, shape, world.n, int(100 * world.rho), int(10 * world.noise), int(1000 * world.rise)]
-    rng = np.random.default_rng([*key, int(1000 * world.place), int(100 * world.half), int(1e4 * world.sd)])
-    step = np.arange(world.n, dtype=float)
-    time = step / (world.n - 1)
+def mean_of(world: World) -> FloatArray:
+    """The curve (n,) without its residual."""
+    time = np.linspace(0.0, 1.0, world.n)
+    curve = DECAYS[world.decay](time)
+    if world.drop:
+        width = max(world.half, 0.5 / (world.n - 1))
+        curve = curve - world.drop * np.clip(0.5 + (time - world.place) / (2 * width), 0.0, 1.0)
+    if not world.rise:
+        return curve
     ramp = bent_cable(time, world.place, world.half)
-    mean = shapes[world.shape](time) + world.rise * ramp / ramp[-1]
-    made = np.tile(mean[:, None], (1, runs))
-    if world.rho > 0:
-        correlation = world.rho ** np.abs(step[:, None] - step)
-        made += world.sd * (np.linalg.cholesky(correlation) @ rng.standard_normal((world.n, runs)))
-    white = world.noise if world.rho > 0 else 1.0
-    return step, made + world.sd * np.sqrt(white) * rng.standard_normal((world.n, runs))
+    low, high = 0.0, 10.0 / ramp[-1]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        rising = curve + middle * ramp
+        enough = rising[-1] - rising.min() >= world.rise
+        low, high = (low, middle) if enough else (middle, high)
+    return np.asarray(curve + high * ramp)
 
 
-def size_of(world: World, runs: int) -> tuple[float, float, float]:
-    """How often a smooth decay is called two phases: by us, by the Davies test, by a plain sup-F."""
-    step, made = curves(world, runs)
-    s = blocked(step, step)[0]
-    y = np.stack([blocked(step, each)[1] for each in made.T], axis=1)
-    rng = np.random.default_rng(SEED)
-    ours = [
-        p_value(ChangePointDesign(s, likely_decays(s, y[:, i])), y[:, i : i + 1], rng) <= 0.05
-        for i in range(runs)
-    ]
-    few = made[:, : max(runs // 10, 5)].T
-    davies = [davies_test(step, each) <= 0.05 for each in few] if world.n <= 150 else [np.nan]
-    return (
-        float(np.mean(ours)),
-        float(np.mean(davies)),
-        float(np.mean([sup_f(step, each) for each in made.T])),
-    )
+def residuals_of(world: World, runs: int, rng: np.random.Generator) -> FloatArray:
+    """Residuals (n, runs)."""
+    fresh = rng.standard_normal((world.n, runs))
+    if world.rho == WALK:
+        return 2.0 * world.sd * np.cumsum(fresh, axis=0) / np.sqrt(world.n)
+    place = np.arange(world.n)
+    drift = np.linalg.cholesky(world.rho ** np.abs(place[:, None] - place)) @ fresh
+    white = rng.standard_normal((world.n, runs))
+    return world.sd * (np.sqrt(1 - world.white) * drift + np.sqrt(world.white) * white)
 
 
-def p_value(design: ChangePointDesign, series: FloatArray, rng: np.random.Generator) -> float:
-    null = design.null(series)
-    return decay_test(design, null, design.means(null), rng, 0.95, DRAWS)[0]
+def curves_of(world: World, runs: int) -> FloatArray:
+    """Simulated curves (n, runs)."""
+    known = (world.n, world.sd, world.rho, world.white, world.rise, world.drop, world.place, world.half)
+    rng = np.random.default_rng([SEED, list(DECAYS).index(world.decay), *(int(1000 * x) for x in known)])
+    return mean_of(world)[:, None] + residuals_of(world, runs, rng)
 
 
-def cover(world: World, runs: int) -> tuple[float, float, float, float, float]:
-    """Share found; coverage of the place, and of those that are not the whole run; their share; the width."""
-    step, made = curves(world, runs)
-    rng = np.random.default_rng(SEED)
-    truth = world.place * step[-1]
-    looks = [look(step, made[:, i], rng) for i in range(runs)]
-    held = np.array([any(low <= truth <= high for low, high in place.intervals) for _, place in looks])
-    some = np.array([not place.whole for _, place in looks])
-    width = [sum(high - low for low, high in place.intervals) / step[-1] for _, place in looks]
-    among = float(held[some].mean()) if some.any() else float("nan")
-    found = float(np.mean([each for each, _ in looks]))
-    return found, float(held.mean()), among, float(some.mean()), float(np.median(width))
+def cell(world: World, runs: int) -> dict[str, float]:
+    """Shares of curves that turn to rise, fall again or have a long drift; the intervals' coverage."""
+    truth, step = mean_of(world), np.arange(float(world.n))
+    fits = [fitted(step, curve) for curve in curves_of(world, runs).T]
+    rising = [fit for fit in fits if fit.rises]
+    bottom = truth.argmin()
+    found = {
+        "rises": float(np.mean([fit.rises for fit in fits])),
+        "falls": float(np.mean([fit.falls_again for fit in fits])),
+        "long": float(np.mean([fit.long_drift >= 0.6 for fit in fits])),
+        "detectable": float(
+            np.mean([fit.detectable is not None and fit.detectable < world.rise for fit in fits])
+        ),
+    }
+    if world.rise and rising:
+        rises = [fit.rise for fit in rising if fit.rise is not None]
+        turns = [fit.turning_point for fit in rising if fit.turning_point is not None]
+        found |= {
+            "rise": float(np.mean([holds(one, float(truth[-1] - truth[bottom])) for one in rises])),
+            "rise width": float(np.median([one.width or 0.0 for one in rises])),
+            "turn": float(np.mean([holds(one, float(step[bottom])) for one in turns])),
+            "turn width": float(np.median([one.width or 0.0 for one in turns])) / step[-1],
+        }
+    return found
 
 
-def order_of(pair: tuple[World, World], runs: int) -> tuple[float, float, float, float]:
-    """Share with both found; coverage of Δ among them; orders stated rightly and wrongly, in all runs."""
-    sides = [curves(world, runs) for world in pair]
-    step, rng = sides[0][0], np.random.default_rng(SEED)
-    truth = (pair[0].place - pair[1].place) * step[-1]
-    held, right, wrong = [], 0, 0
-    for i in range(runs):
-        (one, plan), (other, act) = (look(step, made[:, i], rng) for _, made in sides)
-        if not (one and other):
+def fitted(step: FloatArray, curve: FloatArray) -> CurvePhases:
+    """The one curve of a run."""
+    curve = curve - min(0.0, float(curve.min()))  # an entropy is never below 0
+    found = fit_phases(step, aggregate=curve).aggregate
+    assert found is not None
+    return found
+
+
+def holds(estimate: Estimate, truth: float) -> bool:
+    """Whether the interval has the truth."""
+    return bool((estimate.low or 0.0) <= truth <= (estimate.high or 0.0))
+
+
+def peers_of(world: World, runs: int) -> tuple[float, float]:
+    """How often Davies' test and sup-F find a broken line."""
+    step = np.arange(float(world.n))
+    made = curves_of(world, runs).T
+    davies = [davies_test(step, each) <= 0.05 for each in made] if world.n <= 150 else [np.nan]
+    return float(np.mean(davies)), float(np.mean([sup_f(step, each) for each in made]))
+
+
+def order_of(pair: tuple[float, tuple[float, float], float], runs: int) -> dict[str, float]:
+    """Two curves: shares with both found, Δ covered, and orders claimed rightly and wrongly."""
+    gap, (sd, rho), together = pair
+    common: dict[str, Any] = {"n": 150, "sd": sd, "rho": rho, "white": 0.1, "rise": 0.3}
+    act = World(decay="exponential", place=0.35, **common)
+    plan = World(decay="three exponentials", place=0.35 + gap, **common)
+    if gap == 0:
+        plan = act
+    rng = np.random.default_rng([SEED, int(100 * gap), int(1000 * sd), int(10 * rho), int(10 * together)])
+    one, own = residuals_of(act, runs, rng), residuals_of(plan, runs, rng)
+    other = together * one + np.sqrt(1 - together**2) * own
+    step = np.arange(150.0)
+    truth = float(mean_of(plan).argmin() - mean_of(act).argmin())
+    covered, right, wrong = [], 0, 0
+    for a, b in zip((mean_of(act)[:, None] + one).T, (mean_of(plan)[:, None] + other).T, strict=True):
+        try:
+            found = fit_phases(step, np.maximum(b, 0.0), np.maximum(a, 0.0))
+        except FitError:
             continue
-        delta = difference(place_points(plan), place_points(act), 0.95)[0]
-        low, high = delta.low or 0.0, delta.high or 0.0
-        held.append(low <= truth <= high)
-        right += bool(low > 0 < truth)
-        wrong += bool(high < 0 or (low > 0 and truth == 0))
-    return len(held) / runs, float(np.mean(held)) if held else float("nan"), right / runs, wrong / runs
-
-
-def look(step: FloatArray, series: FloatArray, rng: np.random.Generator) -> tuple[bool, ChangePoint]:
-    """Whether a boundary is found in one curve, and where."""
-    design = ChangePointDesign(step, likely_decays(step, series))
-    null = design.null(series[:, None])
-    found = decay_test(design, null, design.means(null), rng, 0.95, DRAWS)[0] <= 0.05
-    posterior = closest(design, null, series)[2]
-    return found, change_point_of(posterior, float(step[0]), float(step[-1] - step[0]), 0.95)
+        if found.delta is None or found.delta.low is None or found.delta.high is None:
+            continue
+        covered.append(holds(found.delta, truth))
+        right += found.delta.low > 0 < truth
+        wrong += found.delta.high < 0 or found.delta.low > truth
+    both = max(len(covered), 1)
+    return {
+        "both": len(covered) / runs,
+        "covered": float(np.mean(covered)) if covered else float("nan"),
+        "right": right / both,
+        "wrong": wrong / both,
+    }
 
 
 def davies_test(step: FloatArray, series: FloatArray) -> float:
@@ -264,76 +336,57 @@ def sup_f(step: FloatArray, series: FloatArray) -> bool:
     return bool(best > f_law.ppf(0.95, 1, step.size - 3))
 
 
-def _residual(rho: float, noise: float) -> str:
-    return "white" if rho == 0 else f"ρ {rho:g}" + (f", noise {noise:g}" if noise else "")
+def _two(found: dict[str, float]) -> str:
+    return f"{100 * found['rises']:.1f} · {100 * found['falls']:.1f}"
 
 
-def _size_rows(worlds: Sequence[World], rejected: Sequence[tuple[float, float, float]]) -> list[str]:
-    rows = []
-    by_world = dict(zip(worlds, rejected, strict=True))
-    for shape, n in itertools.product(SHAPES, (60, 150, 500)):
-        cells = [found for world, found in by_world.items() if (world.shape, world.n) == (shape, n)]
-        ours = " | ".join(f"{100 * cell[0]:.1f}" for cell in cells)
-        davies = float(np.mean([cell[1] for cell in cells]))
-        shown = "—" if np.isnan(davies) else f"{100 * davies:.0f}"
-        rows.append(
-            f"| {shape} | {n} | {ours} | {shown} | {100 * np.mean([cell[2] for cell in cells]):.0f} |"
-        )
-    return rows
+def _size_rows(
+    found: dict[World, dict[str, float]], peers: dict[World, tuple[float, float]]
+) -> Iterable[str]:
+    for decay in DECAYS:
+        worlds = [world for world in peers if world.decay == decay]
+        davies, sup = 100 * np.nanmean([peers[world] for world in worlds], axis=0)
+        cells = " | ".join(_two(found[world]) for world in worlds)
+        yield f"| {decay} | {cells} | {davies:.0f} | {sup:.0f} |"
 
 
-def _size_words(rejected: Sequence[tuple[float, float, float]]) -> str:
-    ours = 100 * np.array([cell[0] for cell in rejected])
-    inside = int(((ours >= 3) & (ours <= 7)).sum())
+def _long_rows(found: dict[World, dict[str, float]], long: Sequence[World]) -> Iterable[str]:
+    for decay, rho in dict.fromkeys((world.decay, world.rho) for world in long):
+        worlds = [world for world in long if (world.decay, world.rho) == (decay, rho)]
+        cells = " | ".join(f"{_two(found[world])} ({100 * found[world]['long']:.0f})" for world in worlds)
+        yield f"| {decay} | {'random walk' if rho == WALK else f'{rho:g}'} | {cells} |"
+
+
+def _worst(cells: Sequence[dict[str, float]]) -> str:
+    rises, falls = (100 * np.array([cell[name] for cell in cells]) for name in ("rises", "falls"))
     return (
-        f"Median {np.median(ours):.1f} %, from {ours.min():.1f} to {ours.max():.1f} %; {inside} of "
-        f"{ours.size} cells between 3 and 7 %, {int((ours > 7).sum())} above and {int((ours < 3).sum())} "
-        "below."
+        f"Of {len(cells)} cells, turns to rise: mean {rises.mean():.1f} %, largest {rises.max():.1f} %, "
+        f"{int((rises > 5).sum())} above 5 %; falls a second time: mean {falls.mean():.1f} %, largest "
+        f"{falls.max():.1f} %, {int((falls > 5).sum())} above 5 %."
     )
 
 
-def _strange_rows(worlds: Sequence[World], rejected: Sequence[tuple[float, float, float]]) -> list[str]:
-    by_world = dict(zip(worlds, rejected, strict=True))
-    rows = []
-    for shape, sd in dict.fromkeys((world.shape, world.sd) for world in worlds):
-        cells = [found for world, found in by_world.items() if (world.shape, world.sd) == (shape, sd)]
-        rows.append(f"| {shape} | {sd:g} | " + " | ".join(f"{100 * cell[0]:.1f}" for cell in cells) + " |")
-    return rows
-
-
-def _change_rows(
-    worlds: Sequence[World], found: Sequence[tuple[float, float, float, float, float]]
-) -> list[str]:
-    rows = []
-    for world, (power, held, among, some, width) in zip(worlds, found, strict=True):
-        shown = "—" if np.isnan(among) else f"{100 * among:.0f}"
-        rows.append(
-            f"| {world.n} | {world.place:g} | {2 * world.half:g} | {world.rise:g} | {world.sd:g} "
-            f"| {world.rho:g} | {world.noise:g} | {100 * power:.0f} | {100 * held:.0f} | {shown} "
-            f"| {100 * some:.0f} | {width:.2f} |"
-        )
-    return rows
-
-
-def _change_words(found: Sequence[tuple[float, float, float, float, float]]) -> str:
-    held = 100 * np.array([cell[1] for cell in found])
-    some = np.array([cell[3] for cell in found])
-    among = 100 * np.average([0.0 if np.isnan(cell[2]) else cell[2] for cell in found], weights=some)
+def _rise_row(world: World, found: dict[str, float]) -> str:
+    shown = {name: f"{100 * found[name]:.0f}" if name in found else "—" for name in ("rise", "turn")}
+    widths = {name: f"{found[name]:.2g}" if name in found else "—" for name in ("rise width", "turn width")}
     return (
-        f"Coverage: median {np.median(held):.0f} %, from {held.min():.0f} to {held.max():.0f} %; "
-        f"{int(((held >= 93) & (held <= 98)).sum())} of {held.size} cells between 93 and 98 %. Over all "
-        f"intervals that are not the whole run: {among:.1f} %."
+        f"| {world.decay} | {world.n} | {world.sd:g} | {world.rho:g} | {world.rise:g} | {world.place:g} "
+        f"| {100 * found['rises']:.0f} | {shown['rise']} | {widths['rise width']} | {shown['turn']} "
+        f"| {widths['turn width']} | {100 * found['detectable']:.0f} |"
     )
 
 
-def _order_rows(
-    pairs: Sequence[tuple[World, ...]], orders: Sequence[tuple[float, float, float, float]]
-) -> list[str]:
-    return [
-        f"| {pair[0].place - pair[1].place:.2f} | {pair[0].rho:g} | {pair[0].noise:g} | {100 * both:.0f} | "
-        f"{100 * held:.0f} | {100 * right:.0f} | {100 * wrong:.0f} |"
-        for pair, (both, held, right, wrong) in zip(pairs, orders, strict=True)
-    ]
+def _drop_row(world: World, found: dict[str, float]) -> str:
+    return (
+        f"| {world.decay} | {world.n} | {world.sd:g} | {world.rho:g} | {world.drop:g} | {2 * world.half:g} "
+        f"| {100 * found['falls']:.0f} |"
+    )
+
+
+def _order_row(pair: tuple[float, tuple[float, float], float], found: dict[str, float]) -> str:
+    gap, (sd, rho), together = pair
+    shares = " | ".join(f"{100 * found[name]:.0f}" for name in ("both", "covered", "right", "wrong"))
+    return f"| {gap:g} | {sd:g} | {rho:g} | {together:g} | {shares} |"
 
 
 if __name__ == "__main__":

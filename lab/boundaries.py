@@ -1,4 +1,4 @@
-"""Change points in the lab's entropies, and token classes by entropy against the true classes."""
+"""Turns to rise in the lab's entropies, and token classes by entropy against the true classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from entropylaw import PhaseFit, combine_phases, fit_phases
-from entropylaw.report.describe.phases import does, has_no_power, p_value, percent_words
+from entropylaw.report.describe.phases import does, is_long, percent_words
 from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CurvePhases
 from lab.findings import Made
@@ -88,28 +88,32 @@ def boundaries(by_group: Groups) -> str:
 
 
 def _in_words(curve: CurvePhases) -> str:
-    if curve.found:
-        return f"{does(curve)} ({p_value(curve)})"
-    if has_no_power(curve):
-        return f"{p_value(curve)}; the test could see nothing"
-    return f"{p_value(curve)}; a rise of {format_number(curve.detectable, 2)} would show"
+    if curve.rises:
+        return does(curve)
+    if curve.detectable is None:
+        return f"{does(curve)}; the test has no power"
+    return f"{does(curve)}; a rise of {format_number(curve.detectable, 2)} would show"
 
 
 def boundary_counts(by_group: Groups) -> str:
-    """The number of runs with each change point."""
+    """The number of runs that turn to rise."""
     runs = fitted(by_group)
     across = combine_phases([each.tokens for each in runs])
-    counts = {
-        "execution": sum(bool(each.tokens.execution and each.tokens.execution.found) for each in runs),
-        "planning": sum(bool(each.tokens.planning and each.tokens.planning.found) for each in runs),
-        "the semantic entropy": sum(
-            bool(each.semantic.planning and each.semantic.planning.found) for each in runs
-        ),
+    curves = {
+        "execution": [each.tokens.execution for each in runs],
+        "planning": [each.tokens.planning for each in runs],
+        "the semantic entropy": [each.semantic.planning for each in runs],
     }
-    shares = ", ".join(f"in {name} in {count} of {len(runs)}" for name, count in counts.items())
+    shares = ", ".join(
+        f"{name} in {sum(curve is not None and curve.rises for curve in each)} of {len(runs)}"
+        for name, each in curves.items()
+    )
+    long = sum(is_long(curve) for each in curves.values() for curve in each if curve is not None)
+    again = sum(curve.falls_again for each in curves.values() for curve in each if curve is not None)
     return (
-        f"A boundary beyond one smooth decay: {shares}; in both token entropies in {across.both}; planning "
-        f"turns to rise after execution's fall in {across.rises_after}"
+        f"After its fall turns to rise: {shares}; both token entropies in {across.both}; planning after "
+        f"execution's fall in {across.rises_after}. {again} of {3 * len(runs)} curves fall a second time, "
+        f"and the drift of {long} may be long"
     )
 
 

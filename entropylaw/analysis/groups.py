@@ -114,6 +114,10 @@ def share(fits: Sequence[Fit], *, shared: Sequence[str] = ("a", "b")) -> SharedF
             alone = product([marginal(law.posterior, np.array([row])) for law in laws])
             known[name] = alone.estimate(np.array([1.0]), level=level, method=method)
         spread.append(seed_spread(name, [law.posterior for law in laws], known[name]))
+    if same.differs:
+        # A common value of runs that differ is that of none of them.
+        why = f"the runs differ (p = {same.p_value:.2g})"
+        common |= {name: unknown(why, level=level, method=method) for name in names}
     return SharedFit(shared=names, same=same, runs=tuple(runs), spread=tuple(spread), level=level, **common)
 
 
@@ -308,9 +312,11 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate) ->
     Each seed has an estimate y_i with variance v_i; their true values vary with variance τ². τ² is
     Paule & Mandel's (1982, doi:10.6028/jres.087.022), its interval the Q-profile (Viechtbauer 2007,
     doi:10.1002/sim.2514), the mean's interval Hartung & Knapp's with t of k − 1 degrees of freedom (2001,
-    doi:10.1002/sim.1009). A new seed: mean ± t·√(τ² + se²) (Higgins et al. 2009,
-    doi:10.1111/j.1467-985X.2008.00552.x), with two departures: t has k − 1 degrees of freedom, not k − 2, and
-    se is never below that of the random-effects model.
+    doi:10.1002/sim.1009) and with a standard error that is never below that of the random-effects model
+    (Röver, Knapp & Friede 2015, doi:10.1186/s12874-015-0091-1). A new seed is normal about the mean given τ²,
+    with variance τ² plus that of the mean; τ² is integrated out over the confidence distribution of which the
+    Q-profile gives the quantiles (after Nagashima, Noma & Furukawa 2019, doi:10.1177/0962280218773520). With
+    few unlike seeds mean ± t·√(τ² + se²) covers less.
     """
     level, row = within.level, np.array([ROWS[name]])
     own = [from_mixture(each.functional(row).pruned(), level=level, method="") for each in posteriors]
@@ -367,6 +373,10 @@ def welch_test(mean: FloatArray, scale: FloatArray, df: FloatArray, *, hypothesi
     )
 
 
+TAUS = 99
+"""Points of the confidence distribution of the variance between seeds."""
+
+
 def random_effects(
     value: FloatArray, variance: FloatArray, *, level: float
 ) -> tuple[Estimate, Estimate, Estimate]:
@@ -391,17 +401,23 @@ def random_effects(
     tau2, low, high = (solved(float(q)) for q in (k - 1.0, *chdtri(k - 1, [tail, 1.0 - tail])))
     weight = 1.0 / (variance + tau2)
     mean, reach = float(weight @ value / weight.sum()), float(stdtrit(k - 1, 1.0 - tail))
-    error = float(np.sqrt(generalised(tau2) / ((k - 1) * weight.sum())))
-    ahead = float(np.sqrt(tau2 + max(error**2, 1.0 / weight.sum())))
-    centre, new = (
-        Estimate(
-            value=mean, low=mean - reach * e, high=mean + reach * e, level=level, method=method, std_error=e
-        )
-        for e, method in (
-            (error, f"between seeds (Hartung–Knapp, {k} seeds)"),
-            (ahead, f"a new seed (t with {k - 1} degrees of freedom)"),
-        )
+    error = float(np.sqrt(max(generalised(tau2) / (k - 1), 1.0) / weight.sum()))
+    centre = Estimate(
+        value=mean,
+        low=mean - reach * error,
+        high=mean + reach * error,
+        level=level,
+        method=f"between seeds (Hartung–Knapp with floor, {k} seeds)",
+        std_error=error,
     )
+    # τ² at equal probabilities of its confidence distribution, and a new seed given each.
+    each = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
+    weights = 1.0 / (variance + each[:, None])
+    total = weights.sum(axis=1)
+    ahead = Mixture.of_one(
+        np.full(TAUS, 1.0 / TAUS), weights @ value / total, np.sqrt(each + 1.0 / total), np.inf
+    )
+    new = from_mixture(ahead, level=level, method=f"a new seed ({k} seeds, their spread integrated out)")
     closer = generalised(0.0) < chdtri(k - 1, 1.0 - tail)
     tau = Estimate(
         value=float(np.sqrt(tau2)),

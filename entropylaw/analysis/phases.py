@@ -1,4 +1,4 @@
-"""Two phases: change points of entropy curves, their order, and findings that may look like one."""
+"""Two phases: turning points of entropy curves, their order, and findings that may look like one."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.changepoint import (
-    NOW,
-    blocked,
-    checked_test_level,
-    difference,
-    fit_curve,
-    of_points,
-    place_points,
-)
 from entropylaw.analysis.groups import random_effects
-from entropylaw.analysis.law.estimates import checked_level
+from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.level_shift import shifts_of
 from entropylaw.analysis.members import level_now
+from entropylaw.analysis.turning_point import (
+    NOW,
+    Fitted,
+    blocked,
+    checked_test_level,
+    draws_of,
+    fit_curve,
+    of_points,
+    tested,
+)
 from entropylaw.arguments import as_floats, several
-from entropylaw.engine.changepoint import FIRST, LAST
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import LevelShift
-from entropylaw.results.phases import CURVES, ChangePoint, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import CURVES, LONG_DRIFT, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.result import Finding, caution, note
 
 FEWEST_RUNS = 3
-"""Fewest change points for a mean over runs."""
+"""Fewest turning points for a mean over runs."""
 
 MOST_NAMED = 3
 """Largest number of outliers listed in a caution."""
@@ -51,7 +51,7 @@ def fit_phases(
     level: float = 0.95,
     run: str = "run",
 ) -> PhaseFit:
-    """Look for a change point in the entropies of planning and of execution tokens.
+    """Look for a turn in the entropies of planning and of execution tokens.
 
     Parameters
     ----------
@@ -82,19 +82,17 @@ def fit_phases(
 
     Notes
     -----
-    *The test.* One smooth decay to a floor (:data:`entropylaw.engine.changepoint.FAMILIES`) against the same
-    with a sharp change point, drift and noise integrated out. The statistic is the log of the evidence for a
-    change point, averaged over its step; its null distribution is simulated from the fitted decay, with
-    covariances drawn by their probability under both hypotheses, and the p-value is corrected by one more
-    simulation from each (fast double bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001).
-    With a straight line as null every decay would have a change point. The seed is derived from the data.
+    *The test* has no model of the decay (:mod:`entropylaw.engine.windows`). "Turns to rise" needs a window
+    over which the curve falls, and after its end another over which it rises, both significant among all
+    windows; its null hypothesis is every curve that never rises after a fall. "Falls a second time" needs a
+    convex window and then a concave one; a decay that merely flattens is convex, and nothing is claimed of
+    it. Drift and noise are integrated out, their covariances estimated beside splines
+    (:mod:`entropylaw.engine.trend`). Where the drift's likely length is a good part of the run,
+    the test is stricter (:data:`entropylaw.results.phases.STRICTER`). Points beyond
+    :data:`entropylaw.analysis.turning_point.MOST` are averaged in blocks.
 
-    *The change point.* Given that there is one: its posterior over steps and widths with flat priors and a
-    flat coefficient; the interval is its most probable steps. Points beyond
-    :data:`entropylaw.analysis.changepoint.MOST` are averaged in blocks.
-
-    *The order* takes the two curves as independent given their own fits. A decay that levels off smoothly has
-    no change point; ``after_fall`` compares planning's with the step of 95 % of execution's fall.
+    *The turning point and the rise* are those of draws of the curve. The two curves are drawn together, with
+    the correlation of their residuals; *the order* follows from the difference of the basins.
 
     *Entropy now*, and planning's share of it, are the local levels at the last step, not values of the
     fitted curves.
@@ -108,13 +106,15 @@ def fit_phases(
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
     # With either class the curve of all tokens only gives their shares.
     chosen = [name for name in given if name in ("planning", "execution")] or ["aggregate"]
-    curves: dict[str, CurvePhases] = {}
-    for name in chosen:  # execution last: the steps of its fall are needed below
-        curves[name], settled = fit_curve(s, given[name], name, level)
+    tests = [tested(s, given[name], name, level) for name in chosen]
+    fitted = {
+        one.name: fit_curve(one, level, normal) for one, normal in zip(tests, draws_of(tests), strict=True)
+    }
+    curves = {name: one.curve for name, one in fitted.items()}
     findings = phase_cautions(s, given, curves)
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict", "share_planning"))
     if len(chosen) == 2:
-        order |= _order(curves, settled, level, findings)
+        order |= _order(fitted["planning"], fitted["execution"], level, findings)
         order["share_planning"], unknown = _planning_share(given, curves, level)
         findings += [note("planning-share-unknown", why=unknown)] if unknown else []
     elif "aggregate" in curves:
@@ -162,25 +162,49 @@ def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def _order(
-    curves: dict[str, CurvePhases], settled: FloatArray | None, level: float, findings: list[Finding]
-) -> dict[str, Any]:
-    """The fields of a :class:`PhaseFit` on the order of both change points; adds to ``findings``.
-
-    ``settled`` are equally probable steps by which execution has made most of its fall.
-    """
-    plan, act = curves["planning"], curves["execution"]
-    turn, order = place_points(plan.change_point), dict[str, Any]()
-    if settled is not None and plan.found:
-        order["after_fall"] = difference(turn, settled, level)[0]
-    if lacking := tuple(name for name, curve in curves.items() if not curve.found):
-        findings.append(note("no-boundary", curves=lacking))
-        return order | {"verdict": "one boundary" if len(lacking) == 1 else "no boundary"}
-    delta, later = difference(turn, place_points(act.change_point), level)
+def _order(plan: Fitted, act: Fitted, level: float, findings: list[Finding]) -> dict[str, Any]:
+    """The fields of a :class:`PhaseFit` on the order of both turning points; adds to ``findings``."""
+    order = dict[str, Any]()
+    if act.fall.size and plan.curve.rises:
+        order["after_fall"] = _apart(plan.turn, np.stack([act.fall] * 3, axis=1), level)
+    if lacking := tuple(one.curve.name for one in (plan, act) if not one.curve.rises):
+        findings.append(note("no-turning-point", curves=lacking))
+        return order | {"verdict": "one turns to rise" if len(lacking) == 1 else "none turns to rise"}
+    delta = _apart(plan.turn, act.turn, level)
     assert delta.low is not None
     assert delta.high is not None
     first = "execution first" if delta.low > 0 else "planning first" if delta.high < 0 else "overlapping"
+    ahead, behind = plan.turn[:, 0], act.turn[:, 0]
+    later = float((ahead > behind).mean() + 0.5 * (ahead == behind).mean())
     return order | {"delta": delta, "later": later, "verdict": first}
+
+
+def _apart(one: FloatArray, other: FloatArray, level: float) -> Estimate:
+    """The difference of two turning points by their draws (d, 3).
+
+    Its interval follows from those of the two basins, with the correlation of the draws (MOVER, Zou & Donner
+    2008, doi:10.1002/sim.3095).
+    """
+    tail, middle, _ = tails(level)
+    ends = np.array(
+        [
+            (np.quantile(first, tail), np.quantile(lowest, middle), np.quantile(last, 1.0 - tail))
+            for lowest, first, last in (one.T, other.T)
+        ]
+    )
+    (low, value, high), (low2, value2, high2) = ends
+    moves = np.std(one[:, 0]) * np.std(other[:, 0])
+    r = np.mean((one[:, 0] - one[:, 0].mean()) * (other[:, 0] - other[:, 0].mean())) / moves if moves else 0.0
+    down = (value - low) ** 2 + (high2 - value2) ** 2 - 2.0 * r * (value - low) * (high2 - value2)
+    up = (high - value) ** 2 + (value2 - low2) ** 2 - 2.0 * r * (high - value) * (value2 - low2)
+    return Estimate(
+        value=float(value - value2),
+        low=float(value - value2 - np.sqrt(max(down, 0.0))),
+        high=float(value - value2 + np.sqrt(max(up, 0.0))),
+        level=level,
+        method="from the basins (MOVER), both curves drawn together",
+        std_error=float(np.std(one[:, 0] - other[:, 0])),
+    )
 
 
 def _planning_share(
@@ -236,10 +260,9 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
 
     Notes
     -----
-    The share of runs with both change points has Wilson's interval (1927,
-    doi:10.1080/01621459.1927.10502953). Change points are shares of each run's span, the same for both
-    curves, with the sd of their own posterior as standard error; their mean is that of
-    :func:`entropylaw.analysis.groups.random_effects`. Only change points that the test detected are included.
+    Shares of runs have Wilson's interval (1927, doi:10.1080/01621459.1927.10502953). Turning points are
+    shares of each run's span, the same for both curves, with their standard error; their mean is that of
+    :func:`entropylaw.analysis.groups.random_effects`. Only curves that turn to rise are included.
     """
     fits = several(fits, PhaseFit, "fits")
     both = [(fit.planning, fit.execution) for fit in fits if fit.planning and fit.execution]
@@ -250,40 +273,36 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     level = checked_level(fits[0].level if level is None else level)
     left = len(fits) - len(both)
     findings = [note("runs-with-one-curve", left=left, runs=len(fits))] if left else []
-    # Mean and variance of both change points and of their difference, (runs, 3, 2), and which were found.
-    moments, found = np.empty((len(both), 3, 2)), np.empty((len(both), 3), dtype=bool)
-    for i, (plan, act) in enumerate(both):
-        first = min(plan.first_step, act.first_step)
-        span = max(plan.last_step, act.last_step) - first
-        moments[i, 0] = one = _moments(plan.change_point, first, span)
-        moments[i, 1] = other = _moments(act.change_point, first, span)
-        moments[i, 2] = one[0] - other[0], one[1] + other[1]
-        found[i] = plan.found, act.found, plan.found & act.found
-    means: dict[str, Estimate | None] = {"planning": None, "execution": None, "delta": None}
-    for i, name in enumerate(means):
-        value, variance = moments[found[:, i], i].T
-        if value.size >= FEWEST_RUNS:
-            means[name] = random_effects(value, np.maximum(variance, 1e-12), level=level)[0]
+    found: dict[str, list[tuple[float, float]]] = {"planning": [], "execution": [], "delta": []}
+    for fit in fits:
+        if fit.planning is None or fit.execution is None:
+            continue
+        first = min(fit.planning.first_step, fit.execution.first_step)
+        span = max(fit.planning.last_step, fit.execution.last_step) - first
+        for name, start in (("planning", first), ("execution", first), ("delta", 0.0)):
+            one = fit.delta if name == "delta" else getattr(fit, name).turning_point
+            if one is not None and one.value is not None:
+                found[name].append(((one.value - start) / span, (one.std_error or 0.0) / span))
+    means: dict[str, Estimate | None] = dict.fromkeys(found)
+    for name, known in found.items():
+        if len(known) >= FEWEST_RUNS:
+            value, error = np.array(known).T
+            means[name] = random_effects(value, np.maximum(error**2, 1e-12), level=level)[0]
         else:
-            counts = {"found": value.size, "runs": len(both), "needed": FEWEST_RUNS}
-            findings.append(note("too-few-boundaries", quantity=name, **counts))
-    turned, rising = int(found[:, 2].sum()), sum(fit.rises_after for fit in fits)
+            counts = {"found": len(known), "runs": len(both), "needed": FEWEST_RUNS}
+            findings.append(note("too-few-turning-points", quantity=name, **counts))
+    rising, turned, after = len(found["planning"]), len(found["delta"]), sum(fit.rises_after for fit in fits)
     return PhasesAcross(
         runs=len(both),
+        planning_rises=rising,
         both=turned,
+        rises_after=after,
+        share_planning_rises=wilson(rising, len(both), level),
         share_both=wilson(turned, len(both), level),
-        rises_after=rising,
-        share_rises_after=wilson(rising, len(both), level),
+        share_rises_after=wilson(after, len(both), level),
         **means,
         findings=tuple(findings),
     )
-
-
-def _moments(change_point: ChangePoint, first: float, span: float) -> tuple[float, float]:
-    """Mean and variance of a change point as a share of a span that begins at ``first``."""
-    share = (change_point.places - first) / span
-    mean = float(change_point.density @ share)
-    return mean, float(change_point.density @ (share - mean) ** 2)
 
 
 def wilson(count: int, total: int, level: float) -> Estimate:
@@ -303,12 +322,12 @@ def wilson(count: int, total: int, level: float) -> Estimate:
 def phase_cautions(
     step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases]
 ) -> list[Finding]:
-    """Cautions about what may look like a change point; ``given`` has the columns as logged."""
+    """Cautions about what may look like a turn; ``given`` has the columns as logged."""
     findings: list[Finding] = []
     found = False
     for name, curve in curves.items():
         findings += _curve_cautions(step, given[name], curve, CURVES[name])
-        found |= curve.found
+        found |= curve.rises or curve.falls_again
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
@@ -326,7 +345,7 @@ def phase_cautions(
 
 
 def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[Finding]:
-    """Single outliers, and a change point that is gradual, at the edge, or next to a level shift."""
+    """Single outliers, a drift too long for any claim, and level shifts."""
     there = np.isfinite(entropy)
     s, y = step[there], entropy[there]
     at, findings = far_off(y), []
@@ -341,31 +360,27 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
                 vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
             )
         )
-    if curve.found:
-        place, width = curve.change_point, curve.change_point.width.value
-        assert place.searched is not None
-        assert width is not None
-        if width >= 0.5 * float(curve.step[-1] - curve.step[0]):
-            findings.append(caution("boundary-gradual", curve=name, width=width))
-        first, last = place.searched
-        if place.intervals[0][0] <= first or place.intervals[-1][1] >= last:
-            searched = {"from_share": FIRST, "to_share": LAST, "first": first, "last": last}
-            findings.append(caution("boundary-at-edge", curve=name, **searched))
-    # A steep start looks like a level shift in the entropies, and a change point looks like one in the
-    # residuals of a smooth decay. A true level shift is in the residuals of both fits.
-    plain, bent = (
-        shifts_of(curve.step, curve.entropy - fitted, curve.name, LEVEL)
-        for fitted in (curve.decay, curve.fitted)
-    )
-    ours, others = (np.searchsorted(curve.step, [shift.step for shift in one]) for one in (plain, bent))
-    near = (np.abs(ours[:, None] - others) <= 1).any(axis=1)
-    return findings + [_shift_caution(plain[i], name, curve.found) for i in np.flatnonzero(near)]
+    if curve.long_drift > LONG_DRIFT:
+        findings.append(caution("drift-long", curve=name, probability=curve.long_drift))
+    shifts = [
+        one
+        for one in shifts_of(curve.step, curve.entropy, curve.name, LEVEL)
+        if _jumps(curve.step, curve.entropy, one)
+    ]
+    return findings + [_shift_caution(one, name, curve.rises or curve.falls_again) for one in shifts]
+
+
+def _jumps(step: FloatArray, entropy: FloatArray, shift: LevelShift) -> bool:
+    """Whether half of a level shift is there from one three points to the next: a sharp turn has no jump."""
+    at = int(np.searchsorted(step, shift.step))
+    local = np.median(entropy[at : at + 3]) - np.median(entropy[at - 3 : at])
+    return bool(local * np.sign(shift.jump.value or 0.0) >= 0.5 * abs(shift.jump.value or 0.0))
 
 
 def _shift_caution(shift: LevelShift, name: str, found: bool) -> Finding:
-    """A level shift of a series; ``found`` says whether there is a change point that it may have made."""
+    """A level shift of a series; ``found`` says whether a turn was found that it may have made."""
     where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
-    return caution("series-jumps", series=name, boundary=found, **where)
+    return caution("series-jumps", series=name, turn=found, **where)
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -32,7 +32,7 @@ NAMES = {
     "columns": "Show which columns of a log would be used.",
     "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
-    "phases": "Test planning and execution for change points.",
+    "phases": "Test whether planning or execution turns to rise.",
     "plot": "Draw one figure of one run for a paper.",
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a --fail-if condition holds.",

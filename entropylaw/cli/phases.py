@@ -91,11 +91,12 @@ class PhasesCommand(opt.Parallel, opt.PhaseOptions, opt.Logs, opt.Written):
 
 @takes(PhasesCommand, example="entropylaw phases data/lab/grpo_s0/metrics.parquet --figure phases.svg")
 def phases(options: PhasesCommand) -> None:
-    """Test planning and execution for change points.
+    """Test whether planning or execution turns to rise.
 
-    The step of each change point is estimated, and which of the two comes first. The null hypothesis is
-    one smooth decay; drift and noise are integrated out. A run without a change point is a result, and
-    the smallest rise that could have been detected is reported with it. LOGS are step-level logs or what
+    For each curve that rises after its fall, its turning point and its rise are estimated, and which of the
+    two comes first; and whether a curve falls a second time. The null hypothesis is any curve that never
+    rises after a fall; drift and noise are integrated out. No turn is a result, and the smallest rise that
+    would have been detected is reported with it. LOGS are step-level logs or what
     `entropylaw tokens` wrote. With the entropy of all tokens only, that curve is fitted alone. Exit code
     4 means that no run could be fitted.
     """
@@ -147,7 +148,7 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     for run in document.runs:
         slug = safe_name(run.run, taken)
         known: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
-        # Too few steps for a change point are still a picture of the tokens.
+        # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
             known["tokens"] = read_histogram(histograms[run.run])
         for entry in (entry for entry in FIGURES if entry.needs in known):

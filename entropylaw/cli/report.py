@@ -93,7 +93,7 @@ class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
     )
     phases: bool = opt.switch(
         "--phases/--no-phases",
-        "Test for change points where the log has the entropy of planning or execution tokens.",
+        "Test for a turn to rise where the log has the entropy of planning or execution tokens.",
         opt.ADVANCED,
         default=True,
     )

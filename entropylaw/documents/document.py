@@ -232,7 +232,7 @@ class RunPhases(Result, frozen=True, kw_only=True):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Properties of the columns that may look like a change point, in sentences."""
+        """Properties of the columns that may look like a turn, in sentences."""
         return sentences(self.findings, "caution")
 
     def flaw(self) -> str:

@@ -47,7 +47,7 @@ KINDS = {
     for kind in (
         Kind("fit", "entropylaw fit", 4),
         Kind("prediction", "entropylaw predict", 5),
-        Kind("phases", "entropylaw phases", 2),
+        Kind("phases", "entropylaw phases", 3),
         Kind("report", "entropylaw report", 5),
         Kind("index", "entropylaw report", 4, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),

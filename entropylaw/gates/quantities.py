@@ -137,14 +137,14 @@ def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[
     return accessor
 
 
-def _change_point(name: str) -> Callable[[Any], Value]:
-    """The step of a change point that was found; the step of one that was not has no meaning."""
+def _turn(name: str, field: str) -> Callable[[Any], Value]:
+    """The turning point or the rise of a curve that turns to rise."""
 
     def read(phases: PhaseFit) -> Value | None:
         curve: CurvePhases | None = getattr(phases, name)
-        if curve is None or curve.found:
-            return curve.change_point.step if curve else None
-        return Unknown(reason=f"no change point was found in {name} (p = {curve.p_value:.2g})")
+        if curve is None or curve.rises:
+            return getattr(curve, field) if curve else None
+        return Unknown(reason=f"{name} does not turn to rise (p = {curve.p_rise:.2g})")
 
     return _phases(read, f"there is no curve of {name}")
 
@@ -227,10 +227,14 @@ _ALL = (
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _later("saturation_reward", "reward at that step", REWARD, _reward),
-    _ordered("phases", "order of the change points (boundaries)", NONE, _order, Kind.word, words=VERDICTS),
-    _ordered("boundary_planning", "step of planning's change point", STEPS, _change_point("planning")),
-    _ordered("boundary_execution", "step of execution's change point", STEPS, _change_point("execution")),
-    _ordered("delta", "planning's change point minus execution's", STEPS, _delta),
+    _ordered("phases", "order of the turning points", NONE, _order, Kind.word, words=VERDICTS),
+    _ordered("turn_planning", "step of planning's turning point", STEPS, _turn("planning", "turning_point")),
+    _ordered(
+        "turn_execution", "step of execution's turning point", STEPS, _turn("execution", "turning_point")
+    ),
+    _ordered("rise_planning", "planning's rise after its turning point", NATS, _turn("planning", "rise")),
+    _ordered("rise_execution", "execution's rise after its turning point", NATS, _turn("execution", "rise")),
+    _ordered("delta", "planning's turning point minus execution's", STEPS, _delta),
     Quantity("fails", "the law fails", kind=Kind.flag),
     Quantity("undecided", "the data do not decide whether the law holds", kind=Kind.flag),
     Quantity("refused", "the run could not be fitted", kind=Kind.flag),

@@ -12,10 +12,10 @@ import numpy as np
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.averaging import p_gain, reward_now
 from entropylaw.analysis.backtest import backtest_run
-from entropylaw.analysis.changepoint import FEWEST
 from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
 from entropylaw.analysis.level_shift import find_level_shifts, fit_segments, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
+from entropylaw.analysis.turning_point import FEWEST
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
     FitDocument,

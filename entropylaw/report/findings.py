@@ -200,7 +200,7 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     # Phases.
     "entropy-term-bends-curves": "the loss has an entropy term of weight {weight:g} ({name}), which changes "
     "the entropy directly",
-    "run-resumed": "the run was resumed; a change point may come from what changed with it",
+    "run-resumed": "the run was resumed; a turn may come from what changed with it",
     "prompts-filtered": "prompts were filtered at a changing rate: {name} goes from {low:g} to {high:g}; the "
     "mix of prompts also changes the entropy",
     "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
@@ -212,28 +212,23 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
         + ", ".join(map("{:.4g} at step {:g}".format, values["values"], values["steps"]))
         + (f" and {values['others']} more" if values["others"] else "")
         + ("; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else "")
-        + "; it may make or hide a change point"
+        + "; it may make or hide a turn"
     ),
-    "boundary-gradual": "the change of {curve} is gradual: it takes {width:.0f} steps, half of the run or "
-    "more, and the change point is its middle",
-    "boundary-at-edge": lambda values: (
-        f"the change point of {values['curve']} may be outside the steps that were searched "
-        f"({100 * values['from_share']:g} to {100 * values['to_share']:g} % of the run, "
-        f"steps {values['first']:g} to {values['last']:g})"
-    ),
+    "drift-long": "the drift of {curve} probably lasts for a good part of the run ({probability:.2g}), and "
+    "can look like a rise or a second fall: the test is stricter by a factor of 27",
     "series-jumps": lambda values: (
         "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
-        + (": a change point near it may come from that" if values["boundary"] else "")
+        + (": a turn near it may come from that" if values["turn"] else "")
     ),
     "one-curve": "no order: there is only the curve of {curve}",
     "classes-not-separable": "one curve of all tokens cannot be separated into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
     "the tokens with `entropylaw tokens`",
-    "no-boundary": lambda values: f"no order: no change point in {' and in '.join(values['curves'])}",
+    "no-turning-point": lambda values: f"no order: no turn to rise in {' and in '.join(values['curves'])}",
     "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
     "runs-with-one-curve": "{left} of {runs} runs have one curve only, and are left out",
-    "too-few-boundaries": lambda values: (
-        ("no mean difference" if values["quantity"] == "delta" else "no mean change point of {quantity}")
+    "too-few-turning-points": lambda values: (
+        ("no mean difference" if values["quantity"] == "delta" else "no mean turning point of {quantity}")
         + ": known in {found} of {runs} runs, {needed} are needed"
     ).format_map(values),
     # A forecast.

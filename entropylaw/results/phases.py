@@ -9,110 +9,92 @@ from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
 from entropylaw.results.result import Finding, Result, sentences
 
-KINDS = ("turns to rise", "turns to fall", "leaves its decay upwards", "leaves its decay downwards", "bends")
-"""The direction of a change point that was found: the first two from the slopes before and after it, the
-others from the difference between the end of the curve and that of the decay alone."""
+RISES, FALLS_AGAIN = "turns to rise", "falls a second time"
+"""What a curve can be found to do; nothing is claimed of a decay that merely flattens."""
 
 CURVES = {"planning": "planning", "execution": "execution", "aggregate": "all tokens"}
 """Name of each curve → the tokens that it is of, in words."""
 
-DRAWS = 399
-"""Simulations of a curve without a change point: no p-value is below 1 / (DRAWS + 1)."""
+LONG_DRIFT = 0.6
+"""Probability of a long drift from which on a turn has to be far clearer."""
+
+DRAWS = 999
+"""Simulations of drift and noise per covariance."""
+
+STRICTER = ((0.2, 5 / 3), (LONG_DRIFT, 5.0), (1.0, 45.0))
+"""Factors of the p-values from the simulations, up to a probability of a long drift.
+
+The residual's covariance is estimated, and the less well the longer the drift is. For a second fall they are
+twice as large. They were chosen so that few decays with a drift of correlation 0.9 to 1 are said to turn
+(docs/benchmarks/phases.md)."""
+
+LEAST_P = STRICTER[0][1] / (DRAWS + 1)
+"""The smallest p-value that the simulations give."""
 
 POWER = 0.8
 """Power of the test at a rise of :attr:`CurvePhases.detectable`."""
 
-HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
-"""Half-widths γ of the bent cable that are tried, as shares of the run."""
-
-
-class ChangePoint(Struct, frozen=True, kw_only=True, eq=False):
-    """The step at which a curve changes its slope, given that it does.
-
-    Attributes
-    ----------
-    step, intervals
-        Median, and the most probable steps that together have the level's probability: one interval, or
-        several, or the whole run, as ((from, to), …).
-    whole
-        Whether they span more than :data:`entropylaw.analysis.changepoint.WHOLE` of the run, so that the step
-        is unknown.
-    width
-        Steps over which the slope changes: 2γ of a bent cable, 0 where the change is sharp.
-    places, density, searched
-        Shape (k,): steps evenly apart, and the probability of each, which adds up to 1. They cover all steps
-        with any probability, at most ``searched``, the range of the search.
-    """
-
-    step: Estimate
-    intervals: tuple[tuple[float, float], ...]
-    whole: bool
-    width: Estimate
-    places: FloatArray
-    density: FloatArray
-    searched: tuple[float, float] | None = None
-
-    def flaw(self) -> str:
-        """Steps and densities of different numbers."""
-        return lengths_flaw(self.places, self.density)
-
 
 class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
-    """One entropy curve: one smooth decay, or a decay and then something else.
+    """One entropy curve, and whether it turns to rise after its fall, or falls a second time.
 
     Attributes
     ----------
     name, n
         ``"planning"``, ``"execution"``, or the name of a column; points that were fitted, or blocks of them.
-    p_value, found
-        Of one smooth decay without a change point, and whether it is at most 1 − level.
-    kind, change_point
-        One of :data:`KINDS`, None where no change point was found; and its posterior, found or not.
-    slope_before, slope_after
-        Mean slope of the fitted curve up to the change point and after it, nats per step.
-    rise
-        The end of the curve minus that of the decay alone, nats.
+    long_drift
+        Probability that the drift's length is a good part of the run, so that drift can look like a turn.
+    p_rise, p_second_fall
+        P-values of "never rises after a fall" and of "concave, then convex", which every decay without a
+        second fall is, with the factor of :data:`STRICTER`.
+    rises, falls_again
+        Whether the p-value is at most 1 − level.
+    turning_point, rise
+        The step of the lowest point, and the rise from there to the highest point after it, nats; None where
+        the curve does not turn to rise. The interval of the step is that of the basin: all steps within 3 %
+        of the rise above the lowest point.
+    second_fall
+        Steps between which the curve begins to fall again, None where it does not.
     detectable
-        The smallest rise, from a change point in the middle of the run to its end, that the test detects in
-        80 of 100 such runs, nats; None where it does not detect the largest that was tried.
+        The smallest rise over the second half of the run that the test detects in 80 of 100 such runs, nats;
+        None where it detects none, because the curve does not fall first or because of a long drift.
     settled, last
-        Step by which the decay has made 95 % of its fall within the run, None where the curve does not fall;
+        Step by which 95 % of the fall to the lowest point are over, None where the curve does not fall;
         entropy at the last step, nats: the local level there, without the noise.
     first_step, last_step
         The curve's own first and last step, also where blocks are averaged.
     lag1, noise
-        Lag-1 autocorrelation and standard deviation of the residuals of the smooth decay.
-    step, entropy, decay, fitted, low, high
-        Shape (n,): the points, the smooth decay alone, and the decay with a change point (posterior means),
-        with its pointwise interval.
+        Lag-1 autocorrelation and standard deviation of the residuals of the fitted curve.
+    step, entropy, fitted, low, high
+        Shape (n,): the points, and the curve without drift and noise (mean), with its pointwise interval.
     """
 
     name: str
     n: int
-    p_value: float
-    found: bool
-    change_point: ChangePoint = msgspec.field(name="boundary")
-    slope_before: Estimate
-    slope_after: Estimate
-    rise: Estimate
+    p_rise: float
+    p_second_fall: float
+    long_drift: float
+    rises: bool
+    falls_again: bool
     detectable: float | None
     last: Estimate
     lag1: float | None
     noise: float
     step: FloatArray
     entropy: FloatArray
-    decay: FloatArray
     fitted: FloatArray
     low: FloatArray
     high: FloatArray
     first_step: float
     last_step: float
-    kind: str | None = None
+    turning_point: Estimate | None = None
+    rise: Estimate | None = None
+    second_fall: tuple[float, float] | None = None
     settled: Estimate | None = None
 
     def flaw(self) -> str:
         """Curves of several lengths."""
-        return lengths_flaw(self.step, self.entropy, self.decay, self.fitted, self.low, self.high)
+        return lengths_flaw(self.step, self.entropy, self.fitted, self.low, self.high)
 
 
 class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
@@ -124,21 +106,20 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
         The two curves, None with the reason in ``findings`` where there is none; and the curve of all
         tokens, where it was fitted.
     delta
-        Planning's change point minus execution's, in steps; positive where execution's is first. None where
-        either curve has none, with the reason in ``findings``.
+        Planning's turning point minus execution's, in steps; positive where execution's is first. None where
+        either curve does not turn to rise, with the reason in ``findings``.
     later
-        Probability that planning's change point is after execution's, given both.
+        Probability that planning's turning point is after execution's, given both.
     after_fall
-        Planning's change point minus the step by which execution has made 95 % of its fall: a decay that
-        levels off smoothly has no change point, but planning may have one after it. None where planning has
-        none.
+        Planning's turning point minus the step by which execution has made 95 % of its fall. None where
+        planning does not turn to rise.
     verdict, share_planning
         One of :data:`entropylaw.results.VERDICTS`, None where there is one curve only; planning tokens' share
         of all entropy at the last step, None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
     findings, dropped
-        Cautions: what may look like a change point, such as level shifts of the curve or of the response
+        Cautions: what may look like a turn, such as level shifts of the curve or of the response
         length. Notes: why a value is missing. Reason → steps left out.
     """
 
@@ -174,8 +155,7 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     def rises_after(self) -> bool:
         """Whether planning turns to rise, and that is after 95 % of execution's fall at the level."""
         low = None if self.after_fall is None else self.after_fall.low
-        turns = self.planning is not None and self.planning.kind == KINDS[0]
-        return turns and low is not None and low > 0
+        return self.planning is not None and self.planning.rises and low is not None and low > 0
 
 
 class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
@@ -183,28 +163,30 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
 
     Attributes
     ----------
-    runs, both, rises_after
-        Runs with both curves, those of them in which both have a change point of any kind, and those in
-        which planning turns to rise after execution's fall (:attr:`PhaseFit.rises_after`).
-    share_both, share_rises_after
-        both / runs and rises_after / runs with Wilson's interval.
+    runs, planning_rises, both, rises_after
+        Runs with both curves, those of them in which planning turns to rise, those in which execution does,
+        too, and those in which planning rises after execution's fall (:attr:`PhaseFit.rises_after`).
+    share_planning_rises, share_both, share_rises_after
+        The same as shares of the runs, with Wilson's interval.
     planning, execution, delta
-        Mean of the change points that were found, and of their difference, as shares of the runs' spans
-        (from the first to the last step of either curve), by a random-effects model; None with the reason in
-        ``findings`` where fewer than three were found.
+        Mean of the turning points, and of their difference, as shares of the runs' spans (from the first to
+        the last step of either curve), by a random-effects model; None with the reason in ``findings`` where
+        fewer than three were found.
     findings
         Runs and means that were left out, and why.
     """
 
     runs: int
+    planning_rises: int
     both: int
+    rises_after: int
+    share_planning_rises: Estimate
     share_both: Estimate
+    share_rises_after: Estimate
     planning: Estimate | None
     execution: Estimate | None
     delta: Estimate | None
     findings: tuple[Finding, ...] = ()
-    rises_after: int = 0
-    share_rises_after: Estimate | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "the evaluations, which the figures draw": r"runs\.answer\.law\.(entropy|reward)",
     },
     CSV: {
+        "the p-value is in the row": r"shared\.(a|b|ceiling)\.note",
         "how many values the column has; `columns` shows it": r"runs\.\w+_column\.usable",
         "what the catalog says of a column is in Markdown and by `columns`": (
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
@@ -133,11 +134,9 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
         "the verdict on the phases; the page has their table": (
             r"runs\.phases\.(CURVE_column\..*|length_column|share_column|level|path|share_planning\..*"
-            r"|CURVE\.(change_point\.(places|density|width\..*|step\.(low|high))|p_value|slope_\w+\..*"
-            r"|rise\..*|last\..*|settled\..*|detectable|n|step|entropy|decay|fitted|low|high"
-            r"|first_step|last_step))|runs\.phases\.(delta\..*|CURVE\.(found|kind|change_point\.(intervals"
-            r"|whole|step\.value)))|runs\.phases\.(findings\..*|notes|dropped(\.KEY)?)"
-            r"|runs\.phases\.after_fall\..*"
+            r"|CURVE\.(rises|p_\w+|falls_again|second_fall(\.\d)?|long_drift|turning_point\..*|rise\..*|last\..*"
+            r"|settled\..*|detectable|n|step|entropy|fitted|low|high|first_step|last_step)|delta\..*"
+            r"|after_fall\..*|findings\..*|notes|dropped(\.KEY)?)"
         ),
     },
     ("prediction csv",): {
@@ -156,30 +155,21 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "their ratio over all runs is shown": r"runs\.scores\.(noise|interval_score|last_value_score)",
     },
     (*PHASES, "report markdown", "report html"): {
-        "curves and densities, which the figure draws": (
-            r"runs\.phases\.CURVE\.(change_point\.(places|density)|entropy|decay|fitted|low|high)"
-        ),
+        "curves, which the figure draws": r"runs\.phases\.CURVE\.(entropy|fitted|low|high)",
         "the column is named": r"runs\.(phases\.)?CURVE_column\.(usable|why)",
     },
     (*PHASES, *REPORT): {
         "the run's own name is shown": r"runs\.phases\.run",
-        "a change point at the edge of the search says 'or before', 'or after'": (
-            r"runs\.phases\.CURVE\.change_point\.searched"
-        ),
     },
     ("phases text", "phases csv"): {
         "the message is shown, and the command says the hint": r"runs\.refusal\.hint",
     },
-    ("phases text", "phases markdown", "report markdown", "report html"): {
-        "the most probable steps say it": (
-            r"runs\.phases\.CURVE\.change_point\.(step\.(low|high)|width\.low)"
-        ),
-    },
     (*PHASES[:2], *REPORT): {
-        "how well a smooth decay fits is in the test's p-value": r"runs\.phases\.CURVE\.(lag1|noise)",
+        "how well the curve fits is in the test's p-values": r"runs\.phases\.CURVE\.(lag1|noise)",
         "the interval of the difference, and the order, say it": r"runs\.phases\.later",
     },
     ("phases csv",): {
+        "the method of the test is shown; the JSON has those of the intervals": r"ESTIMATES\.method",
         "a row per curve; Markdown and the JSON have the rest": (
             r"across\..*|runs\.(length_column|share_column|refusal\.message|phases\.CURVE\.step)"
             r"|runs\.(findings\..*|notes|dropped(\.KEY)?|phases\.findings\..*)"
@@ -194,7 +184,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "JUnit counts for itself": r"failed|runs|strict",
     },
     ("report markdown", "report html"): {
-        "the run has the same, the figure draws it, or it is for curves without a change point": (
+        "the run has the same, the figure draws it, or it is for curves without a turn": (
             r"runs\.phases\.CURVE\.(n|step|first_step|detectable)"
         ),
     },

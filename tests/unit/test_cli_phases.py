@@ -45,7 +45,7 @@ CLASSES = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
 
 @pytest.fixture
 def bent(tmp_path):
-    """Execution has its change point at step 25, planning at 55."""
+    """Execution turns to rise after step 25, planning after 55."""
     columns = {"entropy_planning": decay(0.9, 55, 1), "entropy_execution": decay(0.4, 25, 2)}
     columns["entropy"] = 0.3 * columns["entropy_planning"] + 0.7 * columns["entropy_execution"]
     return log(tmp_path / "bent.csv", columns)
@@ -68,7 +68,7 @@ def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path)
     for kind in ("json", "csv", "md", "txt", "svg"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
     document = json.loads((tmp_path / "a.json").read_text())
-    assert document["schema"] == "entropylaw/phases/2"
+    assert document["schema"] == "entropylaw/phases/3"
     (file,) = document["inputs"]
     assert (file["path"], len(file["sha256"])) == ("bent.csv", 64)
     (one,) = document["runs"]
@@ -121,7 +121,7 @@ def test_several_runs_a_picture_each_and_a_last_block(run, bent, tmp_path):
 def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
     pytest.importorskip("duckdb")
     assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet").returncode == 0
-    # The lab keeps the tokens of six steps: a picture, and too few for a boundary.
+    # The lab keeps the tokens of six steps: a picture, and too few for a turn.
     done = run("phases", "steps.parquet", "--figure", "pictures")
     assert (done.returncode, "error[too-few-points]" in done.stderr) == (4, True)
     assert "summarise the tokens of at least 20 steps with `entropylaw tokens`" in done.stderr

@@ -190,12 +190,12 @@ def _decoded(result: Any, body: Any) -> Any:
 
 
 def _phases() -> RunPhases:
-    """A run with two change points, and with the fields that few runs have."""
+    """A run with two turning points, and with the fields that few runs have."""
     run = phase_samples.ordered()
     assert run.phases is not None
     assert run.phases.planning is not None
     planning = run.phases.planning
-    planning = replace(planning, change_point=replace(planning.change_point, searched=(20.0, 180.0)))
+    planning = replace(planning, falls_again=True, second_fall=(60.0, 90.0))
     after = phase_samples.estimate(38.0, 29.0, 46.0)
     found = replace(
         run.phases,

@@ -204,7 +204,7 @@ def test_open_ends_are_open_to_anything():
 
 
 def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
-    bent, level = phase_samples.curve("planning"), phase_samples.curve("planning", found=False, p_value=0.3)
+    bent, level = phase_samples.curve("planning"), phase_samples.curve("planning", rises=False, p_rise=0.3)
     phases = phased(
         verdict=None,
         findings=encode(stated("note", "no order")),
@@ -213,10 +213,12 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
         execution=encode(bent),
     )
     curves = document(phases, kind="phases")
-    (found,) = cases([document(fitted()), curves], "boundary_execution>3")
+    (found,) = cases([document(fitted()), curves], "turn_execution>3")
     assert found.outcome == "tripped"
     assert found.sources == ("x.fit.json", "x.fit.json")
-    assert "p = 0.3" in case(curves, "boundary_planning>3").sentence
+    assert case(curves, "rise_execution>0.2").outcome == "passed"
+    assert case(curves, "rise_execution<0.2").outcome == "tripped"
+    assert "p = 0.3" in case(curves, "turn_planning>3").sentence
     assert "no order" in case(curves, "phases!='overlapping'").sentence
     assert len(cases([document(fitted()), document(fitted(path="other"))], "fails")) == 2
     twice = cases([document(fitted()), document(fitted())], "fails")

@@ -48,7 +48,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "law": lambda: synthetic().answer,
     "law that fails": lambda: falling().answer,
     "phases": lambda: ordered().phases,
-    "no boundary": lambda: neither().phases,
+    "no turn": lambda: neither().phases,
     "forecast": ahead,
 }
 HOSTILES: dict[str, Callable[[], Any]] = {

@@ -1,4 +1,4 @@
-"""What is drawn of phases: words apart and on the paper, change points as distributions, the same bytes."""
+"""What is drawn of phases: words apart and on the paper, turning points and intervals, the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from entropylaw.results.columns import TokenHistogram
 from entropylaw.results.result import replace
 from entropylaw.tokens.query import EDGES
 from tests.findings import stated
-from tests.unit.test_phase_report import NAMES, RUNS, curve, fit, neither, ordered, refused, run_of
+from tests.unit.test_phase_report import NAMES, RUNS, neither, ordered, refused
 
 
 def drawn_words(figure):
@@ -70,25 +70,20 @@ def test_the_same_bytes(name):
 def test_the_title_is_the_verdict():
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
     assert "execution first: execution turns to rise" in words
-    assert words.count("no change point") == 0
+    assert words.count("no turn to rise") == 0
     none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
-    assert none.count("no change point (") == 2
+    assert none.count("no turn to rise (detectable: ") == 2
 
 
-def test_the_boundary_is_a_distribution_and_only_where_one_was_found():
+def test_a_strip_has_the_turning_point_with_its_interval_where_there_is_one():
     found = phase_figure(ordered())
-    # Curves, the same less the decay, and a strip a curve.
-    assert len(found.axes) == 4
-    filled = [
-        c for axes in found.axes[2:] for c in axes.collections if isinstance(c, FillBetweenPolyCollection)
-    ]
-    peaks = []
-    for shape in filled:
-        corners = shape.get_paths()[0].vertices
-        peaks.append(float(corners[np.argmax(corners[:, 1]), 0]))
-    assert peaks == pytest.approx([126.0, 40.0], abs=2.0)
-    for axes in phase_figure(neither()).axes[2:]:
-        assert not [c for c in axes.collections if isinstance(c, FillBetweenPolyCollection)]
+    # The curves, and a strip per curve.
+    assert len(found.axes) == 3
+    ends = [axes.lines[0].get_xdata().tolist() for axes in found.axes[1:]]
+    assert ends == [[114.0, 140.0], [28.0, 54.0]]
+    assert [float(axes.lines[1].get_xdata()[0]) for axes in found.axes[1:]] == [126.0, 40.0]
+    for axes in phase_figure(neither()).axes[1:]:
+        assert not axes.lines
 
 
 def test_a_run_without_phases_has_no_figure():
@@ -96,36 +91,15 @@ def test_a_run_without_phases_has_no_figure():
         phase_figure(refused())
 
 
-def test_strips_have_one_scale_and_an_uncertain_place_does_not_fill_its_own():
-    places = np.linspace(20.0, 180.0, 81)
-    vague = replace(
-        curve("planning").change_point,
-        places=places,
-        density=np.full(81, 1 / 81),
-        intervals=((20.0, 180.0),),
-        whole=True,
-    )
-    for planning in (curve("planning"), curve("planning", change_point=vague)):
-        strip = phase_figure(run_of(fit(planning, curve("execution", found=False)))).axes[2]
-        (shape,) = [c for c in strip.collections if isinstance(c, FillBetweenPolyCollection)]
-        height = shape.get_paths()[0].vertices[:, 1].max()
-        assert height == pytest.approx(1.0) if not planning.change_point.whole else height < 0.2
-    words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
-    assert "95 % in 26 steps" in words
-
-
-def test_without_a_boundary_the_decay_is_the_line():
-    for run, dashed in ((neither(), 0), (ordered(), 2)):
+def test_the_fitted_curves_have_their_bands():
+    for run in (neither(), ordered()):
         axes = phase_figure(run).axes[0]
-        assert sum(line.get_linestyle() == "--" for line in axes.lines) == dashed
         bands = [c for c in axes.collections if isinstance(c, FillBetweenPolyCollection)]
-        assert len(bands) == dashed
-        planning = run.phases.planning
-        solid = [line for line in axes.lines if line.get_linestyle() == "-"]
-        expected = planning.fitted if dashed else planning.decay
-        assert any(np.array_equal(line.get_ydata(), expected) for line in solid)
+        assert len(bands) == 2
+        fitted = run.phases.planning.fitted
+        assert any(np.array_equal(line.get_ydata(), fitted) for line in axes.lines)
         low, high = axes.get_ylim()
-        assert low <= planning.decay.min() <= planning.decay.max() <= high
+        assert low <= fitted.min() <= fitted.max() <= high
 
 
 def test_the_title_counts_cautions():

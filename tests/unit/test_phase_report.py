@@ -22,57 +22,45 @@ from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.render import MEDIA, rendered
 from entropylaw.results import Estimate
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal
-from entropylaw.results.phases import DRAWS, ChangePoint, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import LEAST_P, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.result import note, replace
 from tests.findings import stated
 from tests.unit.test_report_samples import HOSTILE
 
 ROOT = Path(__file__).parents[2]
-SERIES = ("step", "entropy", "decay", "fitted", "low", "high")
-SCHEMA = ROOT / "entropylaw" / "documents" / "schemas" / "phases-2.json"
+SERIES = ("step", "entropy", "fitted", "low", "high")
+SCHEMA = ROOT / "entropylaw" / "documents" / "schemas" / "phases-3.json"
 
 
 def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
     return Estimate(value=value, low=low, high=high, level=0.95, method="by hand", note=note)
 
 
-def curve(name: str, *, at: float = 40.0, found: bool = True, **other) -> CurvePhases:
+def curve(name: str, *, at: float = 40.0, rises: bool = True, **other) -> CurvePhases:
     step = np.arange(0.0, 201.0, 2.0)
     start = 1.0 if name == "planning" else 0.5
-    decay = start * np.exp(-step / 30)
-    fitted = decay + (np.maximum(step - at, 0.0) * 0.001 if found else 0.0)
-    places = np.linspace(20.0, 180.0, 81)
-    density = np.exp(-0.5 * ((places - at) / 6.0) ** 2)
-    change_point = ChangePoint(
-        step=estimate(at, at - 12, at + 14),
-        intervals=((at - 12, at + 14),),
-        whole=False,
-        width=estimate(10.0, 0.0, 40.0),
-        places=places,
-        density=density / density.sum(),
-    )
+    fitted = start * np.exp(-step / 30) + (np.maximum(step - at, 0.0) * 0.001 if rises else 0.0)
     values = {
         "name": name,
         "n": step.size,
-        "p_value": 0.005 if found else 0.41,
-        "found": found,
-        "change_point": change_point,
-        "slope_before": estimate(-0.0181, -0.02, -0.0162),
-        "slope_after": estimate(0.00103, 0.0008, 0.00126),
-        "rise": estimate(0.16, 0.13, 0.19),
+        "p_rise": 0.005 if rises else 0.41,
+        "p_second_fall": 0.8,
+        "long_drift": 0.1,
+        "rises": rises,
+        "falls_again": False,
         "detectable": 0.0812,
         "last": estimate(0.162, 0.15, 0.174),
         "lag1": 0.41,
         "noise": 0.01,
         "step": step,
         "entropy": fitted + 0.01 * np.sin(7.0 * step),
-        "decay": decay,
         "fitted": fitted,
         "low": fitted - 0.01,
         "high": fitted + 0.01,
         "first_step": 0.0,
         "last_step": 200.0,
-        "kind": "turns to rise" if found else None,
+        "turning_point": estimate(at, at - 12, at + 14) if rises else None,
+        "rise": estimate(0.16, 0.13, 0.19) if rises else None,
         "settled": estimate(88.0, 80.0, 97.0),
     }
     return CurvePhases(**(values | other))
@@ -86,7 +74,7 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
         "aggregate": None,
         "delta": None,
         "later": None,
-        "verdict": "no boundary" if planning and execution else None,
+        "verdict": "none turns to rise" if planning and execution else None,
         "share_planning": estimate(0.42, 0.4, 0.44) if planning and execution else None,
         "level": 0.95,
     }
@@ -127,8 +115,8 @@ def ordered() -> RunPhases:
 
 
 def neither() -> RunPhases:
-    execution = curve("execution", found=False, p_value=0.22, detectable=0.05)
-    return run_of(fit(curve("planning", found=False), execution))
+    execution = curve("execution", rises=False, p_rise=0.22, detectable=0.05)
+    return run_of(fit(curve("planning", rises=False), execution))
 
 
 def whole_only() -> RunPhases:
@@ -157,6 +145,8 @@ def document(*runs: RunPhases, **other) -> PhasesDocument:
 def across() -> PhasesAcross:
     return PhasesAcross(
         runs=3,
+        planning_rises=2,
+        share_planning_rises=estimate(2 / 3, 0.208, 0.939),
         both=2,
         share_both=estimate(2 / 3, 0.208, 0.939),
         rises_after=1,
@@ -182,7 +172,8 @@ def both(planning=None, execution=None, **other) -> RunPhases:
     )
 
 
-NONE = {"found": False}
+NONE = {"rises": False}
+RISE = "by 0.160 nats [0.130, 0.190] (p = 0.005)"
 
 
 def said(*changes, **other) -> str:
@@ -190,32 +181,49 @@ def said(*changes, **other) -> str:
 
 
 def test_the_verdict_in_one_sentence():
-    order = "execution turns to rise at step 40 [28, 54], planning turns to rise 86 steps [60, 112] later"
-    assert words.headline(ordered()) == f"execution first: {order}"
+    order = f"execution turns to rise at step 40 [28, 54] {RISE}"
+    later = "planning turns to rise 86 steps [60, 112] later"
+    assert words.headline(ordered()) == f"execution first: {order}, {later}"
     assert lines_of(ordered())[1].startswith("  execution first execution turns to rise at step 40 [28, 54]")
-    down, gap = {"kind": "leaves its decay downwards"}, estimate(-86.0, -112.0, -60.0)
-    assert said(down, {"at": 126.0, "kind": "bends"}, delta=gap, verdict="planning first") == (
-        "planning first: planning leaves its decay downwards at step 40 [28, 54], execution changes its "
-        "slope 86 steps [60, 112] later"
+    gap = estimate(-86.0, -112.0, -60.0)
+    assert said({}, {"at": 126.0}, delta=gap, verdict="planning first") == (
+        f"planning first: planning turns to rise at step 40 [28, 54] {RISE}, "
+        "execution turns to rise 86 steps [60, 112] later"
     )
     assert said({"at": 50.0}, delta=estimate(10.0, -20.0, 40.0), later=0.74, verdict="overlapping") == (
-        "overlapping: planning turns to rise at step 50 [38, 64], execution turns to rise at step 40 "
-        "[28, 54]; the order is open (planning is later with probability 0.74)"
+        f"overlapping: planning turns to rise at step 50 [38, 64] {RISE}; {order}; "
+        "the order is open (planning is later with probability 0.74)"
     )
-    assert said(NONE) == (
-        "one change point: execution turns to rise at step 40 [28, 54] (p = 0.005); no change point in "
-        "planning (p = 0.41); 80 % power there to detect a rise of 0.081 nats from mid-run"
+    assert said(NONE, verdict="one turns to rise") == (
+        f"one turns to rise: planning does not turn to rise (p = 0.41); {order}; "
+        "80 % power in planning to detect a rise of 0.081 nats over the second half"
     )
     assert words.headline(neither()) == (
-        "no change point: both curves are smooth decays (planning p = 0.41, execution p = 0.22); 80 % power "
-        "to detect a rise of 0.081 nats from mid-run"
+        "none turns to rise: planning does not turn to rise (p = 0.41); execution does not turn to rise "
+        "(p = 0.22); 80 % power to detect a rise of 0.081 nats over the second half"
     )
+
+
+def test_a_second_fall_and_a_long_drift_are_said():
+    again = NONE | {"falls_again": True, "p_second_fall": 0.01, "second_fall": (60.0, 90.0)}
+    text = (
+        "planning does not turn to rise (p = 0.41) and falls a second time between steps 60 and 90 (p = 0.01)"
+    )
+    assert text in said(again)
+    assert "second fall" in drawn(both(again))
+    assert "second fall" not in drawn(both(NONE))
+    assert "planning does not turn to rise (p = 0.41, long drift)" in said(NONE | {"long_drift": 0.9})
+
+
+def drawn(run: RunPhases) -> str:
+    """The words in the strips of a figure."""
+    return " ".join(text.get_text() for axes in phase_figure(run).axes[1:] for text in axes.texts)
 
 
 def test_one_curve_is_not_separated():
     assert words.headline(whole_only()) == (
         "one curve, classes not separated: the token entropy of all tokens turns to rise at step 40 [28, 54] "
-        "(p = 0.005)"
+        + RISE
     )
     text = "\n".join(lines_of(whole_only()))
     assert "cannot be separated" in text.split("all tokens", 2)[2]
@@ -223,36 +231,30 @@ def test_one_curve_is_not_separated():
 
 
 def test_a_test_without_power_says_so():
-    blind = "; the test has no power here in execution: "
-    assert said(NONE, NONE | {"detectable": None}).endswith(
-        f"{blind}every rise that was tried would have been missed"
+    blind = NONE | {"detectable": None}
+    assert said(NONE, blind).endswith(
+        "; the test has no power in execution, which does not fall in its first half"
     )
-    larger = NONE | {"detectable": 0.6}
-    assert np.ptp(curve("execution").entropy) < 0.6 < np.ptp(curve("planning").entropy)
-    assert f"{blind}only a rise of 0.60 nats or more would be detected" in said(NONE, larger)
-    assert "80 % power" not in said(NONE, larger)
-    assert "; 80 % power to detect a rise of 0.60 nats from mid-run" in said(larger, NONE)
+    assert said(NONE, blind | {"long_drift": 0.9}).endswith("execution, which drifts for too long")
+    assert "80 % power" not in said(NONE, blind)
+    assert "; 80 % power to detect a rise of 0.60 nats over" in said(NONE | {"detectable": 0.6}, NONE)
 
 
-def test_a_change_point_after_a_fall_that_has_none():
+def test_a_turn_after_the_end_of_a_fall():
     late, fall = {"at": 126.0}, "execution has completed 95 % of its fall"
-    after = estimate(38.0, 29.0, 46.0)
-    assert f"; that is 38.0 steps [29.0, 46.0] after {fall};" in said(late, NONE, after_fall=after)
+    after, turn = estimate(38.0, 29.0, 46.0), "planning's turning point is"
+    assert f"; {turn} 38.0 steps [29.0, 46.0] after {fall};" in said(late, NONE, after_fall=after)
     before = estimate(-38.0, -46.0, -29.0)
-    assert f"; that is 38.0 steps [29.0, 46.0] before {fall};" in said(late, NONE, after_fall=before)
+    assert f"; {turn} 38.0 steps [29.0, 46.0] before {fall};" in said(late, NONE, after_fall=before)
     either = estimate(-3.0, -54.0, 89.0)
-    assert f"; it is not decided whether that is before or after {fall} (-3 " in said(
-        late, NONE, after_fall=either
-    )
-    two = run_of(replace(ordered().phases, after_fall=after))
-    assert "; planning's change point is 38.0 steps" in words.headline(two)
+    open_ = f"; it is not decided whether {turn} before or after {fall} (-3 "
+    assert open_ in said(late, NONE, after_fall=either)
     assert fall not in words.headline(ordered())
 
 
 def test_p_values_are_not_below_the_floor_of_the_simulations():
-    floor = 1.0 / (DRAWS + 1)
-    assert words.p_value(curve("planning", p_value=floor)) == "p ≤ 0.0025"
-    assert words.p_value(curve("planning", p_value=2 * floor)) == "p = 0.005"
+    assert words.p_value(LEAST_P) == "p ≤ 0.0017"
+    assert words.p_value(2 * LEAST_P) == "p = 0.0033"
 
 
 def test_semantic_entropy_is_never_called_token_entropy():
@@ -269,39 +271,12 @@ def test_semantic_entropy_is_never_called_token_entropy():
     assert phase_figure(ordered()).axes[0].get_ylabel() == "token entropy (nats)"
 
 
-def test_the_place_of_a_change_point():
-    def place(**known):
-        return words.place(replace(curve("planning").change_point, **known))
-
-    assert place(whole=True) == "somewhere in the run"
-    assert place(intervals=((22.0, 30.0), (90.5, 140.0))) == "at step 22–30 or 90–140"
-    # Half a cell beyond what was searched.
-    early = {"step": estimate(30.0, 19.0, 55.0), "intervals": ((19.0, 55.0),)}
-    assert place(**early) == "at step 30 [20 or before, 55]"
-    late = estimate(160.0, 120.0, 181.0)
-    assert place(step=late, intervals=((120.0, 181.0),)) == "at step 160 [120, 180 or after]"
-    # The density may reach less far than the search: its first step is then no edge.
-    assert place(**early, searched=(10.0, 190.0)) == "at step 30 [19, 55]"
-    assert place(intervals=((19.0, 30.0), (90.0, 181.0))) == "at step 20 or before–30 or 90–180 or after"
-
-
-def test_the_widest_transition_that_was_tried_is_an_open_end():
-    known = curve("planning").change_point
-    for ends, width in (
-        ((10.0, 0.0, 40.0), "10 [0, 40]"),
-        ((100.0, 50.0, 160.0), "100 [50, 160 or more]"),
-        ((160.0, 160.0, 160.0), "160 or more"),
-    ):
-        run = both({"change_point": replace(known, width=estimate(*ends))})
-        (line,) = [line for line in lines_of(run) if line.startswith("  its width, steps")]
-        assert line.removeprefix("  its width, steps").strip().startswith(f"{width} ")
-
-
-def test_without_a_change_point_its_numbers_are_not_shown():
+def test_without_a_turn_its_numbers_are_not_shown():
     text = "\n".join(lines_of(neither()))
-    assert "one smooth decay, p = 0.41" in text
-    assert not any(name in text for name in ("change point, step", "slope before", "slope after", "rise by"))
+    assert re.search(r"turns to rise +no, p = 0.41 +no, p = 0.22", text)
+    assert not any(name in text for name in ("turning point, step", "\n  rise "))
     assert "detectable rise" in text
+    assert "detectable rise" not in "\n".join(lines_of(ordered()))
 
 
 def test_a_curve_that_ends_early_is_not_now():
@@ -317,8 +292,8 @@ def test_a_curve_that_ends_early_is_not_now():
 
 def test_the_numbers_stand_side_by_side():
     lines = lines_of(ordered())
-    (slope,) = [line for line in lines if line.startswith("  slope after")]
-    assert slope.split() == ["slope", "after,", "per", "step", *["0.00103", "[0.00080,", "0.00126]"] * 2]
+    (rise,) = [line for line in lines if line.startswith("  rise")]
+    assert rise.split() == ["rise", *["0.160", "[0.130,", "0.190]"] * 2]
     assert any(
         "planning tokens have 42.0 % [40.0, 44.0] of the total entropy at step 200" in line for line in lines
     )
@@ -371,7 +346,7 @@ def test_several_runs_end_with_what_they_say_together():
     text = rendered(document(ordered(), neither(), across=across()), "text")
     last = text.split("\n\n")[-1]
     assert last.startswith("  3 runs together:\n")
-    assert "change points in both curves in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
+    assert "both turn to rise in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
     assert "planning turns to rise after execution's fall in 1 of 3 runs: 33 % [6, 79]" in " ".join(
         last.split()
     )
@@ -398,8 +373,8 @@ def test_a_document_comes_back_as_it_was_and_reads_the_same(tmp_path):
     [
         ("{", "not-a-document"),
         ('{"schema": "entropylaw/fit/1"}', "not-a-document"),
-        ('{"schema": "entropylaw/phases/3", "version": "9"}', "other-document-version"),
-        ('{"schema": "entropylaw/phases/2"}', "damaged-document"),
+        ('{"schema": "entropylaw/phases/4", "version": "9"}', "other-document-version"),
+        ('{"schema": "entropylaw/phases/3"}', "damaged-document"),
     ],
 )
 def test_what_is_no_phases_document(tmp_path, content, slug):
@@ -414,7 +389,7 @@ def test_documents_follow_the_schema():
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     good = document(*RUNS, refused(), across=across()).to_json()
     jsonschema.validate(good, schema)
-    del good["runs"][0]["phases"]["planning"]["p_value"]
+    del good["runs"][0]["phases"]["planning"]["p_rise"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(good, schema)
 
@@ -423,13 +398,13 @@ def test_a_row_a_curve_in_full_precision():
     rows = list(csv.DictReader(io.StringIO(rendered(document(ordered(), refused()), "csv"))))
     assert [row["curve"] for row in rows] == ["planning", "execution", ""]
     planning, execution, bad = rows
-    assert float(execution["slope_after"]) == 0.00103
-    assert planning["boundary_stretches"] == "114:140"
+    assert float(execution["rise"]) == 0.16
+    assert (float(planning["turning_point"]), float(planning["turning_point_low"])) == (126.0, 114.0)
     assert float(planning["delta_low"]) == 60.0
-    assert (planning["kind"], float(planning["settled_high"])) == ("turns to rise", 97.0)
+    assert (planning["rises"], float(planning["settled_high"])) == ("true", 97.0)
     assert (float(planning["first_step"]), float(planning["last_step"])) == (0.0, 200.0)
     assert planning["after_fall_low"] == ""
-    assert (bad["refusal"], bad["boundary"], bad["verdict"]) == ("too-few-points", "", "")
+    assert (bad["refusal"], bad["turning_point"], bad["verdict"]) == ("too-few-points", "", "")
     known = run_of(replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0)))
     (row, _) = csv.DictReader(io.StringIO(rendered(document(known), "csv")))
     assert [float(row[f"after_fall{end}"]) for end in ("", "_low", "_high")] == [38.0, 29.0, 46.0]

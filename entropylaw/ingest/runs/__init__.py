@@ -214,7 +214,7 @@ class PhaseSeries:
     is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
     ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response.
     ``dropped`` counts values that were left out, by reason; ``notes`` say what was decided, ``findings`` what
-    may look like a change point and is none.
+    may look like a turn and is none.
     """
 
     step: FloatArray

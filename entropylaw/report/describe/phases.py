@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from entropylaw.documents.document import COLUMNS as READ
 from entropylaw.documents.document import PhasesDocument, RunPhases
 from entropylaw.escaping import counted
@@ -14,7 +12,6 @@ from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     MISSING,
-    format_estimate,
     format_number,
     format_percent,
     format_probability,
@@ -25,46 +22,44 @@ from entropylaw.results import Estimate
 from entropylaw.results.columns import SEMANTIC, PhaseColumn
 from entropylaw.results.phases import (
     CURVES,
-    DRAWS,
-    HALF_WIDTHS,
-    KINDS,
+    FALLS_AGAIN,
+    LEAST_P,
+    LONG_DRIFT,
     POWER,
-    ChangePoint,
+    RISES,
     CurvePhases,
     PhaseFit,
     PhasesAcross,
 )
 from entropylaw.results.result import replace
 
+METHOD = "contrasts over windows, drift + noise integrated out"
+
 Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
 
 Curves = list[tuple[CurvePhases, str]]
 """Curves, each with its full name."""
 
-_CURVE = "n first_step last_step p_value found kind"
+_CURVE = "n first_step last_step rises p_rise falls_again p_second_fall second_fall long_drift"
 _OF_BOTH = "delta after_fall share_planning"
-_OF_CURVE = "slope_before slope_after rise settled last"
+_OF_CURVE = "turning_point rise settled last"
 _OF_NOISE = "detectable lag1 noise"
 
 COLUMNS = (
-    *b.columns(f"run path verdict curve entropy_of column {_CURVE} boundary_stretches boundary_whole"),
-    *b.columns(f"boundary width {_OF_CURVE}", estimate=True),
+    *b.columns(f"run path verdict curve entropy_of column {_CURVE}"),
+    *b.columns(_OF_CURVE, estimate=True),
     *b.columns(_OF_NOISE),
     *b.columns(_OF_BOTH, estimate=True),
     *b.columns("later level method refusal"),
 )
 """A row per curve. ``refusal`` holds the error's slug; ``entropy_of`` says whether the curve is token entropy
-or semantic entropy; ``boundary_stretches`` holds the most probable steps of the change point, as
-``30:55 120:160``, and ``boundary_low`` and ``boundary_high`` the ends of them all."""
+or semantic entropy; ``second_fall`` holds the steps between which it begins, as ``30:55``."""
 
 ACROSS = (
     *b.columns("finding runs"),
     b.Column("share", "share", unit="%", estimate=True),
     *b.columns("method"),
 )
-
-BENDS = "changes its slope"
-"""What a curve does at a change point of which no more is known."""
 
 
 def describe(result: Result) -> list[b.Block]:
@@ -133,92 +128,68 @@ def curves_of(run: RunPhases) -> Curves:
 
 
 def headline(run: RunPhases) -> str:
-    """The verdict in one sentence; for curves without a change point also the power of the test."""
-    curves, found = [curve for curve, _ in curves_of(run)], verdict_words(run)
-    missing = [curve for curve in curves if not curve.found]
-    if not missing:
-        return found
-    if len(curves) == 2 and len(missing) == 1:
-        other = missing[0]
-        column = run.planning_column if other.name == "planning" else run.execution_column
-        found += f"; no change point in {_owner(column, other.name)} ({p_value(other)})"
-    blind = next(filter(has_no_power, missing), None)
-    if blind is None:
-        rise = format_number(max(curve.detectable or 0.0 for curve in missing), 2)
-        there = " there" if len(missing) == 1 else ""
-        return f"{found}; {100 * POWER:g} % power{there} to detect a rise of {rise} nats from mid-run"
-    reason = "every rise that was tried would have been missed"
-    if blind.detectable is not None:
-        needed, reach = (format_number(x, 2) for x in (blind.detectable, float(np.ptp(blind.entropy))))
-        reason = f"only a rise of {needed} nats or more would be detected, and the whole curve spans {reach}"
-    where = "" if len(missing) == 1 else f" in {CURVES[blind.name]}"
-    return f"{found}; the test has no power here{where}: {reason}"
+    """The verdict in one sentence; for curves that do not turn to rise also the power of the test."""
+    said = verdict_words(run)
+    flat = [curve for curve, _ in curves_of(run) if not curve.rises]
+    if not flat:
+        return said
+    if blind := next((curve for curve in flat if curve.detectable is None), None):
+        why = "drifts for too long" if is_long(blind) else "does not fall in its first half"
+        return f"{said}; the test has no power in {CURVES[blind.name]}, which {why}"
+    rise = format_number(max(curve.detectable or 0.0 for curve in flat), 2)
+    where = f" in {CURVES[flat[0].name]}" if len(flat) == 1 and len(curves_of(run)) == 2 else ""
+    return f"{said}; {100 * POWER:g} % power{where} to detect a rise of {rise} nats over the second half"
 
 
 def verdict_words(run: RunPhases) -> str:
-    """What the curves do at their change points, and where; or that there is none."""
+    """What the curves do, and where; or that none turns to rise."""
     if (phases := run.phases) is None:
         return "This run could not be fitted."
     if phases.planning is None or phases.execution is None:
         # One curve; that of all tokens cannot be separated.
         ((curve, name),) = curves_of(run)
         kind = "one curve, classes not separated" if curve.name == "aggregate" else "one curve"
-        found = does(curve) if curve.found else "is one smooth decay without a change point"
-        return f"{kind}: the {name} {found} ({p_value(curve)})"
-    plan, act = phases.planning, phases.execution
+        return f"{kind}: the {name} {does(curve)}"
     planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
-    chances = f"({planning} {p_value(plan)}, {execution} {p_value(act)})"
-    if not plan.found and not act.found:
-        return f"no change point: both curves are smooth decays {chances}"
-    one, name = (plan, planning) if plan.found else (act, execution)
-    found = f"one change point: {name} {does(one)} ({p_value(one)})"
-    if plan.found and act.found:
-        found = f"overlapping: {planning} {does(plan)}, {execution} {does(act)}; the order is open"
+    named = [(planning, phases.planning), (execution, phases.execution)]
+    said = "; ".join(f"{name} {does(curve)}" for name, curve in named)
+    if phases.verdict == "overlapping":
+        said += "; the order is open"
         if phases.later is not None:
-            found += f" ({planning} is later with probability {format_probability(phases.later)})"
-        if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
-            pair = [(execution, act), (planning, plan)]
-            sign = 1 if phases.verdict == "execution first" else -1
-            (first, sooner), (second, last) = pair[::sign]
-            then = f"{_kind(last)} {_steps(phases.delta, sign)} later"
-            found = f"{phases.verdict}: {first} {does(sooner)}, {second} {then}"
-    return found + _after(phases, execution)
-
-
-def _kind(curve: CurvePhases) -> str:
-    """What a curve does at its change point; the documents say ``bends`` where no more is known."""
-    return BENDS if curve.kind in (None, KINDS[-1]) else str(curve.kind)
+            said += f" ({planning} is later with probability {format_probability(phases.later)})"
+    if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
+        sign = 1 if phases.verdict == "execution first" else -1
+        (first, sooner), (second, _) = named[::-sign]
+        said = f"{first} {does(sooner)}, {second} turns to rise {_steps(phases.delta, sign)} later"
+    return f"{phases.verdict}: {said}{_after(phases, execution)}"
 
 
 def does(curve: CurvePhases) -> str:
-    """``turns to rise at step 41 [30, 55]``: what a curve does at a change point that was found."""
-    return f"{_kind(curve)} {place(curve.change_point)}"
+    """``turns to rise at step 41 [30, 55] by 0.1 nats [0.08, 0.12] (p = 0.002)``, or that it does not."""
+    found = f"does not turn to rise ({p_value(curve.p_rise)}{', long drift' * is_long(curve)})"
+    if curve.rises and curve.turning_point is not None and curve.rise is not None:
+        at = value_and_interval(curve.turning_point)
+        found = f"{RISES} at step {at} by {value_and_interval(curve.rise, 'nats')} ({p_value(curve.p_rise)})"
+    if curve.falls_again:
+        found += f" and {FALLS_AGAIN} {between(curve)} ({p_value(curve.p_second_fall)})"
+    return found
 
 
-def place(change: ChangePoint) -> str:
-    """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known.
-
-    An end at the first or the last step that was searched is open.
-    """
-    if change.whole:
-        return "somewhere in the run"
-    first, last = change.searched or (float(change.places[0]), float(change.places[-1]))
-    ends = [
-        (max(low, first), " or before" * (low <= first), min(high, last), " or after" * (high >= last))
-        for low, high in change.intervals
-    ]
-    if len(ends) > 1:
-        places = (f"{low:.0f}{before}–{high:.0f}{after}" for low, before, high, after in ends)
-        return f"at step {' or '.join(places)}"
-    ((low, before, high, after),) = ends
-    text = format_estimate(replace(change.step, low=low, high=high))
-    return f"at step {text.value} [{text.low}{before}, {text.high}{after}]"
+def between(curve: CurvePhases) -> str:
+    """``between steps 30 and 55``: where the second fall begins."""
+    if curve.second_fall is None:
+        return ""
+    return "between steps {} and {}".format(*map(format_step, curve.second_fall))
 
 
-def p_value(curve: CurvePhases) -> str:
-    """``p = 0.41``, of one smooth decay without a change point; simulations give none below their floor."""
-    floor = 1.0 / (DRAWS + 1)
-    return f"p ≤ {floor:g}" if curve.p_value <= floor * (1 + 1e-9) else f"p = {curve.p_value:.2g}"
+def p_value(p: float) -> str:
+    """``p = 0.41``; simulations give none below their floor."""
+    return f"p ≤ {LEAST_P:.2g}" if p <= LEAST_P * (1 + 1e-9) else f"p = {p:.2g}"
+
+
+def is_long(curve: CurvePhases) -> bool:
+    """Whether little can be said of a curve because its drift may be long."""
+    return curve.long_drift > LONG_DRIFT
 
 
 def range_of(curves: Curves) -> tuple[float, float]:
@@ -243,20 +214,15 @@ def _steps(gap: Estimate, sign: int) -> str:
 
 
 def _after(phases: PhaseFit, execution: str) -> str:
-    """Planning's change point against execution's fall: a decay that levels off has no change point."""
+    """Planning's turning point against the end of execution's fall."""
     if (gap := phases.after_fall) is None or gap.value is None or gap.low is None or gap.high is None:
         return ""
-    whose = "that is" if phases.delta is None else "planning's change point is"
+    whose = "planning's turning point is"
     fall = f"{execution} has completed 95 % of its fall"
     steps = _steps(gap, -1 if gap.high < 0 else 1)
     if gap.low <= 0 <= gap.high:
         return f"; it is not decided whether {whose} before or after {fall} ({steps})"
     return f"; {whose} {steps} {'before' if gap.high < 0 else 'after'} {fall}"
-
-
-def has_no_power(curve: CurvePhases) -> bool:
-    """Whether the test finds no rise that was tried, or none smaller than the whole curve."""
-    return curve.detectable is None or curve.detectable > float(np.ptp(curve.entropy))
 
 
 def _cautions(run: RunPhases) -> tuple[str, ...]:
@@ -280,8 +246,8 @@ def _sections(run: RunPhases) -> list[b.Block]:
         return [b.Verdict("refused", "no curve was fitted"), b.Notes(b.labelled("note", run.phases.notes))]
     before, _, text = headline(run).partition(": ")
     badge, _, how = before.partition(", ")
-    # The headline says that there is no change point; the note on the unknown share comes last.
-    found = [one for one in run.phases.findings if one.severity == "note" and one.code != "no-boundary"]
+    # The headline says which do not turn to rise; the note on the unknown share comes last.
+    found = [one for one in run.phases.findings if one.severity == "note" and one.code != "no-turning-point"]
     said = [(one.code == "planning-share-unknown", one.sentence) for one in found]
     said = sorted([*said, *((False, note) for note in run.notes)], key=lambda note: note[0])
     notes = b.labelled("caution", _cautions(run)) + b.labelled("note", (note for _, note in said))
@@ -307,39 +273,27 @@ def _sections(run: RunPhases) -> list[b.Block]:
         b.Notes(notes),
         *figures_of("phases", run),
         b.Table(heads, rows, words=1 + len(curves)),
-        b.Notes([b.Note("share", share), b.Note("method", curves[0][0].change_point.step.method, "")]),
+        b.Notes([b.Note("share", share), b.Note("method", METHOD, "")]),
     ]
 
 
 def _numbers(curve: CurvePhases, short: bool) -> dict[str, str]:
-    """The numbers of a curve by label; those around a change point only where one was found.
-
-    Without one only the document has them: they are conditional on a change point. ``short`` is a curve that
-    ends before the others.
-    """
-    shape, at, width, before, after, rise = ("one smooth decay", *[MISSING] * 5)
-    seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)
-    if curve.found:
-        shape, seen = _kind(curve), MISSING
-        at = place(curve.change_point).removeprefix("at step ")
-        before, after, rise = map(value_and_interval, (curve.slope_before, curve.slope_after, curve.rise))
-        # The widest transition that was tried is an open end.
-        known, width = curve.change_point.width, value_and_interval(curve.change_point.width)
-        widest = 2.0 * HALF_WIDTHS[-1] * float(curve.step[-1] - curve.step[0]) * (1.0 - 1e-9)
-        if known.high is not None and known.high >= widest:
-            text = format_estimate(known)
-            beyond = known.low is not None and known.low >= widest
-            width = f"{text.value} or more" if beyond else f"{text.value} [{text.low}, {text.high} or more]"
+    """The numbers of a curve by label; ``short`` is a curve that ends before the others."""
     ended = f", step {format_step(curve.last_step)}" if short else ""
+    turns, again = (("yes" if found else "no") for found in (curve.rises, curve.falls_again))
+    seen = "none" if curve.detectable is None else format_number(curve.detectable, 2)
+    turning, rise, settled = (
+        MISSING if one is None else value_and_interval(one)
+        for one in (curve.turning_point, curve.rise, curve.settled)
+    )
     return {
-        "shape": f"{shape}, {p_value(curve)}",
-        "change point, step": at,
-        "its width, steps": width,
-        "slope before, per step": before,
-        "slope after, per step": after,
-        "rise by the end": rise,
-        "detectable rise": seen,
-        "95 % of the fall by step": MISSING if curve.settled is None else value_and_interval(curve.settled),
+        RISES: f"{turns}, {p_value(curve.p_rise)}",
+        "turning point, step": turning,
+        "rise": rise,
+        "detectable rise": MISSING if curve.rises else seen,
+        FALLS_AGAIN: ", ".join(filter(None, (again, between(curve), p_value(curve.p_second_fall)))),
+        "drift is long": f"probability {format_probability(curve.long_drift)}",
+        "95 % of the fall by step": settled,
         "entropy now": value_and_interval(curve.last) + ended,
     }
 
@@ -360,11 +314,12 @@ def _columns_read(run: RunPhases) -> str:
 
 def _findings(across: PhasesAcross) -> Iterator[tuple[str, str, str, int, Estimate]]:
     """A finding's name in CSV and its label, the event that was counted, the number of runs, the estimate."""
-    two, rises = "change points in both curves", "planning turns to rise after execution's fall"
-    fall = "planning rises after execution's fall"
+    plan, both = "planning turns to rise", "both turn to rise"
+    after = "planning turns to rise after execution's fall"
     found = (
-        ("two boundaries", "two changes", two, across.both, across.share_both),
-        (fall, "planning's rise", rises, across.rises_after, across.share_rises_after),
+        (plan, "planning's rise", plan, across.planning_rises, across.share_planning_rises),
+        (both, "both rise", both, across.both, across.share_both),
+        (after, "after the fall", after, across.rises_after, across.share_rises_after),
         ("planning at", "planning at", "", across.runs, across.planning),
         ("execution at", "execution at", "", across.runs, across.execution),
         ("planning later by", "planning later by", "", across.runs, across.delta),
@@ -396,10 +351,9 @@ def _curve_rows(run: RunPhases) -> Iterator[b.Row]:
         return
     base |= {name: getattr(phases, name) for name in f"verdict later level {_OF_BOTH}".split()}
     for curve, column in fitted_curves(run):
-        change = curve.change_point
         row = {name: getattr(curve, name) for name in f"{_CURVE} {_OF_CURVE} {_OF_NOISE}".split()}
         if column is not None:
             row |= {"entropy_of": column.what, "column": column.column}
-        row |= {"curve": curve.name, "boundary": change.step, "width": change.width}
-        row |= {"boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in change.intervals)}
-        yield base | row | {"boundary_whole": change.whole, "method": change.step.method}
+        if curve.second_fall is not None:
+            row["second_fall"] = "{:g}:{:g}".format(*curve.second_fall)
+        yield base | row | {"curve": curve.name, "method": METHOD}

@@ -50,13 +50,12 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
 
 
 def _phases(report: RunReport) -> str | None:
-    """The verdict on the phases; for one curve, whether it has a change point."""
+    """The verdict on the phases; for one curve, whether it turns to rise."""
     found = report.phases.phases if report.phases is not None else None
     if found is None or report.phases is None:
         return None
-    any_found = any(curve.found for curve, _ in phases.fitted_curves(report.phases))
-    one_curve = f"one curve, {'a' if any_found else 'no'} change point"
-    return found.verdict.replace("boundary", "change point") if found.verdict else one_curve
+    any_found = any(curve.rises for curve, _ in phases.fitted_curves(report.phases))
+    return found.verdict or f"one curve, {'turns' if any_found else 'does not turn'} to rise"
 
 
 def _last(name: str) -> Callable[[RunReport], Cell]:

@@ -124,12 +124,12 @@ FIGURES = (
         name="phases",
         needs="phases",
         maker="phases:phase_figure",
-        about="entropies of planning and execution, and their change points",
+        about="entropies of planning and execution, and their turning points",
         label="phases",
         title="Phases of",
         caption=lambda _: (
-            "The curves with their intervals, one smooth decay dashed, and below the distribution of each "
-            "change point."
+            "The curves with their intervals, and below the turning point of each that turns to rise, or the "
+            "rise that would have been detected."
         ),
         onto="phases:draw_on",
     ),

@@ -1,4 +1,4 @@
-"""The phases of a run: both curves, the smooth decays, the change points; and the entropies of tokens."""
+"""The phases of a run: both curves and their turning points; and the entropies of tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import FORK, LOW, SEMANTIC, TokenHistogram
 from entropylaw.results.phases import CurvePhases
 
@@ -29,12 +28,10 @@ _DASHED: Any = (0, (3, 2))
 
 
 def phase_figure(run: RunPhases) -> Figure:
-    """The curves with their bands, one smooth decay dashed, and the distribution of every change point.
+    """The curves with their bands; where one turns to rise, the basin of its turning point and its rise.
 
-    A curve without a change point has its smooth decay as a solid line, and no band. The panel in the middle
-    has the residuals of the smooth decay, which the test uses. A strip per curve has the probability per step
-    of the change point, all to one scale; a curve without one has the detectable rise there. Steps that were
-    not searched are grey. The verdict is the title.
+    A strip per curve has the turning point with its interval, and the stretch in which a second fall begins,
+    or the rise that would have been detected. The verdict is the title.
 
     Raises ValueError: the run has no phases.
     """
@@ -42,52 +39,33 @@ def phase_figure(run: RunPhases) -> Figure:
     if run.phases is None or not curves:
         raise ValueError("a run without phases has no figure")
     title = wrapped(p.shown(words.verdict_words(run) + words.cautions_counted(run)), 50)
-    # One line per curve in its colour, and the meaning of the dashes, where there are any.
-    solid, dashed = {"linewidth": 1.3}, {"linewidth": 0.8, "linestyle": _DASHED}
-    keys = [(COLOURS[c.name], t if c.found else f"{t} (smooth decay)", [solid]) for c, t in curves]
-    with_change = [curve for curve, _ in curves if curve.found]
-    if with_change:
-        keys.append(("ink", f"one smooth decay (bands: {format_percent(run.phases.level)})", [dashed]))
+    solid = {"linewidth": 1.3}
+    keys = [(COLOURS[c.name], t, [solid]) for c, t in curves]
     room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.07}
-    heights = [1.3, 0.62, *(0.2 for _ in curves)]
-    with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, rest, *strips)):
+    heights = [1.9, *(0.2 for _ in curves)]
+    with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, *strips)):
         _curves(axes, curves)
-        # Residuals of the smooth decays; bands far from the points are cut.
-        for curve, _ in curves:
-            _shape(rest, curve, curve.decay)
-        residuals = [curve.entropy - curve.decay for curve, _ in curves]
-        residuals += [curve.fitted - curve.decay for curve in with_change]
-        rest.set_ylim(*p.limits(np.concatenate(residuals), (), 0.0, 0.1, 0.1))
-        rest.axhline(0.0, color=p.colour("ink"), linewidth=0.8, linestyle=_DASHED, zorder=6)
         axes.set_ylabel(_unit(run))
-        rest.set_ylabel("less decay")
-        # The probability per step that fills a strip: the highest there is, or an even one over a tenth of
-        # the run. A change point that may be anywhere in more of it does not fill its strip.
-        first, last = words.range_of(curves)
-        per_step = [
-            curve.change_point.density / (curve.change_point.places[1] - curve.change_point.places[0])
-            for curve, _ in curves
-        ]
-        found = [density.max() for density, (c, _) in zip(per_step, curves, strict=True) if c.found]
-        for below, (curve, name), density in zip(strips, curves, per_step, strict=True):
+        for below, (curve, name) in zip(strips, curves, strict=True):
             label = "plans" if name.startswith(SEMANTIC) else curve.name.replace("aggregate", "all")
-            _strip(below, curve, label, density / max([10.0 / (last - first), *found]))
+            _strip(below, curve, label)
         below.tick_params(bottom=True)
-        below.set_xlabel("step (strips: change point; grey: not searched)", labelpad=2)
+        bands = f"{format_percent(run.phases.level)} intervals"
+        below.set_xlabel(f"step (strips: turning point; {bands})", labelpad=2)
     return figure
 
 
 def draw_on(axes: Axes, run: RunPhases) -> None:
-    """The curves on given axes; a bar below in a curve's colour is the interval of its change point."""
+    """The curves on given axes; a bar below in a curve's colour is the interval of its turning point."""
     curves = words.curves_of(run)
     _curves(axes, curves)
     bottom: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 7}
     for i, (curve, name) in enumerate(curves):
         colour, y = p.colour(COLOURS[curve.name]), 0.02 + 0.025 * i
-        for interval in curve.change_point.intervals if curve.found else ():
-            axes.plot(interval, [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
-        found = words.does(curve) if curve.found else "no change point"
-        axes.plot([], [], color=colour, label=p.shown(f"{name}: {found}"))
+        if (turn := curve.turning_point) is not None:
+            ends = np.array([turn.low, turn.high], dtype=float)
+            axes.plot(ends, [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
+        axes.plot([], [], color=colour, label=p.shown(f"{name}: {words.does(curve)}"))
     axes.legend(frameon=False, fontsize=7)
     axes.set_xlabel("step")
     axes.set_ylabel(_unit(run))
@@ -100,60 +78,51 @@ def _unit(run: RunPhases) -> str:
 
 
 def _curves(axes: Axes, curves: words.Curves) -> None:
-    """Points, the decay without a change point, and the curve with one where it was found.
+    """Points, fitted curves and their bands.
 
     The limits include all points and lines; bands beyond them are cut, and the axis starts at 0.
     """
     shown = []
     for curve, _ in curves:
-        _shape(axes, curve, np.zeros(curve.n))
-        look: dict[str, Any] = {"color": p.colour(COLOURS[curve.name]), "linewidth": 1.1, "zorder": 5}
-        if curve.found:
-            look = {"color": p.colour("ink"), "linewidth": 0.8, "linestyle": _DASHED, "zorder": 6}
-        axes.plot(curve.step, curve.decay, **look)
-        shown += [curve.entropy, curve.decay, *([curve.fitted] if curve.found else [])]
+        colour = p.colour(COLOURS[curve.name])
+        p.dots(axes, curve.step, curve.entropy, size=1.6, color=colour, alpha=0.35, zorder=2)
+        axes.fill_between(curve.step, curve.low, curve.high, color=colour, alpha=0.22, linewidth=0, zorder=3)
+        axes.plot(curve.step, curve.fitted, color=colour, linewidth=1.1, zorder=5)
+        shown += [curve.entropy, curve.fitted]
     axes.set_xlim(*p.limits(np.concatenate([curve.step for curve, _ in curves]), (), 0.0, 0.025, 0.025))
     axes.set_ylim(*p.limits(np.concatenate([[0.0], *shown]), (), 0.0, 0.02, 0.06))
 
 
-def _shape(axes: Axes, curve: CurvePhases, less: FloatArray) -> None:
-    """The points, and the curve with its change point and band where it has one, less a baseline."""
-    colour = p.colour(COLOURS[curve.name])
-    p.dots(axes, curve.step, curve.entropy - less, size=1.6, color=colour, alpha=0.35, zorder=2)
-    if curve.found:
-        band: dict[str, Any] = {"color": colour, "alpha": 0.22, "linewidth": 0, "zorder": 3}
-        axes.fill_between(curve.step, curve.low - less, curve.high - less, **band)
-        axes.plot(curve.step, curve.fitted - less, color=colour, linewidth=1.1, zorder=5)
-
-
-def _strip(axes: Axes, curve: CurvePhases, label: str, density: FloatArray) -> None:
-    """The distribution of the change point in the curve's colour, over a bar along its probable steps."""
-    name, change, (left, right) = COLOURS[curve.name], curve.change_point, axes.get_xlim()
+def _strip(axes: Axes, curve: CurvePhases, label: str) -> None:
+    """The turning point with its interval, and the stretch of the second fall, in the curve's colour."""
+    name = COLOURS[curve.name]
     look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
     colour = p.colour(name)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     axes.tick_params(bottom=False)
     axes.set_yticks([])
-    axes.set_ylim(0.0, 1.08)
+    axes.set_ylim(0.0, 1.0)
     axes.text(-0.01, 0.5, label, ha="right", **look)
-    first, last = change.searched or (float(change.places[0]), float(change.places[-1]))
-    for one, other in ((left, first), (last, right)):
-        axes.axvspan(one, other, color=p.colour("grid"), linewidth=0, zorder=0)
-    if not curve.found:
-        rise = format_number(curve.detectable, 2)
-        power = "no power here" if words.has_no_power(curve) else f"detectable: +{rise}"
-        axes.text(0.5, 0.5, f"no change point ({power})", ha="center", **look)
-        return
-    axes.fill_between(change.places, 0.0, density, color=colour, alpha=0.3, linewidth=0)
-    axes.plot(change.places, density, color=colour, linewidth=0.7)
-    for interval in change.intervals:
-        axes.plot(interval, [0.04, 0.04], color=colour, linewidth=2.0, solid_capstyle="butt")
-    # The number of steps in the interval, on the side with less of the distribution.
-    steps = format_number(sum(high - low for low, high in change.intervals), 2)
-    late = float(change.density @ change.places) > 0.5 * (first + last)
-    x, side = (0.02, "left") if late else (0.98, "right")
-    axes.text(x, 0.5, f"{format_percent(change.step.level)} in {steps} steps", ha=side, **look)
+    if curve.second_fall is not None:
+        axes.axvspan(*curve.second_fall, color=colour, alpha=0.25, linewidth=0)
+    if (turn := curve.turning_point) is not None and curve.rise is not None:
+        ends = np.array([turn.low, turn.high], dtype=float)
+        axes.plot(ends, [0.5, 0.5], color=colour, linewidth=2.0, solid_capstyle="butt")
+        axes.plot(float(turn), 0.5, color=colour, marker="o", markersize=3.5)
+        text, middle = (
+            f"+{format_number(curve.rise.value, 2)} nats",
+            0.5 * float(curve.step[0] + curve.step[-1]),
+        )
+        x, side = (0.02, "left") if float(turn) > middle else (0.98, "right")
+    elif curve.second_fall is not None:
+        text, x, side = "a second fall", 0.02, "left"
+    else:
+        seen = "nothing detectable"
+        if curve.detectable is not None:
+            seen = f"detectable: +{format_number(curve.detectable, 2)} nats"
+        text, x, side = f"no turn to rise ({seen})", 0.5, "center"
+    axes.text(x, 0.5, text, ha=side, **look)
 
 
 def token_figure(tokens: TokenHistogram) -> Figure:

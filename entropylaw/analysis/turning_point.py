@@ -1,0 +1,346 @@
+"""One entropy curve: whether it turns to rise or falls a second time, where, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri
+
+from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails
+from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
+from entropylaw.analysis.law.influence import lag1
+from entropylaw.analysis.members import level_now
+from entropylaw.engine.trend import CAUTIOUS, EVEN_HANDED, Components, TrendDesign
+from entropylaw.engine.windows import LEAST, Windows
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Estimate
+from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.results.phases import CURVES, LEAST_P, POWER, STRICTER, CurvePhases
+
+FEWEST = 20
+"""Points below which no turn is looked for."""
+
+MOST = 250
+"""Points above which blocks of neighbours are averaged."""
+
+DRAWS = 500
+"""Draws of the curve, from which the intervals of the turning point and of the rise come."""
+
+WIDER = 5.0
+"""The rise's interval has the ends of one that misses so many times less often."""
+
+BASIN = 0.03
+"""Share of the rise: steps within it above the lowest point are as low as that."""
+
+SETTLED = 0.95
+"""Share of the fall after which it is over."""
+
+NOW = "random walk + noise"
+
+METHOD = "splines with bent cables and steps, drift + noise integrated out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tested:
+    """A curve after its tests: the points, the splines and windows at their steps, and what was found.
+
+    ``bent`` are the likely components with extra columns, ``fitted`` (n,) their mean; ``start`` is the first
+    point of the fall that comes before the rise; ``second_fall`` the steps between which the curve falls
+    again.
+    """
+
+    name: str
+    step: FloatArray
+    entropy: FloatArray
+    ends: tuple[float, float]
+    design: TrendDesign
+    bent: Components
+    fitted: FloatArray
+    p_rise: float
+    p_second_fall: float
+    long_drift: float
+    start: int
+    second_fall: tuple[float, float]
+    detectable: float | None
+
+    @property
+    def residual(self) -> FloatArray:
+        """The points minus the fitted curve."""
+        return self.entropy - self.fitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """A curve, with its draws of the turning point and of the end of the fall.
+
+    ``turn`` (d, 3) are the steps of the lowest point and of both ends of its basin, ``fall`` (d,) the step of
+    :data:`SETTLED` of the fall; both are empty where the curve has none.
+    """
+
+    curve: CurvePhases
+    turn: FloatArray
+    fall: FloatArray
+
+
+def checked_test_level(level: float) -> float:
+    """Return ``level`` if it is valid and the simulations can resolve a p-value of 1 − level.
+
+    Raises
+    ------
+    UsageError
+        ``bad-level``.
+    """
+    level = checked_level(level)
+    if 1.0 - level < LEAST_P - 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; the test has no p-value below {LEAST_P:g}, "
+            f"expected a level of at most {1.0 - LEAST_P:g}",
+            "give 0.95 or 0.99",
+        )
+    return level
+
+
+@lru_cache(maxsize=4)
+def _tests(step: bytes) -> tuple[TrendDesign, Windows, Windows]:
+    """The splines and the windows at some steps: the same for all curves there."""
+    design = TrendDesign(np.frombuffer(step))
+    return design, Windows(design, 1), Windows(design, 2)
+
+
+def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Tested:
+    """Test one curve; ``entropy`` (n,) is nan where it is missing.
+
+    Raises FitError: ``too-few-points``, ``entropy-constant``, and as :func:`check_scale`.
+    """
+    there = np.isfinite(entropy)
+    if np.count_nonzero(there) < FEWEST:
+        raise FitError(
+            "too-few-points",
+            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST}",
+            "log the entropy of either class at every step",
+        )
+    check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
+    s, y = blocked(step[there], entropy[there])
+    if np.ptp(y) <= 1e-12 * np.abs(y).max():
+        raise FitError(
+            "entropy-constant",
+            f"the entropy of {CURVES[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
+            "check the logger, or name another column",
+        )
+    design, slopes, curvatures = _tests(s.tobytes())
+    plain = design.components(y, column_cost=CAUTIOUS, extra=False).likely(LEAST)
+    bent = design.components(y, column_cost=EVEN_HANDED, extra=True)
+    long_drift = design.long_drift(bent, long_length(s.size))
+    bent = bent.likely(LEAST)
+    factor = next(factor for most, factor in STRICTER if long_drift <= most or most == 1.0)
+    p_rise, falls, _ = opposite(slopes, -y, plain, factor)
+    p_second_fall, _, begins = opposite(curvatures, y, bent, 2.0 * factor)
+    return Tested(
+        name=name,
+        step=s,
+        entropy=y,
+        ends=(float(step[there][0]), float(step[there][-1])),
+        design=design,
+        bent=bent,
+        fitted=np.asarray(bent.weight @ design.curves(y, bent, None)),
+        p_rise=p_rise,
+        p_second_fall=p_second_fall,
+        long_drift=long_drift,
+        start=int(slopes.first[falls]),
+        second_fall=(float(s[curvatures.first[begins]]), float(s[curvatures.last[begins]])),
+        detectable=smallest_rise(slopes, y, plain, (1.0 - level) / factor),
+    )
+
+
+def fit_curve(found: Tested, level: float, normal: FloatArray) -> Fitted:
+    """The intervals of a tested curve; ``normal`` are the draws of its residual (:func:`draws_of`)."""
+    s, y = found.step, found.entropy
+    rises, falls_again = (p <= 1.0 - level + 1e-12 for p in (found.p_rise, found.p_second_fall))
+    drawn = found.design.curves(y, found.bent, normal)
+    low, _, high = np.quantile(drawn, tails(level), axis=0)
+    fall, turn = falls(s, drawn), np.empty((0, 3))
+    turning_point = rise = None
+    if rises:
+        after = slice(found.start, None)
+        turn, rise = turns(s[after], drawn[:, after], found.fitted[after], level)
+        lowest, first, last = turn.T
+        tail, middle, _ = tails(level)
+        turning_point = Estimate(
+            value=float(np.quantile(lowest, middle)),
+            low=float(np.quantile(first, tail)),
+            high=float(np.quantile(last, 1.0 - tail)),
+            level=level,
+            method=f"basin of the lowest point; {METHOD}",
+            std_error=float(np.std(lowest)),
+        )
+    # An entropy is never below 0, and neither is the interval of its level at the last step.
+    now = from_mixture(level_now(s, y), level=level, method=NOW)
+    value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
+    curve = CurvePhases(
+        name=found.name,
+        n=s.size,
+        p_rise=found.p_rise,
+        p_second_fall=found.p_second_fall,
+        long_drift=found.long_drift,
+        rises=rises,
+        falls_again=falls_again,
+        turning_point=turning_point,
+        rise=rise,
+        second_fall=found.second_fall if falls_again else None,
+        detectable=found.detectable,
+        settled=of_points(fall, level, METHOD) if fall.size else None,
+        last=Estimate(value=value, low=least, high=most, level=level, method=NOW),
+        lag1=lag1(found.residual),
+        noise=float(np.std(found.residual)),
+        step=s,
+        entropy=y,
+        fitted=found.fitted,
+        low=low,
+        high=high,
+        first_step=found.ends[0],
+        last_step=found.ends[1],
+    )
+    return Fitted(curve=curve, turn=turn, fall=fall)
+
+
+def long_length(n: int) -> float:
+    """The length of a drift, as a share of the run, that is a good part of a run of n points."""
+    return float(0.1 * (60.0 / (n - 1)) ** 0.4)
+
+
+def opposite(
+    windows: Windows, series: FloatArray, components: Components, factor: float
+) -> tuple[float, int, int]:
+    """P-value of "no window with positive contrasts before one with negative ones", and both windows.
+
+    ``factor`` is that of :data:`~entropylaw.results.phases.STRICTER`.
+    """
+    value, null = windows.contrasts @ series, windows.null(components)
+    before, after = (windows.p_values(sign * value, components, null) for sign in (1.0, -1.0))
+    p, one, other = windows.then(before, after)
+    return min(1.0, factor * p), one, other
+
+
+def smallest_rise(slopes: Windows, series: FloatArray, components: Components, limit: float) -> float | None:
+    """The smallest rise over the second half of the run that is detected with :data:`POWER`.
+
+    The rise is even, and the curve is flat there without it; None where the curve does not fall in its first
+    half, or no p-value is below ``limit``. The contrast of a window has its expectation under the rise, less
+    the normal quantile of :data:`POWER`: no simulation is needed.
+    """
+    null, time = slopes.null(components), slopes.design.time
+    falls = slopes.p_values(-(slopes.contrasts @ series), components, null)
+    if falls[time[slopes.last] <= 0.5].min() > limit:
+        return None
+    gain = slopes.contrasts @ np.maximum(2.0 * time - 1.0, 0.0)
+    scale = float(components.weight @ components.scale)
+    sd = sum(
+        w * slopes.of(int(point))[0] * one
+        for w, point, one in zip(components.weight, components.point, components.scale, strict=True)
+    )
+    low, high = 0.0, 64.0 * scale
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        expected = middle * gain - float(ndtri(POWER)) * np.asarray(sd)
+        found = slopes.p_values(expected, components, null).min() <= limit
+        low, high = (low, middle) if found else (middle, high)
+    return high if high < 64.0 * scale * (1.0 - 1e-6) else None
+
+
+def draws_of(curves: Sequence[Tested]) -> list[FloatArray]:
+    """Standard normals (:data:`DRAWS`, n + 1) of each curve, as :meth:`TrendDesign.curves` takes them.
+
+    Those of the second are correlated with those of the first as their residuals are, at equal steps:
+    planning and execution drift together. The numbers are the same for all curves of n points.
+    """
+    found = [
+        np.random.default_rng([i, each.step.size]).standard_normal((DRAWS, each.step.size + 1))
+        for i, each in enumerate(curves)
+    ]
+    if len(curves) == 2 and np.array_equal(curves[0].step, curves[1].step):
+        one, other = (each.residual / max(float(np.linalg.norm(each.residual)), 1e-300) for each in curves)
+        r = float(np.clip(one @ other, -1.0, 1.0))
+        found[1] = r * found[0] + np.sqrt(1.0 - r**2) * found[1]
+    return found
+
+
+def falls(step: FloatArray, curves: FloatArray) -> FloatArray:
+    """Step (d,) at which each curve (d, n) has made :data:`SETTLED` of its fall to the lowest point.
+
+    Empty where most of them do not fall at all.
+    """
+    lowest = curves.argmin(axis=1)
+    place = np.arange(step.size)
+    before = np.where(place <= lowest[:, None], curves, -np.inf)
+    top, bottom = before.max(axis=1), curves.min(axis=1)
+    if np.mean(before.argmax(axis=1) < lowest) < 0.5:
+        return np.empty(0)
+    limit = bottom + (1.0 - SETTLED) * (top - bottom)
+    after = place >= before.argmax(axis=1)[:, None]
+    return np.asarray(step[np.argmax(after & (curves <= limit[:, None]), axis=1)])
+
+
+def turns(
+    step: FloatArray, curves: FloatArray, mean: FloatArray, level: float
+) -> tuple[FloatArray, Estimate]:
+    """Lowest step, first and last step of the basin of each curve (d, 3), and the rise.
+
+    The rise of a curve is the greatest from a point to a later one. Its interval is the hull of two: of each
+    draw's own rise, which is too large, because it follows the draw's errors, and of its rise between the two
+    points at which the mean curve is lowest and highest, which is too small.
+    """
+    low, high, _ = greatest_rise(curves)
+    rows = np.arange(len(curves))
+    lowest, rise = curves[rows, low], curves[rows, high] - curves[rows, low]
+    inside = curves <= (lowest + BASIN * rise)[:, None]
+    place = np.arange(step.size)
+    # The basin is what is connected with the lowest point.
+    first = np.where(~inside & (place <= low[:, None]), place, -1).max(axis=1) + 1
+    last = np.where(~inside & (place >= low[:, None]), place, step.size).min(axis=1) - 1
+    (one,), (other,), _ = greatest_rise(mean[None])
+    between = curves[:, other] - curves[:, one]
+    # The splines round off a sharp turn, which draws do not show.
+    ends = np.array([np.quantile(each, tails(1.0 - (1.0 - level) / WIDER)) for each in (rise, between)])
+    estimate = Estimate(
+        value=float(mean[other] - mean[one]),
+        low=float(min(ends[:, 0].min(), mean[other] - mean[one])),
+        high=float(max(ends[:, -1].max(), mean[other] - mean[one])),
+        level=level,
+        method=METHOD,
+        std_error=float(between.std()),
+    )
+    return np.stack([step[low], step[first], step[last]], axis=1), estimate
+
+
+def greatest_rise(curves: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Of each curve (d, n) the points of the greatest rise from one point to a later one, and the rise."""
+    lowest = np.minimum.accumulate(curves, axis=1)
+    high = np.argmax(curves - lowest, axis=1)
+    place = np.arange(curves.shape[1])
+    low = np.where(place <= high[:, None], curves, np.inf).argmin(axis=1)
+    rows = np.arange(len(curves))
+    return low, high, curves[rows, high] - curves[rows, low]
+
+
+def of_points(points: FloatArray, level: float, method: str) -> Estimate:
+    """Median and equal-tailed interval of equally probable points."""
+    low, value, high = np.quantile(points, tails(level)).tolist()
+    return Estimate(value=value, low=low, high=high, level=level, method=method)
+
+
+def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means over blocks of equally many neighbours, at most :data:`MOST` of them.
+
+    Only the first block may be shorter: with blocks of different lengths the noise would differ.
+    """
+    size = -(-step.size // MOST)
+    if size == 1:
+        return step, values
+    first = step.size % size
+    starts = np.concatenate([[0] if first else [], np.arange(first, step.size, size)]).astype(int)
+    count = np.diff(np.append(starts, step.size))
+    return np.add.reduceat(step, starts) / count, np.add.reduceat(values, starts) / count
