@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,16 +11,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from entropylaw import PhaseFit, combine_phases, fit_phases
-from entropylaw.report.describe.phases import does, is_long, percent_words
+from entropylaw import FitError, PhaseFit, combine_phases, fit_phases
+from entropylaw.analysis.turning_point import FEWEST
+from entropylaw.report.describe.phases import does, is_long, p_value, percent_words
 from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CurvePhases
 from lab.findings import Made
 from lab.markdown import MISSING, table
 from lab.page import PLAIN, Groups
-
-TESTED = (PLAIN, "clean_start")
-"""Groups whose runs are tested."""
 
 TOP = 0.2
 """Share of a step's tokens with the highest entropy, classed as planning in arXiv:2506.01939."""
@@ -27,16 +26,30 @@ TOP = 0.2
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A run's phases in token entropies, and in the semantic entropy of its strategies."""
+    """A run's phases in token entropies, and in the semantic entropy of its strategies.
+
+    Either may be missing: a policy that breaks down early has too few plans.
+    """
 
     run: str
-    tokens: PhaseFit
-    semantic: PhaseFit
+    tokens: PhaseFit | None
+    semantic: PhaseFit | None
+
+    @property
+    def curves(self) -> dict[str, CurvePhases | None]:
+        """The three curves by name."""
+        tokens, semantic = self.tokens, self.semantic
+        return {
+            "planning": tokens.planning if tokens is not None else None,
+            "execution": tokens.execution if tokens is not None else None,
+            "the semantic entropy": semantic.planning if semantic is not None else None,
+        }
 
 
 def fitted(by_group: Groups) -> list[_Fitted]:
-    """The phases of every tested run."""
-    return [_of(_Key(run)) for name in TESTED if name in by_group for run in by_group[name]]
+    """The phases of every run, those of plain GRPO first."""
+    names = [PLAIN, *(name for name in by_group if name != PLAIN)]
+    return [_of(_Key(run)) for name in names for run in by_group.get(name, ())]
 
 
 class _Key:
@@ -55,15 +68,18 @@ class _Key:
 @lru_cache
 def _of(key: _Key) -> _Fitted:
     columns = key.run.columns
-    tokens = fit_phases(
-        columns["step"],
-        columns["entropy_planning"],
-        columns["entropy_execution"],
-        aggregate=columns["entropy"],
-        length=columns["response_length"],
-        run=key.run.name,
-    )
-    semantic = fit_phases(columns["step"], columns["entropy_semantic"], run=key.run.name)
+    tokens = semantic = None
+    with suppress(FitError):
+        tokens = fit_phases(
+            columns["step"],
+            columns["entropy_planning"],
+            columns["entropy_execution"],
+            aggregate=columns["entropy"],
+            length=columns["response_length"],
+            run=key.run.name,
+        )
+    with suppress(FitError):
+        semantic = fit_phases(columns["step"], columns["entropy_semantic"], run=key.run.name)
     return _Fitted(run=key.run.name, tokens=tokens, semantic=semantic)
 
 
@@ -71,11 +87,11 @@ def boundaries(by_group: Groups) -> str:
     """One row per run: the verdict on its token entropies, each curve, and planning's share at the end."""
     rows = []
     for each in fitted(by_group):
-        curves = (each.tokens.planning, each.tokens.execution, each.semantic.planning)
-        curves_in_words = [_in_words(curve) for curve in curves if curve is not None]
-        share = each.tokens.share_planning
+        verdict = share = None
+        if each.tokens is not None:
+            verdict, share = each.tokens.verdict, each.tokens.share_planning
         now = MISSING if share is None else percent_words(share)
-        rows.append((f"`{each.run}`", each.tokens.verdict or MISSING, *curves_in_words, now))
+        rows.append((f"`{each.run}`", verdict or MISSING, *map(_in_words, each.curves.values()), now))
     head = (
         "run",
         "order, token entropies",
@@ -87,33 +103,35 @@ def boundaries(by_group: Groups) -> str:
     return table(head, rows)
 
 
-def _in_words(curve: CurvePhases) -> str:
+def _in_words(curve: CurvePhases | None) -> str:
+    if curve is None:
+        return f"{MISSING} fewer than {FEWEST} steps"
     if curve.rises:
         return does(curve)
+    said = f"no ({p_value(curve.p_rise)}{', long drift' * is_long(curve)})"
     if curve.detectable is None:
-        return f"{does(curve)}; the test has no power"
-    return f"{does(curve)}; a rise of {format_number(curve.detectable, 2)} would show"
+        return f"{said}; the test has no power"
+    return f"{said}; {format_number(curve.detectable, 2)} would show"
 
 
 def boundary_counts(by_group: Groups) -> str:
     """The number of runs that turn to rise."""
     runs = fitted(by_group)
-    across = combine_phases([each.tokens for each in runs])
-    curves = {
-        "execution": [each.tokens.execution for each in runs],
-        "planning": [each.tokens.planning for each in runs],
-        "the semantic entropy": [each.semantic.planning for each in runs],
-    }
-    shares = ", ".join(
-        f"{name} in {sum(curve is not None and curve.rises for curve in each)} of {len(runs)}"
-        for name, each in curves.items()
-    )
-    long = sum(is_long(curve) for each in curves.values() for curve in each if curve is not None)
-    again = sum(curve.falls_again for each in curves.values() for curve in each if curve is not None)
+    across = combine_phases([each.tokens for each in runs if each.tokens is not None])
+    curves = [(name, curve) for each in runs for name, curve in each.curves.items() if curve is not None]
+    counts = []
+    for kind in ("execution", "planning", "the semantic entropy"):
+        rises = [curve.rises for name, curve in curves if name == kind]
+        counts.append(f"{kind} in {sum(rises)} of {len(rises)}")
+    long, again = sum(is_long(curve) for _, curve in curves), sum(curve.falls_again for _, curve in curves)
+    turned = [
+        each.run for each in runs if any(curve is not None and curve.rises for curve in each.curves.values())
+    ]
+    which = f" ({', '.join(turned)})" if turned else ""
     return (
-        f"After its fall turns to rise: {shares}; both token entropies in {across.both}; planning after "
-        f"execution's fall in {across.rises_after}. {again} of {3 * len(runs)} curves fall a second time, "
-        f"and the drift of {long} may be long"
+        f"After its fall turns to rise: {', '.join(counts)}{which}; both token entropies in {across.both}; "
+        f"planning after execution's fall in {across.rises_after}. {again} of {len(curves)} curves fall a "
+        f"second time, and the drift of {long} may be long"
     )
 
 

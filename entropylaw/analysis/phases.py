@@ -27,7 +27,7 @@ from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import LevelShift
-from entropylaw.results.phases import CURVES, LONG_DRIFT, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import CURVES, LONG_DRIFT, CurvePhases, PhaseFit, PhasesAcross, RunTurns
 from entropylaw.results.result import Finding, caution, note
 
 FEWEST_RUNS = 3
@@ -265,42 +265,42 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     :func:`entropylaw.analysis.groups.random_effects`. Only curves that turn to rise are included.
     """
     fits = several(fits, PhaseFit, "fits")
-    both = [(fit.planning, fit.execution) for fit in fits if fit.planning and fit.execution]
-    if not both:
+    turns = [each for fit in fits if (each := fit.turns) is not None]
+    if not turns:
         raise FitError(
             "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
         )
-    level = checked_level(fits[0].level if level is None else level)
-    left = len(fits) - len(both)
-    findings = [note("runs-with-one-curve", left=left, runs=len(fits))] if left else []
-    found: dict[str, list[tuple[float, float]]] = {"planning": [], "execution": [], "delta": []}
-    for fit in fits:
-        if fit.planning is None or fit.execution is None:
-            continue
-        first = min(fit.planning.first_step, fit.execution.first_step)
-        span = max(fit.planning.last_step, fit.execution.last_step) - first
-        for name, start in (("planning", first), ("execution", first), ("delta", 0.0)):
-            one = fit.delta if name == "delta" else getattr(fit, name).turning_point
-            if one is not None and one.value is not None:
-                found[name].append(((one.value - start) / span, (one.std_error or 0.0) / span))
-    means: dict[str, Estimate | None] = dict.fromkeys(found)
-    for name, known in found.items():
-        if len(known) >= FEWEST_RUNS:
-            value, error = np.array(known).T
+    return combine_turns(turns, runs=len(fits), level=fits[0].level if level is None else level)
+
+
+def combine_turns(each: Sequence[RunTurns], *, runs: int, level: float) -> PhasesAcross:
+    """As :func:`combine_phases`, from the turns alone; ``runs`` counts those with one curve, too."""
+    level = checked_level(level)
+    findings = [note("runs-with-one-curve", left=runs - len(each), runs=runs)] if runs > len(each) else []
+    known = {
+        name: [one for turns in each if (one := getattr(turns, name)) is not None and one.value is not None]
+        for name in ("planning", "execution", "delta")
+    }
+    means: dict[str, Estimate | None] = dict.fromkeys(known)
+    for name, found in known.items():
+        if len(found) >= FEWEST_RUNS:
+            value, error = np.array([(one.value, one.std_error or 0.0) for one in found]).T
             means[name] = random_effects(value, np.maximum(error**2, 1e-12), level=level)[0]
         else:
-            counts = {"found": len(known), "runs": len(both), "needed": FEWEST_RUNS}
+            counts = {"found": len(found), "runs": len(each), "needed": FEWEST_RUNS}
             findings.append(note("too-few-turning-points", quantity=name, **counts))
-    rising, turned, after = len(found["planning"]), len(found["delta"]), sum(fit.rises_after for fit in fits)
+    rising, both = len(known["planning"]), len(known["delta"])
+    after = sum(turns.rises_after for turns in each)
     return PhasesAcross(
-        runs=len(both),
+        runs=len(each),
         planning_rises=rising,
-        both=turned,
+        both=both,
         rises_after=after,
-        share_planning_rises=wilson(rising, len(both), level),
-        share_both=wilson(turned, len(both), level),
-        share_rises_after=wilson(after, len(both), level),
+        share_planning_rises=wilson(rising, len(each), level),
+        share_both=wilson(both, len(each), level),
+        share_rises_after=wilson(after, len(each), level),
         **means,
+        each=tuple(each),
         findings=tuple(findings),
     )
 

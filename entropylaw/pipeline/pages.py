@@ -41,6 +41,7 @@ from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
 from entropylaw.results.groups import SharedFit
+from entropylaw.results.phases import RunTurns
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ class Task:
 class Done:
     """The result of a task: its row in the index, its files with their sizes, and why it has no law.
 
-    ``read`` distinguishes data that give no fit from a file that could not be read.
+    ``read`` distinguishes data that give no fit from a file that could not be read; ``turns`` are those of
+    its phases, where it has both curves.
     """
 
     fit_key: str
@@ -141,6 +143,7 @@ class Done:
     files: Mapping[str, int]
     refusal: Refusal | None = None
     read: bool = True
+    turns: RunTurns | None = None
 
 
 def remembered(task: Task) -> Done | None:
@@ -213,6 +216,7 @@ def _fail(task: Task, error: EntropyLawError) -> Done:
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
     """Write the run's files, the document after the page, and then the note that the task is done."""
     making, entry = task.making, report.fit
+    phases = report.phases.phases if report.phases is not None else None
     fits = FitDocument(inputs=task.inputs, settings=making.settings, runs=(entry,), shared=task.shared)
     document = from_fits(fits, [report])
     contents = [*(_page(task, document) if task.page else ())]
@@ -227,6 +231,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         refusal=entry.refusal,
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
+        turns=as_stored(phases.turns) if phases is not None else None,
     )
     write_atomically(task.state, json.dumps(encode(done), sort_keys=True))
     return done

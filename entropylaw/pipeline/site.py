@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from entropylaw.documents.codec import TEMPORARY, dumps, write_atomically
+from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
 from entropylaw.documents.document import (
     AnyDocument,
     FitDocument,
@@ -42,8 +42,10 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
 from entropylaw.report.pages import Neighbour
+from entropylaw.report.phases_page import phases_page
 from entropylaw.report.render import csv_text
 from entropylaw.results.groups import SharedFit
+from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
 
 FEW = 50
@@ -52,7 +54,7 @@ FEW = 50
 INNER = (STATE, "runs", "figures")
 """The folders in a report's folder."""
 
-PAGE = "index.html"
+PAGE, PHASES = "index.html", "phases.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -91,7 +93,8 @@ class Outcome:
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     """One row per run; ``runs/SLUG.json`` has the whole document of each.
 
-    ``shared`` has what the runs of each stored document have in common. ``unfinished`` runs were left by an
+    ``shared`` has what the runs of each stored document have in common, ``across`` the phases of two runs or
+    more with curves of planning and execution. ``unfinished`` runs were left by an
     interrupt: writing the report again makes them, and only them.
     """
 
@@ -101,6 +104,7 @@ class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     unfinished: int
     warnings: tuple[str, ...]
     shared: tuple[SharedFit, ...] = ()
+    across: PhasesAcross | None = None
     schema: str = KINDS["index"].schema
     seed: int | None = None
 
@@ -128,7 +132,7 @@ def report_logs(
         message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
         hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
         raise UsageError("no-such-arm", message, hint)
-    targets = [folder / name for name in (*FILES.values(), PAGE)]
+    targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
     for task in outcome.tasks:
         targets += [task.document, task.document.with_suffix(".html"), task.state]
         figures = product(NAMED, task.making.kinds or ())
@@ -292,7 +296,7 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
     for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:
             shared.append(task.shared)
-    rows, common = tuple(one.row for one in outcome.done), tuple(shared)
+    rows, common, across = tuple(one.row for one in outcome.done), tuple(shared), _across(outcome)
     index = IndexDocument(
         inputs=tuple(inputs.values()),
         settings=outcome.settings,
@@ -300,6 +304,7 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
         unfinished=outcome.unfinished,
         warnings=warnings,
         shared=common,
+        across=across,
     )
     figures = {
         slug: {name: path for name in NAMED if (path := f"figures/{slug}-{name}.svg") in one.files}
@@ -307,7 +312,9 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
     }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
     contents = {
-        "report.md": pages.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
+        "report.md": pages.markdown(
+            rows, sections, warnings=warnings, figures=figures, shared=common, across=across
+        ),
         "report.csv": csv_text(index_table(rows, common)),
         "report.json": dumps(index.to_json()),
         PAGE: pages.index_page(
@@ -315,13 +322,28 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
             warnings=unfinished,
             skipped=outcome.warnings,
             files=FILES,
+            phases=PHASES if across is not None else None,
             shared=common,
             arms=arms,
         ),
     }
+    if across is not None:
+        slugs = {row.run: row.slug for row in rows}
+        contents = {PHASES: phases_page(across, slugs)} | contents
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)
+
+
+def _across(outcome: Outcome) -> PhasesAcross | None:
+    """The phases over all runs with both curves, where there are two or more."""
+    turns = [one.turns for one in outcome.done if one.turns is not None]
+    if len(turns) < 2:
+        return None
+    from entropylaw.analysis.phases import combine_turns
+
+    runs = sum("phases" in one.row.cells for one in outcome.done)
+    return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from entropylaw import __version__
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
 from entropylaw.escaping import one_line
 from entropylaw.report import words
-from entropylaw.report.blocks import PEOPLE, Column, Fact, Heading, Table, columns, paragraphs
+from entropylaw.report.blocks import PEOPLE, Column, Fact, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, runs
 from entropylaw.report.describe.law import shared_blocks
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
@@ -38,6 +38,7 @@ from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.groups import SharedFit
+from entropylaw.results.phases import PhasesAcross
 
 WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
@@ -236,6 +237,7 @@ def index_page(
     skipped: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
     version: str = __version__,
+    phases: str | None = None,
     shared: Sequence[SharedFit] = (),
     arms: str | None = None,
 ) -> str:
@@ -251,6 +253,8 @@ def index_page(
         Label → address of the other files of the report, relative to the page.
     version
         The one that wrote the report.
+    phases
+        The address of :func:`entropylaw.report.phases_page.phases_page`, if there is one.
     shared
         Laws with common coefficients.
     arms
@@ -286,6 +290,7 @@ def index_page(
         warnings=warnings,
         skipped=skipped,
         files=files or {},
+        phases=phases,
         version=version,
         shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
     )
@@ -368,10 +373,12 @@ def markdown(
     warnings: Sequence[str] = (),
     figures: Mapping[str, Mapping[str, str]] | None = None,
     shared: Sequence[SharedFit] = (),
+    across: PhasesAcross | None = None,
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
-    ``rows``, ``warnings`` (twenty are shown) and ``shared`` are as in :func:`index_page`; ``sections`` are
+    ``rows``, ``warnings`` (twenty are shown) and ``shared`` are as in :func:`index_page`; ``across`` has the
+    phases of several runs; ``sections`` are
     runs with the names of their pages, taken one by one while there is room; ``figures`` maps the name of a
     page to the names of its figures and their addresses.
     """
@@ -381,6 +388,7 @@ def markdown(
     head = runs.document_head(
         shown, [{**row.cells, "run": row.shown} for row in named], shared, runs.overall(named)
     )
+    head += [] if across is None else [one for one in describe(across) if not isinstance(one, Figure)]
     found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "see their pages")
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
-from entropylaw.results.result import Finding, Result, sentences
+from entropylaw.results.result import Finding, Result, replace, sentences
 
 RISES, FALLS_AGAIN = "turns to rise", "falls a second time"
 """What a curve can be found to do; nothing is claimed of a decay that merely flattens."""
@@ -97,6 +97,30 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
         return lengths_flaw(self.step, self.entropy, self.fitted, self.low, self.high)
 
 
+class RunTurns(Result, frozen=True, kw_only=True):
+    """The turns of a run with both curves, comparable with those of runs of other lengths.
+
+    Attributes
+    ----------
+    run, verdict, rises_after
+        As in its :class:`PhaseFit`.
+    planning, execution, delta
+        The turning points and their difference as shares of the run, from the first to the last step of
+        either curve; None where there is none.
+    planning_rise, execution_rise
+        Of the curves that turn to rise, nats.
+    """
+
+    run: str
+    verdict: str | None
+    planning: Estimate | None
+    planning_rise: Estimate | None
+    execution: Estimate | None
+    execution_rise: Estimate | None
+    delta: Estimate | None
+    rises_after: bool
+
+
 class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     """The two phases of one run.
 
@@ -157,6 +181,34 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
         low = None if self.after_fall is None else self.after_fall.low
         return self.planning is not None and self.planning.rises and low is not None and low > 0
 
+    @property
+    def turns(self) -> RunTurns | None:
+        """What the run adds to results over several runs; None where it lacks one of the two curves."""
+        plan, act = self.planning, self.execution
+        if plan is None or act is None:
+            return None
+        first = min(plan.first_step, act.first_step)
+        span = max(plan.last_step, act.last_step) - first
+
+        def share(steps: Estimate | None, start: float) -> Estimate | None:
+            if steps is None:
+                return None
+            ends = {name: getattr(steps, name) for name in ("value", "low", "high")}
+            moved = {name: None if end is None else (end - start) / span for name, end in ends.items()}
+            error = None if steps.std_error is None else steps.std_error / span
+            return replace(steps, **moved, std_error=error)
+
+        return RunTurns(
+            run=self.run,
+            verdict=self.verdict,
+            planning=share(plan.turning_point, first),
+            planning_rise=plan.rise,
+            execution=share(act.turning_point, first),
+            execution_rise=act.rise,
+            delta=share(self.delta, 0.0),
+            rises_after=self.rises_after,
+        )
+
 
 class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
     """Phases over several runs.
@@ -169,9 +221,10 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
     share_planning_rises, share_both, share_rises_after
         The same as shares of the runs, with Wilson's interval.
     planning, execution, delta
-        Mean of the turning points, and of their difference, as shares of the runs' spans (from the first to
-        the last step of either curve), by a random-effects model; None with the reason in ``findings`` where
-        fewer than three were found.
+        Mean of the turning points, and of their difference, as shares of the runs, by a random-effects model;
+        None with the reason in ``findings`` where fewer than three were found.
+    each
+        The runs with both curves.
     findings
         Runs and means that were left out, and why.
     """
@@ -186,6 +239,7 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
     planning: Estimate | None
     execution: Estimate | None
     delta: Estimate | None
+    each: tuple[RunTurns, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     @property

@@ -164,6 +164,9 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     ("phases text", "phases csv"): {
         "the message is shown, and the command says the hint": r"runs\.refusal\.hint",
     },
+    ("phases text",): {
+        "each run is described above; --details has the table": r"across\.each\..*",
+    },
     (*PHASES[:2], *REPORT): {
         "how well the curve fits is in the test's p-values": r"runs\.phases\.CURVE\.(lag1|noise)",
         "the interval of the difference, and the order, say it": r"runs\.phases\.later",
@@ -260,7 +263,7 @@ NO_EXAMPLE = {
     ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
-    ("ReportDocument", "across"): "no command puts the phases of several runs together in a report",
+    ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
     ("Cut", "why"): "the law fails in no run here without its first evaluations",
     ("Comparison", "reach"): "the entropy of the run here is not spent",
     ("Source", "parts"): "no run here is joined from several files",

@@ -10,13 +10,13 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
 from entropylaw.report.figures import plotting
-from entropylaw.report.figures.phases import phase_figure, token_figure
+from entropylaw.report.figures.phases import phase_figure, token_figure, turns_figure
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.columns import TokenHistogram
 from entropylaw.results.result import replace
 from entropylaw.tokens.query import EDGES
 from tests.findings import stated
-from tests.unit.test_phase_report import NAMES, RUNS, neither, ordered, refused
+from tests.unit.test_phase_report import NAMES, RUNS, across, neither, ordered, refused
 
 
 def drawn_words(figure):
@@ -40,6 +40,7 @@ def histogram(steps: int = 120) -> TokenHistogram:
 
 FIGURES = {
     **{name: lambda run=run: phase_figure(run) for name, run in zip(NAMES, RUNS, strict=True)},
+    "turns": lambda: turns_figure(across()),
     "tokens": lambda: token_figure(histogram()),
     "tokens of one step": lambda: token_figure(histogram(1)),
 }
@@ -89,6 +90,14 @@ def test_a_strip_has_the_turning_point_with_its_interval_where_there_is_one():
 def test_a_run_without_phases_has_no_figure():
     with pytest.raises(ValueError, match="no figure"):
         phase_figure(refused())
+
+
+def test_runs_without_a_turn_have_no_figure_of_turning_points():
+    (axes,) = turns_figure(across()).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["made"]
+    flat = neither().phases.turns
+    with pytest.raises(ValueError, match="no curve turns to rise"):
+        turns_figure(replace(across(), each=(flat,)))
 
 
 def test_the_fitted_curves_have_their_bands():

@@ -154,6 +154,7 @@ def across() -> PhasesAcross:
         planning=estimate(0.63, 0.5, 0.76),
         execution=estimate(0.2, 0.1, 0.3),
         delta=None,
+        each=tuple(turns for run in (ordered(), neither()) if (turns := run.phases.turns) is not None),
         findings=stated("note", "two runs have no order"),
     )
 

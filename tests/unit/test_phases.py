@@ -195,8 +195,23 @@ def test_several_runs(two, smooth, aggregate):
     assert across.share_both.low < 0.75 < across.share_both.high
     assert across.planning.low < 0.7 < across.planning.high
     assert across.findings[0].code == "runs-with-one-curve"
+    assert [each.run for each in across.each] == ["two", "run", "run", "run"]
     with pytest.raises(FitError):
         combine_phases([aggregate])
+
+
+def test_turns_are_shares_of_the_run_from_its_first_step():
+    rng = np.random.default_rng(3)
+    plan, act = decay(rng, rise=0.5, place=0.7), decay(rng, rise=0.3, place=0.3)
+    early, late = fit_phases(STEP, plan, act), fit_phases(STEP + 1000.0, plan, act)
+    span = STEP[-1]
+    turns = late.turns
+    assert turns.planning.value == pytest.approx((late.planning.turning_point.value - 1000.0) / span)
+    assert turns.planning.low == pytest.approx(early.turns.planning.low)
+    assert turns.execution.high == pytest.approx(early.turns.execution.high)
+    assert turns.delta.value == pytest.approx(late.delta.value / span)
+    assert turns.planning_rise == late.planning.rise
+    assert fit_phases(STEP, plan).turns is None
 
 
 def test_the_labs_runs_are_read():

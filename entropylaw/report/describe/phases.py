@@ -61,6 +61,18 @@ ACROSS = (
     *b.columns("method"),
 )
 
+TURNS = (
+    b.Column("run", "run"),
+    b.Column("verdict", "verdict"),
+    b.Column("planning", "planning turns", unit="%", estimate=True),
+    b.Column("planning_rise", "by, nats", estimate=True),
+    b.Column("execution", "execution turns", unit="%", estimate=True),
+    b.Column("execution_rise", "by, nats", estimate=True),
+    b.Column("delta", "planning later by", unit="%", estimate=True),
+    b.Column("rises_after", "after execution's fall"),
+)
+"""A row per run of several together; turning points are shares of the run."""
+
 
 def describe(result: Result) -> list[b.Block]:
     """A run, the runs of a document and what they have in common, or one of the two alone."""
@@ -330,8 +342,7 @@ def _findings(across: PhasesAcross) -> Iterator[tuple[str, str, str, int, Estima
 
 
 def _across(across: PhasesAcross) -> list[b.Block]:
-    title = f"{across.runs} runs together"
-    notes = [b.Note("", "", f"{title}:")]
+    notes = [b.Note("", "", f"{across.runs} runs together:")]
     for _, label, event, number, estimate in _findings(across):
         share = percent_words(estimate)
         found = f"{event} in {number} of {across.runs} runs: {share}" if event else f"{share} of the run"
@@ -340,7 +351,15 @@ def _across(across: PhasesAcross) -> list[b.Block]:
     # The one published number: planning rises once execution has fallen. It is of another quantity than
     # token entropy, and no test.
     eye = "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models"
-    return [b.Heading(title, name="across"), b.Notes(notes), b.paragraphs(f"{eye} (arXiv:2509.03646)")]
+    turned = any(each.planning is not None or each.execution is not None for each in across.each)
+    return [
+        b.Heading(f"Phases of {across.runs} runs together", name="across"),
+        b.Notes(notes),
+        *(figures_of("across", across) if turned else ()),
+        b.paragraphs(f"{eye} (arXiv:2509.03646)"),
+        b.Heading("Run by run", name="turns"),
+        replace(b.table_of(TURNS, across.each), detail=True),
+    ]
 
 
 def _curve_rows(run: RunPhases) -> Iterator[b.Row]:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.fit import Fit
 
-Need = Literal["law", "forecast", "phases", "tokens"]
+Need = Literal["law", "forecast", "phases", "tokens", "across"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, or a ``TokenHistogram``."""
+``RunPhases``, a ``TokenHistogram``, or the ``PhasesAcross`` of several runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +142,18 @@ FIGURES = (
         title="Entropy of the tokens of",
         caption=lambda _: (
             "Entropy of the tokens at every step: their distribution, and the share of the highest fifth."
+        ),
+    ),
+    FigureEntry(
+        name="turns",
+        needs="across",
+        maker="phases:turns_figure",
+        about="turning points of several runs",
+        label="turning points",
+        title="Turning points of",
+        caption=lambda _: (
+            "The turning points of planning and execution in the runs where one turns to rise, with their "
+            "intervals, as shares of each run."
         ),
     ),
 )

@@ -10,13 +10,13 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.documents.document import RunPhases
-from entropylaw.escaping import wrapped
+from entropylaw.escaping import one_line, wrapped
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.results.columns import FORK, LOW, SEMANTIC, TokenHistogram
-from entropylaw.results.phases import CurvePhases
+from entropylaw.results.phases import CurvePhases, PhasesAcross
 
 COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
@@ -25,6 +25,9 @@ HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETT
 """White to nearly black through the colour of entropy, readable by lightness alone."""
 
 _DASHED: Any = (0, (3, 2))
+
+MOST_RUNS = 60
+"""Runs in the figure of several."""
 
 
 def phase_figure(run: RunPhases) -> Figure:
@@ -123,6 +126,38 @@ def _strip(axes: Axes, curve: CurvePhases, label: str) -> None:
             seen = f"detectable: +{format_number(curve.detectable, 2)} nats"
         text, x, side = f"no turn to rise ({seen})", 0.5, "center"
     axes.text(x, 0.5, text, ha=side, **look)
+
+
+def turns_figure(across: PhasesAcross) -> Figure:
+    """A row per run in which a curve turns to rise: the turning points with their intervals.
+
+    At most :data:`MOST_RUNS` runs. Raises ValueError: there is none.
+    """
+    turned = [each for each in across.each if each.planning is not None or each.execution is not None]
+    if not turned:
+        raise ValueError("no curve turns to rise")
+    shown, place = turned[:MOST_RUNS], {"planning": -0.15, "execution": 0.15}
+    more = f", the first {MOST_RUNS}" if len(shown) < len(turned) else ""
+    title = wrapped(f"{len(turned)} of {across.runs} runs with a turn to rise{more}", 50)
+    keys = [(COLOURS[name], name, [{"linewidth": 1.3}]) for name in place]
+    room: dict[str, Any] = {"title_colour": "ink", "left": 1.3, "right": 0.1}
+    with p.panels([0.25 + 0.2 * len(shown)], title=title, keys=keys, **room) as (
+        figure,
+        (axes,),
+    ):
+        for name, up in place.items():
+            points = [(y + up, one) for y, each in enumerate(shown) if (one := getattr(each, name))]
+            height, colour = [y for y, _ in points], p.colour(COLOURS[name])
+            low, value, high = (
+                [100.0 * getattr(one, end) for _, one in points] for end in ("low", "value", "high")
+            )
+            axes.hlines(height, low, high, color=colour, linewidth=1.6)
+            axes.plot(value, height, color=colour, marker="o", markersize=3.5, linestyle="")
+        axes.set_yticks(range(len(shown)), [p.shown(one_line(each.run)[:30]) for each in shown])
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        axes.set_xlim(0.0, 100.0)
+        axes.set_xlabel("turning point (% of the run)")
+    return figure
 
 
 def token_figure(tokens: TokenHistogram) -> Figure:
