@@ -43,7 +43,7 @@ short."""
 NO_DRIFT = 0.12
 """Prior probability of white noise alone."""
 
-CAUTIOUS, EVEN_HANDED = 2.0, 0.5
+CAUTIOUS, EVEN_HANDED = 1.0, 0.5
 """Cost of a column in units of ln n. With the first a part of the curve that the splines miss counts as
 drift, so that a test grows cautious; the second is that of the Bayesian information criterion."""
 

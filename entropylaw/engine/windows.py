@@ -54,6 +54,7 @@ class Windows:
         length = time[self.last] - time[self.first]
         self.penalty = np.log(np.e / length) ** (0.5 if degree == 1 else 0.25)
         self._known: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._scales: dict[float, FloatArray] = {}
 
     @cached_property
     def _normal(self) -> FloatArray:
@@ -78,9 +79,13 @@ class Windows:
     def null(self, components: Components) -> list[FloatArray]:
         """Per component the sorted simulated maxima, allowing for the estimated residual scale."""
         each = zip(components.point, components.free, strict=True)
-        return [
-            np.sort(self.of(int(point))[1] / np.sqrt(chdtri(free, self._chi) / free)) for point, free in each
-        ]
+        return [np.sort(self.of(int(point))[1] * self._wider(float(free))) for point, free in each]
+
+    def _wider(self, free: float) -> FloatArray:
+        """Draws (draws,) of the true residual scale over the estimated one, with its degrees of freedom."""
+        if free not in self._scales:
+            self._scales[free] = np.sqrt(free / chdtri(free, self._chi))
+        return self._scales[free]
 
     def p_values(self, value: FloatArray, components: Components, null: Sequence[FloatArray]) -> FloatArray:
         """Of every window (w,), that its contrast is at most 0, from the contrasts' values (w,).
