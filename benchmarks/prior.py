@@ -10,6 +10,7 @@ is forecast. The public logs are those beside the checkout; where they are absen
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,18 +29,32 @@ from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast_prior
 from entropylaw.analysis.ensemble import (
     Record,
+    farthest,
     leads,
     path_record,
     reward_record,
 )
 from entropylaw.analysis.forecast import blocked
-from entropylaw.analysis.forecast_prior import REWARD_GROUPS, RULES, Prior, from_document
+from entropylaw.analysis.forecast_prior import REWARD_GROUPS, RULES, TERMS, Prior, from_document
 from entropylaw.analysis.members import REWARD_FORMULAS, path_members, reward_members
 
 IMPORTANCE = {"public": 0.4, "lab": 0.25, "policy": 0.25, "curves": 0.1}
 """Weight of each kind of run in what is minimised."""
 
-SIMULATED = {"curves": 120, "policy": 100}
+IMPORTANCE_BAND = {"public": 0.25, "lab": 0.2, "policy": 0.2, "curves": 0.35}
+MORE = {"turns": 3.5, "late": 3.0, "walk": 1.5}
+"""The same for the bands, and how many times curves of some shapes count: each has to be covered."""
+
+SMOOTH = 0.02
+"""Half-width of the rounded corner where a band ends, in fitted ranges."""
+
+STRETCH = 1e-3
+"""Penalty on the squares of the exponents by which a band depends on the features."""
+
+PARTS = 6
+"""Parts of the families: what is judged was learned without its part."""
+
+SIMULATED = {"curves": 240, "policy": 100}
 """Numbers of simulated runs."""
 
 SHARES = (0.1, 0.15, 0.22, 1 / 3, 0.5, 0.7, 0.85)
@@ -68,19 +83,23 @@ WIDENED = 0.97
 """Bands of :data:`LEVEL` contain this share of the corpus: other runs are less like it than its own parts."""
 
 LEVELS = (0.1, 0.25, 0.5, 0.68, 0.8, 0.9, 0.95, 0.98, 0.99)
-LEVEL, SOFT = 0.95, 0.3
-"""Level of the interval score that is minimised, and what is added to it in ranges: its logarithm counts."""
+LEVEL, SOFT = 0.95, 1.0
+"""Level of the interval score whose logarithm is minimised, and what is added to it, in ranges of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Source:
-    """A finished run: which kind it is, and the family in which runs are near copies of each other."""
+    """A finished run: which kind it is, and the family in which runs are near copies of each other.
+
+    ``more`` is how many times it counts in the bands, beside others of its kind.
+    """
 
     kind: str
     family: str
     step: FloatArray
     entropy: FloatArray
     reward: FloatArray
+    more: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,6 +114,7 @@ class Cut:
     kind: str
     family: str
     weight: float
+    more: float
     lead: FloatArray
     entropies: FloatArray
     truth: FloatArray
@@ -132,7 +152,10 @@ def sources() -> list[Source]:
         for seed in range(SIMULATED[kind]):
             name, (step, entropy, reward) = make(seed)
             family = f"{kind} {seed % 5}" if kind == "curves" else f"{kind} {name}"
-            found.append(Source(kind=kind, family=family, step=step, entropy=entropy, reward=reward))
+            more = float(np.prod([MORE.get(word, 1.0) for word in name.split(", ")]))
+            found.append(
+                Source(kind=kind, family=family, step=step, entropy=entropy, reward=reward, more=more)
+            )
     return found
 
 
@@ -170,6 +193,7 @@ def cut(number: int, source: Source, run: Sequence[FloatArray], first: int, stop
         kind=source.kind,
         family=source.family,
         weight=weight,
+        more=source.more,
         lead=leads(step, at),
         entropies=entropies,
         truth=truth,
@@ -186,35 +210,63 @@ def cut(number: int, source: Source, run: Sequence[FloatArray], first: int, stop
 def importance(cuts: Sequence[Cut]) -> FloatArray:
     """Weight of every cut (c,): each kind by :data:`IMPORTANCE`, each of its runs equally."""
     runs = {kind: len({cut.source for cut in cuts if cut.kind == kind}) for kind in IMPORTANCE}
+    return np.array(
+        [
+            IMPORTANCE[one.kind] / runs[one.kind] * share
+            for one, share in zip(cuts, _within(cuts), strict=True)
+        ]
+    )
+
+
+def importance_of_band(cuts: Sequence[Cut]) -> FloatArray:
+    """The same by :data:`IMPORTANCE_BAND`, each run as many times as its ``more`` says."""
+    total: Counter[str] = Counter()
+    for kind, _, more in {(one.kind, one.source, one.more) for one in cuts}:
+        total[kind] += more  # type: ignore[assignment]
+    return np.array(
+        [
+            IMPORTANCE_BAND[one.kind] / total[one.kind] * one.more * share
+            for one, share in zip(cuts, _within(cuts), strict=True)
+        ]
+    )
+
+
+def _within(cuts: Sequence[Cut]) -> list[float]:
+    """Share of each cut in its run."""
     total: Counter[int] = Counter()
     for one in cuts:
         total[one.source] += one.weight  # type: ignore[assignment]
-    return np.array([IMPORTANCE[one.kind] / runs[one.kind] * one.weight / total[one.source] for one in cuts])
+    return [one.weight / total[one.source] for one in cuts]
 
 
 def learn(cuts: Sequence[Cut]) -> dict[str, Any]:
-    """The content of the prior's file; the bands from errors of weights learned without a run's family."""
+    """The content of the prior's file; the bands from errors of weights learned without a run's part."""
     weights = without_each(cuts)
-    judged = [judge(one, from_document(with_bands(weights[one.family], {}))) for one in cuts]
+    judged = [judge(one, from_document(with_bands(weights[part(one.family)], {}))) for one in cuts]
     kinds = Counter(kind for kind, _ in {(one.kind, one.source) for one in cuts})
     return with_bands(weights_of(cuts), bands_of(judged, cuts)) | {"runs": dict(sorted(kinds.items()))}
 
 
-def left_out(cuts: Sequence[Cut], families: Iterable[str]) -> dict[str, Prior]:
-    """For each family that has cuts, the prior that is learned from the others."""
+def left_out(cuts: Sequence[Cut]) -> dict[int, Prior]:
+    """For each part of the families, the prior that is learned from the others."""
     weights, found = without_each(cuts), {}
-    judged = [judge(one, from_document(with_bands(weights[one.family], {}))) for one in cuts]
-    for family in sorted({*families} & weights.keys()):
-        others = [i for i, one in enumerate(cuts) if one.family != family]
+    judged = [judge(one, from_document(with_bands(weights[part(one.family)], {}))) for one in cuts]
+    for number in weights:
+        others = [i for i, one in enumerate(cuts) if part(one.family) != number]
         bands = bands_of([judged[i] for i in others], [cuts[i] for i in others])
-        found[family] = from_document(with_bands(weights[family], bands))
+        found[number] = from_document(with_bands(weights[number], bands))
     return found
 
 
-def without_each(cuts: Sequence[Cut]) -> dict[str, dict[str, Any]]:
-    """For each family the weights that are learned from the others."""
-    families = sorted({one.family for one in cuts})
-    return {family: weights_of([one for one in cuts if one.family != family]) for family in families}
+def part(family: str) -> int:
+    """The part of the corpus that a family belongs to, by another hash than that of the two halves."""
+    return int(hashlib.sha256(f"x{family}".encode()).hexdigest(), 16) % PARTS
+
+
+def without_each(cuts: Sequence[Cut]) -> dict[int, dict[str, Any]]:
+    """For each part the weights that are learned from the others."""
+    numbers = sorted({part(one.family) for one in cuts})
+    return {number: weights_of([one for one in cuts if part(one.family) != number]) for number in numbers}
 
 
 def bands_of(judged: Sequence[Mapping[str, Judged]], cuts: Sequence[Cut]) -> dict[str, Any]:
@@ -222,8 +274,13 @@ def bands_of(judged: Sequence[Mapping[str, Judged]], cuts: Sequence[Cut]) -> dic
 
 
 def with_bands(weights: Mapping[str, Any], bands: Mapping[str, Any]) -> dict[str, Any]:
-    none = {"up": [1.0] * 5, "down": [1.0] * 5, "errors": [[1.0], [1.0]]}
-    return {"runs": {}} | {name: dict(each) | bands.get(name, none) for name, each in weights.items()}
+    ones = [1.0] * TERMS
+    found = {}
+    for name, each in weights.items():
+        flat = [0.0] * len(next(iter(each["slope"].values())))
+        none = {"up": ones, "down": ones, "stretch": flat, "errors": [[1.0], [1.0]]}
+        found[name] = dict(each) | bands.get(name, none)
+    return {"runs": {}} | found
 
 
 def weights_of(cuts: Sequence[Cut]) -> dict[str, Any]:
@@ -307,10 +364,15 @@ def fit_rule(name: str, cuts: Sequence[Cut], forecasts: Sequence[FloatArray]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judged:
-    """Errors (m,) of one forecast and the terms (5, m) of its band, in fitted ranges."""
+    """Errors (m,) of one forecast and the terms (t, m) of its band, in fitted ranges; features of the run.
+
+    ``whole`` is the range of the whole run.
+    """
 
     error: FloatArray
     terms: FloatArray
+    features: FloatArray
+    whole: float
 
 
 def judge(one: Cut, prior: Prior) -> dict[str, Judged]:
@@ -319,20 +381,34 @@ def judge(one: Cut, prior: Prior) -> dict[str, Judged]:
     reward, _ = one.of_reward.weights(prior.observed, one.lead)
     blind, _ = one.of_reward.weights(prior.blind, one.lead)
     shape = (-1, one.truth.size)
+    last, spread = one.last[0], one.of_entropy.spread
+    beyond = np.abs(one.entropies - last) / (spread or 1.0), farthest(last, spread, one.paths, one.lead)
     joint = (path[:, None] * blind).reshape(shape)
     return {
-        "entropy": _judged(one, one.of_entropy, path, path, one.paths, one.entropies),
-        "observed": _judged(one, one.of_reward, reward, reward, one.observed, one.truth),
-        "blind": _judged(one, one.of_reward, blind, joint, one.along.reshape(shape), one.truth),
+        "entropy": _judged(one, 0, path, path, one.paths, beyond[1]),
+        "observed": _judged(one, 1, reward, reward, one.observed, beyond[0]),
+        "blind": _judged(one, 1, blind, joint, one.along.reshape(shape), beyond[1]),
     }
 
 
 def _judged(
-    one: Cut, record: Record, weight: FloatArray, shares: FloatArray, forecasts: FloatArray, truth: FloatArray
+    one: Cut,
+    which: int,
+    weight: FloatArray,
+    shares: FloatArray,
+    forecasts: FloatArray,
+    beyond: FloatArray,
 ) -> Judged:
-    known = np.where(np.isfinite(forecasts), forecasts, 0.0)
-    value, terms = record.averaged(weight, known, shares, one.lead)
-    return Judged(error=(truth - value) / record.spread, terms=terms / record.spread)
+    """Of the entropy (``which`` 0) or the reward (1)."""
+    record, truth = ((one.of_entropy, one.entropies), (one.of_reward, one.truth))[which]
+    curves = np.where(np.isfinite(forecasts), forecasts, 0.0)
+    value, terms = record.averaged(weight, curves, shares, one.lead, beyond)
+    return Judged(
+        error=(truth - value) / record.spread,
+        terms=terms / record.spread,
+        features=record.features,
+        whole=max(one.spread[which] / record.spread, 1.0),
+    )
 
 
 def band_of(judged: Sequence[Judged], cuts: Sequence[Cut]) -> dict[str, Any]:
@@ -342,28 +418,38 @@ def band_of(judged: Sequence[Judged], cuts: Sequence[Cut]) -> dict[str, Any]:
         np.concatenate([j.error for j in judged]),
     )
     number = np.repeat(np.arange(len(judged)), [each.error.size for each in judged])
-    count, omega = np.bincount(number), importance(cuts)
+    features = np.array([each.features for each in judged])
+    whole = np.array([each.whole for each in judged])
+    count, omega = np.bincount(number), importance_of_band(cuts)
     omega /= omega.sum()
     size, penalty = len(terms), 2.0 / (1.0 - LEVEL)
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        up, down = np.exp(x[:size]), np.exp(x[size:])
-        high, low = up @ terms, down @ terms
-        above, below = np.maximum(error - high, 0.0), np.maximum(-error - low, 0.0)
-        score = np.bincount(number, high + low + penalty * (above + below)) / count
-        each = (omega / (score + SOFT) / count)[number]
-        by_up, by_down = (
-            up * (terms @ (each * (1.0 - penalty * (above > 0)))),
-            down * (terms @ (each * (1.0 - penalty * (below > 0)))),
+        up, down = np.exp(x[:size]), np.exp(x[size : 2 * size])
+        stretch = np.exp(features @ x[2 * size :])
+        wide = stretch[number]
+        high, low = wide * (up @ terms), wide * (down @ terms)
+        # Smooth about the ends of the band, which the minimisation needs.
+        (above, out_above), (below, out_below) = _positive(error - high), _positive(-error - low)
+        score = np.bincount(number, high + low + penalty * (above + below)) / count / whole
+        each = (omega / (score + SOFT) / count / whole)[number]
+        pull_up, pull_down = (
+            each * wide * (1.0 - penalty * out_above),
+            each * wide * (1.0 - penalty * out_below),
         )
-        total = float((omega * np.log(score + SOFT)).sum() + 1e-4 * ((x + 1.0) ** 2).sum())
-        return total, np.concatenate([by_up, by_down]) + 2e-4 * (x + 1.0)
+        by_up, by_down = up * (terms @ pull_up), down * (terms @ pull_down)
+        by_stretch = np.bincount(number, pull_up * (up @ terms) + pull_down * (down @ terms)) @ features
+        away = np.concatenate([x[: 2 * size] + 1.0, x[2 * size :]])
+        ridge = np.repeat([1e-4, STRETCH], [2 * size, features.shape[1]])
+        total = float((omega * np.log(score + SOFT)).sum() + (ridge * away**2).sum())
+        return total, np.concatenate([by_up, by_down, by_stretch]) + 2.0 * ridge * away
 
-    x = minimize(
-        loss, np.full(2 * size, -0.5), jac=True, method="L-BFGS-B", bounds=[(-8.0, 3.0)] * (2 * size)
-    ).x
-    up, down = np.exp(x[:size]), np.exp(x[size:])
-    in_units = np.where(error > 0, error / (up @ terms), -error / (down @ terms))
+    start = np.repeat([-1.5, 0.0], [2 * size, features.shape[1]])
+    bounds = [(-8.0, 3.0)] * (2 * size) + [(-2.0, 2.0)] * features.shape[1]
+    x = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    up, down, stretch = np.exp(x[:size]), np.exp(x[size : 2 * size]), x[2 * size :]
+    wide = np.exp(features @ stretch)[number]
+    in_units = np.where(error > 0, error / (up @ terms), -error / (down @ terms)) / wide
     order = np.argsort(in_units, kind="stable")
     share = np.cumsum((omega / count)[number][order])
     at = np.array([*LEVELS, WIDENED, LEVEL])
@@ -372,8 +458,15 @@ def band_of(judged: Sequence[Judged], cuts: Sequence[Cut]) -> dict[str, Any]:
     return {
         "up": _rounded(up),
         "down": _rounded(down),
+        "stretch": _rounded(stretch),
         "errors": [_rounded(deviate), _rounded(wider / plain * np.array(found))],
     }
+
+
+def _positive(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The positive part with a rounded corner, and its derivative."""
+    root = np.sqrt(x**2 + SMOOTH**2)
+    return np.asarray(0.5 * (x + root)), np.asarray(0.5 * (1.0 + x / root))
 
 
 def _rounded(values: Iterable[float]) -> list[float]:

@@ -13,8 +13,8 @@ from benchmarks.worlds import FloatArray
 Run = tuple[FloatArray, FloatArray, FloatArray]
 """Steps, entropies in nats, rewards; each (n,)."""
 
-ENTROPIES = {"exponential": 0.3, "power": 0.2, "logistic": 0.15, "late": 0.2, "flat": 0.1, "rises": 0.05}
-REWARDS = {"law": 0.3, "line": 0.15, "step": 0.15, "walk": 0.1, "turns": 0.15, "sigmoid": 0.15}
+ENTROPIES = {"exponential": 0.35, "power": 0.15, "logistic": 0.1, "late": 0.25, "flat": 0.1, "rises": 0.05}
+REWARDS = {"law": 0.35, "line": 0.1, "step": 0.1, "walk": 0.15, "turns": 0.2, "sigmoid": 0.1}
 """Shapes, with the probability of each."""
 
 STYLES = ("plain", "normalised", "baseline", "shared", "momentum")
@@ -22,21 +22,27 @@ STYLES = ("plain", "normalised", "baseline", "shared", "momentum")
 reward; states that share features; gradients with momentum."""
 
 TURN = 0.6
-"""Share of the run after which a reward that turns falls."""
+"""Share of the run after which a reward that turns falls, in the worlds of a test."""
 
 
 def curves(seed: int, world: tuple[str, str] | None = None) -> tuple[str, Run]:
-    """Shapes of entropy and reward, drawn where no ``world`` is given, and a run of 30 to 200 evaluations."""
+    """Shapes of entropy and reward, and a run of 24 to 250 evaluations.
+
+    A ``world`` (shapes of entropy and reward) is for tests, and has other parameters than the runs that are
+    learned from, whose shapes are drawn: lengths, noise, memory, and where a reward turns.
+    """
     rng = np.random.default_rng([1, seed])
-    n = int(rng.choice([30, 50, 80, 120, 200]))
+    lengths = np.array([30, 50, 80, 120, 200] if world else [24, 40, 65, 100, 150, 250])
+    n = int(rng.choice(lengths))
     x, first = np.linspace(0.0, 1.0, n), rng.uniform(0.3, 2.0)
     shape = str(rng.choice(list(ENTROPIES), p=list(ENTROPIES.values())))
     name = str(rng.choice(list(REWARDS), p=list(REWARDS.values())))
-    shape, name = (shape, name) if world is None else world
+    shape, name = world or (shape, name)
     entropy = _entropy(rng, shape, x, first)
-    reward = _reward(rng, name, x, entropy)
-    sd = float(np.ptp(reward) * rng.choice([0.01, 0.03, 0.1, 0.3])) + 1e-3
-    drift = _drift(rng, n, float(rng.choice([0.5, 0.9])))
+    reward = _reward(rng, name, x, entropy, TURN if world else rng.uniform(0.3, 0.9))
+    sd = rng.choice([0.01, 0.03, 0.1, 0.3]) if world else 10.0 ** rng.uniform(-2.3, -0.4)
+    sd = float(np.ptp(reward) * sd) + 1e-3
+    drift = _drift(rng, n, float(rng.choice([0.5, 0.9] if world else [0.0, 0.3, 0.7, 0.95])))
     reward = reward + sd * (0.6 * drift + 0.8 * rng.normal(size=n)) + 0.5
     entropy = np.maximum(entropy + rng.normal(0.0, rng.choice([0.005, 0.02, 0.05]) * first, n), 1e-3)
     return f"{shape}, {name}", (np.arange(0.0, 10.0 * n, 10.0), np.asarray(entropy), np.asarray(reward))
@@ -56,7 +62,9 @@ def _entropy(rng: np.random.Generator, shape: str, x: FloatArray, first: float) 
     return np.asarray(low + (first - low) / (1.0 + np.exp((x - middle) / rng.uniform(0.04, 0.15))))
 
 
-def _reward(rng: np.random.Generator, name: str, x: FloatArray, entropy: FloatArray) -> FloatArray:
+def _reward(
+    rng: np.random.Generator, name: str, x: FloatArray, entropy: FloatArray, place: float
+) -> FloatArray:
     a, n = rng.uniform(0.1, 0.6), x.size
     if name == "line":
         return np.asarray(-a * entropy)
@@ -68,9 +76,9 @@ def _reward(rng: np.random.Generator, name: str, x: FloatArray, entropy: FloatAr
         return np.asarray(a / (1.0 + np.exp(-(x - rng.uniform(0.05, 0.5)) / rng.uniform(0.03, 0.15))))
     reward = -a * np.exp(entropy)
     if name == "turns":
-        turn = int(TURN * n)
+        turn = int(place * n)
         fall = np.ptp(reward) * rng.uniform(0.3, 1.0)
-        reward[turn:] = reward[turn] - fall * (x[turn:] - x[turn]) / (1.0 - TURN)
+        reward[turn:] = reward[turn] - fall * (x[turn:] - x[turn]) / (1.0 - place)
     return np.asarray(reward)
 
 

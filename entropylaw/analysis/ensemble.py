@@ -84,14 +84,14 @@ class Outlook:
 class Record:
     """What a run has done so far, and how K members would have forecast it.
 
-    ``lead`` (s,) are the leads of forecasts from all origins, in spans that were fitted there; ``squared``
-    (K, s) are their squared errors, nan where a member is missing. ``features`` are those of
+    ``lead`` (s,) are the leads of forecasts from all origins, in spans that were fitted there; ``miss``
+    (K, s) are their errors, nan where a member is missing. ``features`` are those of
     :mod:`entropylaw.analysis.forecast_prior`; ``now`` and ``noise`` the local level at the last step and the
     noise about it; ``spread`` the range of the fitted values, ``resolution`` what counts as equal.
     """
 
     lead: FloatArray
-    squared: FloatArray
+    miss: FloatArray
     features: FloatArray
     now: float
     noise: float
@@ -100,9 +100,18 @@ class Record:
 
     def errors(self, lead: FloatArray) -> FloatArray:
         """Root mean squared errors (K, m) at leads (m,), in fitted spans: those about as far ahead count."""
+        return np.asarray(np.sqrt(self.miss**2 @ self._about(lead)))
+
+    def error_together(self, weight: FloatArray, lead: FloatArray) -> FloatArray:
+        """Root mean squared error (m,) of the members' mean by ``weight`` (K, m), about as far ahead."""
+        together = np.where(np.isfinite(self.miss), self.miss, 0.0).T @ weight
+        return np.asarray(np.sqrt((together**2 * self._about(lead)).sum(axis=0)))
+
+    def _about(self, lead: FloatArray) -> FloatArray:
+        """How much each origin's lead counts at leads (m,), shape (s, m); columns add up to 1."""
         distance = np.log(self.lead[:, None] / lead) / ABOUT
         weight = np.exp(-0.5 * (distance**2 - (distance**2).min(axis=0)))
-        return np.asarray(np.sqrt(self.squared @ (weight / weight.sum(axis=0))))
+        return np.asarray(weight / weight.sum(axis=0))
 
     def log_errors(self, lead: FloatArray) -> FloatArray:
         """Logarithms (K, m) of the errors in ranges; small differences vanish in the noise."""
@@ -115,18 +124,36 @@ class Record:
         return rule.weights(self.features, self.log_errors(lead))
 
     def averaged(
-        self, weight: FloatArray, curves: FloatArray, shares: FloatArray, lead: FloatArray
+        self,
+        weight: FloatArray,
+        curves: FloatArray,
+        shares: FloatArray,
+        lead: FloatArray,
+        beyond: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
-        """The mean (m,) of curves (k, m) by ``shares`` (k, m), and the terms (5, m) of its band.
+        """The mean (m,) of curves (k, m) by ``shares`` (k, m), and the terms (7, m) of its band.
 
-        ``weight`` (K, m) is that of the members.
+        ``weight`` (K, m) is that of the members, ``beyond`` (m,) is that of :func:`band_terms`.
         """
         value = (shares * curves).sum(axis=0)
-        spread = np.sqrt((shares * (curves - value) ** 2).sum(axis=0))
-        errors = self.errors(lead)
-        error = np.sqrt((weight * np.where(np.isfinite(errors), errors, 0.0) ** 2).sum(axis=0))
-        noise = self.noise + (LEAST_NOISE * self.spread or np.finfo(float).tiny)
-        return value, band_terms(noise, spread, value - self.now, error, lead)
+        return value, band_terms(
+            noise=self.noise + (LEAST_NOISE * self.spread or np.finfo(float).tiny),
+            spread=np.sqrt((shares * (curves - value) ** 2).sum(axis=0)),
+            moved=value - self.now,
+            error=self.error_together(weight, lead),
+            fitted=self.spread,
+            beyond=beyond,
+            lead=lead,
+        )
+
+
+def farthest(last: float, spread: float, futures: FloatArray, lead: FloatArray) -> FloatArray:
+    """Largest distance (m,) of futures of the entropy (k, m) from the last one, in fitted ranges ``spread``.
+
+    A fall by half in 1.4 spans is among them: nothing announces a fall that has not begun.
+    """
+    late = last * np.exp(-0.5 * lead)
+    return np.asarray(np.abs(np.vstack([futures, late]) - last).max(axis=0) / (spread or 1.0))
 
 
 def leads(step: FloatArray, at: FloatArray) -> FloatArray:
@@ -175,7 +202,7 @@ def _record(
     each = origins(step.size)
     return Record(
         lead=np.concatenate([leads(step[:i], step[i:]) for i in each]),
-        squared=np.concatenate([(members(i) - values[i:]) ** 2 for i in each], axis=1),
+        miss=np.concatenate([members(i) - values[i:] for i in each], axis=1),
         features=features,
         now=now,
         noise=noise,
@@ -198,8 +225,9 @@ def entropy_path(
     weight, own = record.weights(rule, lead)
     limits = (0.0 if entropy.min() >= 0 else -HIGHEST_ENTROPY, HIGHEST_ENTROPY)
     curves = path_members(step, entropy, at)
-    value, terms = record.averaged(weight, curves, weight, lead)
-    band = rule.band(value, terms, limits)
+    beyond = farthest(float(entropy[-1]), record.spread, curves, lead)
+    value, terms = record.averaged(weight, curves, weight, lead, beyond)
+    band = rule.band(value, terms, record.features, limits)
     return Outlook(
         band=band, curves=curves, shares=weight, **_reported(PATH_FORMULAS, record, weight, own, lead, step)
     )
@@ -222,20 +250,23 @@ def outlook(
     """
     prior = learned() if prior is None else prior
     record, lead = reward_record(step, entropy, reward), leads(step, at)
+    last, spread = float(entropy[-1]), float(np.ptp(entropy))
     if entropy_at is None:
         path, rule = entropy_path(step, entropy, at, prior=prior), prior.blind
         futures, chance = path.curves, path.shares
+        beyond = farthest(last, spread, futures, lead)
     else:
         path, rule = None, prior.observed
         futures, chance = entropy_at[None], np.ones((1, at.size))
+        beyond = np.abs(entropy_at - last) / (spread or 1.0)
     weight, own = record.weights(rule, lead)
     every = np.array([reward_members(step, entropy, reward, at, future) for future in futures])
     # A member that this run does not have has no weight.
     curves = np.where(np.isfinite(every), every, 0.0).reshape(-1, at.size)
     shares = (chance[:, None] * weight).reshape(-1, at.size)
-    value, terms = record.averaged(weight, curves, shares, lead)
+    value, terms = record.averaged(weight, curves, shares, lead, beyond)
     low = 0.0 if most is not None and reward.min() >= 0 else -np.inf
-    band = rule.band(value, terms, (low, np.inf if most is None else most))
+    band = rule.band(value, terms, record.features, (low, np.inf if most is None else most))
     reported = _reported(REWARD_FORMULAS, record, weight, own, lead, step)
     return Outlook(band=band, curves=curves, shares=shares, path=path, **reported)
 

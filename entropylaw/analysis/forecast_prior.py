@@ -60,9 +60,9 @@ class Rule:
 
         weight ∝ exp(bias + slope · φ − exp(power[0] + power[1]·ln(n/8)) · ln e).
 
-    ``bias`` has shape (K,), ``slope`` (K, f). The half-widths of the band are ``up`` and ``down`` (5,) times
-    the terms of :func:`band_terms`, times the ``errors`` (2, k): normal deviates, and the errors that past
-    forecasts had there, in half-widths.
+    ``bias`` has shape (K,), ``slope`` (K, f). The half-widths of the band are ``up`` and ``down`` (t,) times
+    the terms of :func:`band_terms`, times exp(stretch · φ), times the ``errors`` (2, k): normal deviates, and
+    the errors that past forecasts had there, in half-widths.
     """
 
     bias: FloatArray
@@ -70,6 +70,7 @@ class Rule:
     power: FloatArray
     up: FloatArray
     down: FloatArray
+    stretch: FloatArray
     errors: FloatArray
 
     def weights(self, features: FloatArray, log_error: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -83,12 +84,15 @@ class Rule:
         weight, other = (_softmax(each) for each in (prior - power * np.where(known, log_error, 0.0), prior))
         return weight, np.asarray(0.5 * np.abs(weight - other).sum(axis=0))
 
-    def band(self, value: FloatArray, terms: FloatArray, limits: tuple[float, float]) -> Band:
-        """The band about forecasts (m,) with these terms (5, m), inside the limits."""
+    def band(
+        self, value: FloatArray, terms: FloatArray, features: FloatArray, limits: tuple[float, float]
+    ) -> Band:
+        """The band about forecasts (m,) with these terms (t, m), inside the limits; features of the run."""
+        stretch = np.exp(self.stretch @ features)
         return Band(
             value=np.clip(value, *limits),
-            up=self.up @ terms,
-            down=self.down @ terms,
+            up=stretch * (self.up @ terms),
+            down=stretch * (self.down @ terms),
             errors=self.errors,
             limits=limits,
         )
@@ -140,16 +144,35 @@ def _interpolated(x: FloatArray, known: FloatArray, value: FloatArray) -> FloatA
     return np.asarray(np.where(x > known[-1], value[-1] * x / known[-1], inside))
 
 
+TERMS = 7
+"""Number of terms of a band's half-width."""
+
+FARTHEST = 20.0
+"""Ranges of the fitted entropies beyond the last one from which on a band grows no more."""
+
+
 def band_terms(
-    noise: float, spread: FloatArray, moved: FloatArray, error: FloatArray, lead: FloatArray
+    *,
+    noise: float,
+    spread: FloatArray,
+    moved: FloatArray,
+    error: FloatArray,
+    fitted: float,
+    beyond: FloatArray,
+    lead: FloatArray,
 ) -> FloatArray:
-    """The terms of a band's half-width at m points, shape (5, m).
+    """The terms of a band's half-width at m points, shape (7, m).
 
     They are the ``noise`` of a measurement, the ``spread`` between the members, how far the forecast has
-    ``moved`` from the level now, the members' ``error`` inside the run, and that times the root of the
-    ``lead`` in fitted spans; all but the first (m,).
+    ``moved`` from the level now, the ``error`` of such forecasts inside the run, as it is and times the root
+    of the ``lead`` in fitted spans, and the ``fitted`` range, once times 1 − exp(−lead²/2) for a turn that
+    nothing announces, and once times how far the entropy may go ``beyond`` the last one, in fitted ranges of
+    it.
     """
-    return np.array([np.full(lead.size, noise), spread, np.abs(moved), error, error * np.sqrt(lead)])
+    far = np.minimum(beyond, FARTHEST)
+    turn = 1.0 - np.exp(-0.5 * lead**2)
+    level = np.full(lead.size, noise)
+    return np.array([level, spread, np.abs(moved), error, error * np.sqrt(lead), fitted * turn, fitted * far])
 
 
 def reward_features(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> FloatArray:
@@ -193,7 +216,8 @@ def _slope_in_errors(step: FloatArray, column: FloatArray, values: FloatArray) -
     if np.ptp(column) <= 1e-9 * np.abs(column).max():
         return 0.0
     posterior = fit_local_level(step, design(column), values, random_walk_grid()).posterior
-    slope = posterior.functional(np.array([[0.0, 1.0]]))
+    # The design has the column with its sign changed.
+    slope = posterior.functional(np.array([[0.0, -1.0]]))
     mean = float(slope.location[0] @ slope.weight)
     variance = float((slope.scale[0] ** 2 + (slope.location[0] - mean) ** 2) @ slope.weight)
     return mean / np.sqrt(variance) if variance > 0 else 0.0
@@ -228,6 +252,6 @@ def from_document(document: Mapping[str, Any]) -> Prior:
         for group, some in groups.items():
             for member in some:
                 slope[names.index(member)] = each["slope"][group]
-        arrays = {key: np.array(each[key]) for key in ("power", "up", "down", "errors")}
+        arrays = {key: np.array(each[key]) for key in ("power", "up", "down", "stretch", "errors")}
         rules[name] = Rule(bias=np.array([each["bias"][one] for one in names]), slope=slope, **arrays)
     return Prior(**rules, runs=document["runs"])

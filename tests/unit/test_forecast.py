@@ -5,15 +5,16 @@ import hashlib
 import io
 import itertools
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from entropylaw.analysis.backtest import backtest, backtest_run, scalerl, skills
-from entropylaw.analysis.ensemble import entropy_path, outlook, reward_record
+from entropylaw.analysis.ensemble import entropy_path, outlook, path_record, reward_record
 from entropylaw.analysis.forecast import blocked, forecast, saturation_forecast
-from entropylaw.analysis.forecast_prior import Band, Rule, learned
+from entropylaw.analysis.forecast_prior import Band, Rule, learned, path_features, reward_features
 from entropylaw.analysis.members import PATH_FORMULAS, REWARD_FORMULAS, decay, path_members, reward_members
 from entropylaw.documents.codec import encode
 from entropylaw.errors import FitError, UsageError
@@ -205,8 +206,9 @@ def rule(bias=(0.0, 0.0), power=(0.0, 0.0)):
         bias=np.array(bias),
         slope=np.zeros((2, 3)),
         power=np.array(power),
-        up=np.ones(5),
-        down=np.ones(5),
+        up=np.ones(7),
+        down=np.ones(7),
+        stretch=np.array([0.0, 0.0, 0.5]),
         errors=np.array([numbers, numbers]),
     )
 
@@ -261,6 +263,43 @@ def test_a_band_of_normal_errors_is_a_normal_distribution():
     assert (band.exceeds(at + unit, noise=0.4) < band.exceeds(at + unit)).all()
     cut = Band(value=at, up=unit, down=unit, errors=rule().errors, limits=(0.0, 2.0))
     np.testing.assert_allclose(cut.quantile(0.999), 2.0)
+
+
+def test_a_band_is_stretched_by_what_the_run_has_done():
+    terms = np.ones((7, 1))
+    plain, wide = (rule().band(np.zeros(1), terms, np.array([0, 0, x]), (-9.0, 9.0)) for x in (0.0, 2.0))
+    np.testing.assert_allclose(plain.up, 7.0)
+    np.testing.assert_allclose(wide.down, 7.0 * np.e)
+
+
+def test_features_are_positive_where_reward_rises_as_the_entropy_falls():
+    step, entropy, reward = a_run(noise=0.01)
+    a, reverse, _, trend, fall = reward_features(step, entropy, reward)
+    assert min(a, trend, fall) > 0.5
+    assert reverse == 0.0
+    assert reward_features(step, entropy, -reward)[1] > 0.5
+    assert path_features(step, entropy)[0] > 0.5
+
+
+def test_a_band_grows_with_the_entropy_where_a_fall_has_not_begun():
+    """The reward was seen at one entropy alone: how far it moves with the next is not known."""
+    step = np.arange(30.0)
+    rng = np.random.default_rng(5)
+    entropy, reward = 1.0 + rng.normal(0, 0.01, 30), 0.4 + rng.normal(0, 0.01, 30)
+    near, far = (outlook(step, entropy, reward, np.array([45.0]), np.array([h])).band for h in (1.0, 0.5))
+    assert far.up[0] > 3 * near.up[0]
+    blind = outlook(step, entropy, reward, np.array([45.0]), None)
+    assert blind.path.band.quantile(0.025)[0] < 0.9
+    assert blind.band.up[0] > near.up[0]
+
+
+def test_together_members_err_less_than_apart():
+    """Errors of opposite sign cancel in the mean."""
+    record = path_record(np.arange(12.0), np.linspace(1.0, 0.5, 12))
+    miss = np.tile([[0.1], [-0.1]], (1, record.lead.size))
+    record, lead, half = replace(record, miss=miss), np.array([0.2, 1.0]), np.full((2, 2), 0.5)
+    np.testing.assert_allclose(record.errors(lead), 0.1)
+    np.testing.assert_allclose(record.error_together(half, lead), 0.0, atol=1e-12)
 
 
 def test_the_shipped_prior_has_every_member_and_widens_with_the_level():
