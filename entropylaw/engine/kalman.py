@@ -233,7 +233,7 @@ def _whitened(
     """
     each = _scaled(columns, scale)
     if before is None:
-        each = np.pad(each, ((1, 0), (0, 0), (0, 0)))
+        each = np.concatenate([np.zeros_like(each[:1]), each])
     white, ended = gains.innovations(each, before)
     white *= gains.inverse_sd[:, :, None]
     return white, ended
@@ -327,7 +327,9 @@ def _filtered(step: bytes, floor: bytes, along: bytes, several: bool) -> _Filter
 
 def _known_gains(step: FloatArray, grid: Grid) -> Gains | LadderGains:
     """Gains of a whole short run, kept for the next problem with the same steps and some of the points."""
-    known = (b"" if each is None else each.tobytes() for each in (step, grid.floor, grid.along))
+    # Without points whose scale changes the gains are those of any run with the same steps.
+    along = grid.along if grid.changes.any() else None
+    known = (b"" if each is None else each.tobytes() for each in (step, grid.floor, along))
     return _filtered(*known, several=bool(grid.several.all())).at(step, grid)
 
 

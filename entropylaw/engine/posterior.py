@@ -268,15 +268,15 @@ class Solver:
 
     def _places(self, designs: Sequence[FloatArray]) -> tuple[list[int], list[FloatArray]]:
         """Of each design the number of a basis that spans it, or −1, and its coordinates (m, p) there."""
-        ends = np.cumsum([design.shape[1] for design in designs])
         family, found = [-1] * len(designs), list(designs)
-        columns = np.concatenate(designs, axis=1)
+        columns, starts = np.concatenate(designs, axis=1), [0]
+        for design in designs:
+            starts.append(starts[-1] + design.shape[1])
         for number, (shared, _) in enumerate(self._shared):
             coordinates, inside = shared.coordinates(columns)
-            each = zip(np.split(coordinates, ends[:-1], axis=1), np.split(inside, ends[:-1]), strict=True)
-            for i, (own, spanned) in enumerate(each):
-                if family[i] < 0 and spanned.all():
-                    family[i], found[i] = number, own
+            for i, own in enumerate(map(slice, starts[:-1], starts[1:])):
+                if family[i] < 0 and inside[own].all():
+                    family[i], found[i] = number, coordinates[:, own]
         return family, found
 
     def _solved(self, shared: SharedBasis, products: Products, coordinates: FloatArray) -> Posterior:
