@@ -24,8 +24,11 @@ from entropylaw.engine.ladder import LadderGains, ladder_gains
 from entropylaw.engine.prior import ErrorCovariance, Grid
 from entropylaw.results.arrays import FloatArray, IntArray
 
-_CELLS = 400_000
+_CELLS = 150_000
 """Numbers held at once while whitening: what fits in a core's own cache."""
+
+_KEPT = 400_000
+"""Numbers of the gains, and of whitened errors, that are kept for the next problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -276,7 +279,7 @@ class _ErrorProducts:
 
 def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int, Gains | LadderGains]]:
     """Start, end and gains of blocks of ``rows`` steps."""
-    if step.size * grid.length.size <= _CELLS:
+    if step.size * grid.length.size <= _KEPT:
         gains = _known_gains(step, grid)
         for start in range(0, step.size, rows):
             yield start, min(start + rows, step.size), gains.rows(slice(start, start + rows))
@@ -335,7 +338,7 @@ def _known_gains(step: FloatArray, grid: Grid) -> Gains | LadderGains:
 
 def _known_root(step: FloatArray, grid: Grid, errors: ErrorCovariance) -> FloatArray:
     """The whitened root of the errors of a whole run, kept as the gains are."""
-    if errors.root.size * grid.length.size > 2 * _CELLS:
+    if errors.root.size * grid.length.size > 2 * _KEPT:
         return _root(step, grid, errors.root)
     arrays = (step, grid.floor, grid.along, errors.root)
     content = (*(b"" if each is None else each.tobytes() for each in arrays), *_keys(grid))

@@ -25,7 +25,8 @@ def test_blocks_and_slices_change_nothing(monkeypatch, even, cells, known):
     step, columns = steps(150, even=even), rng.standard_normal((5, 150, 3))
     floor = rng.uniform(1e-5, 1e-4, 150) if known else None
     grid = floor_grid(step, 1e-4, floor) if known else drift_grid(step)
-    monkeypatch.setattr(filtering, "_CELLS", cells)
+    for name in ("_CELLS", "_KEPT"):
+        monkeypatch.setattr(filtering, name, cells)
     found = cross_products(step, columns, grid)
     gains = filter_gains(step, grid)
     np.testing.assert_allclose(found.log_det, gains.log_det, rtol=1e-12)
