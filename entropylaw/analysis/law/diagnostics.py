@@ -45,7 +45,7 @@ average of pure noise looks like a drift, and is not detected here.)"""
 
 SMOOTH_WINDOW = 9
 
-P_LONG_MEMORY = {FEWEST_FOR_MEMORY: 0.78, 400: 0.85}
+P_LONG_MEMORY = {FEWEST_FOR_MEMORY: 0.78, 400: 0.87}
 """Probability of long memory, 0.5 before the data, from which it is a caution, by the number of evaluations:
 about one in ten runs with a drift of one length and noise exceeds it."""
 
