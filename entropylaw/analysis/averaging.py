@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from entropylaw.analysis.conditions import at_most, if_short
 from entropylaw.analysis.forms import FORMS
@@ -282,7 +283,13 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
     place = np.searchsorted(np.maximum.accumulate(below(shares)), chance)
     outside = (place == 0) | (place == shares.size)
     place = np.clip(place, 1, shares.size - 1)
-    found = _root(lambda share: below(share) - chance, shares[place - 1], shares[place])
+    # On the scale of normal deviates, on which the distribution is nearly a straight line.
+    goal, least = ndtri(chance), np.finfo(float).eps
+    found = _root(
+        lambda share: ndtri(np.clip(below(share), least, 1.0 - least)) - goal,
+        shares[place - 1],
+        shares[place],
+    )
     low, value, high = (
         None if out else one for out, one in zip(outside.tolist(), found.tolist(), strict=True)
     )
