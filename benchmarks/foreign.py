@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.docs import write_block
 from benchmarks.foreign_worlds import SET_ASIDE, SIZES, WORLDS, A, Drawn, draw, oracle_widths
 from benchmarks.verdicts import verdict_of
-from entropylaw.analysis.law.diagnostics import P_LONG_MEMORY
+from entropylaw.analysis.law.diagnostics import has_long_memory
 from entropylaw.analysis.law.estimates import estimates
 from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.scatter import FACTOR, P_CHANGES
@@ -103,7 +103,7 @@ def seen(run: Drawn) -> Seen:
         width=tuple(float(one.width or np.nan) / each for one, each in zip(numbers, oracle, strict=True)),
         beyond=tuple(covers(number, truth) for number, truth in others),
         scatter=ratio is not None and p is not None and p < P_CHANGES and not 1 / FACTOR < ratio < FACTOR,
-        memory=(residuals.long_memory or 0.0) >= P_LONG_MEMORY,
+        memory=has_long_memory(law),
         fails=verdict_of(law, fits)[0] is Verdict.fails,
     )
 

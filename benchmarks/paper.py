@@ -35,7 +35,7 @@ from entropylaw.analysis.ensemble import outlook
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.covariances import drift_covariances
 from entropylaw.analysis.law.verdict import added_column
-from entropylaw.engine.posterior import infer
+from entropylaw.engine.posterior import Solver, infer
 
 SEED = 20250528
 
@@ -297,9 +297,9 @@ def our_forecasts(
 
 def law_test(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """p-values of ``compare_forms(...).law_test`` for many runs at the same entropies (a test compares)."""
-    x = design(law_column(entropy), entropy * np.exp(entropy))[None]
-    grids = (drift_covariances(step, entropy, reward) for reward in rewards)
-    return np.array([added_column(step, x, *one)[0] for one in zip(rewards, grids, strict=True)], dtype=float)
+    x = [design(law_column(entropy), entropy * np.exp(entropy))]
+    solvers = (Solver(step, reward, drift_covariances(step, entropy, reward)) for reward in rewards)
+    return np.array([added_column(solver, x)[0] for solver in solvers], dtype=float)
 
 
 def log_odds(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:

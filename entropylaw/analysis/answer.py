@@ -11,9 +11,9 @@ from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
 from entropylaw.analysis.conditions import check_largest
 from entropylaw.analysis.law.diagnostics import cautions_of, reasons_of
 from entropylaw.analysis.law.fitting import law_of_run
-from entropylaw.analysis.law.verdict import law_tests, rule
+from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
 from entropylaw.analysis.rivals import FormFits
-from entropylaw.analysis.stability import off_the_curve, rests_on
+from entropylaw.analysis.stability import first_designs, off_the_curve, rests_on
 from entropylaw.arguments import as_number, several
 from entropylaw.errors import UsageError
 from entropylaw.results import ONE_POINT, Verdict, Why
@@ -135,11 +135,13 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
     law = replace(law, probability=averaged.probability["law"])
     # Kept for the comparison of forms and for lmfit, which would infer them again.
     vars(law)["residual_covariances"] = grid
-    tests = law_tests(law.step, law.smoothed_entropy, law.reward, grid, fits, averaged)
+    run = law.step, law.smoothed_entropy, law.reward, grid
+    solver = tests_solver(*run, *first_designs(law))
+    tests = law_tests(*run, fits, averaged, solver)
     span = float(np.ptp(law.smoothed_entropy))
     known = {"r_squared": law.r_squared, "among_forms": law.probability}
     verdict, why = (Verdict.undecided, None) if void else rule(tests, law.a, n=law.n, span=span, **known)
-    cuts = rests_on(law, fits, most=most) if off_the_curve(law) else ()
+    cuts = rests_on(law, fits, most=most) if off_the_curve(law, solver) else ()
     if void:
         cuts = tuple(replace(cut, verdict=verdict, why=None) for cut in cuts)
     if why is Why.more_than_entropy:

@@ -65,7 +65,7 @@ class FormFit:
 
 
 def fit_each(
-    forms: Sequence[Form], step: FloatArray, reward: FloatArray, grid: Grid
+    forms: Sequence[Form], step: FloatArray, reward: FloatArray, grid: Grid, solver: Solver | None = None
 ) -> tuple[dict[str, FormFit], dict[str, str]]:
     """Fit every form over a grid of its shapes that resolves the posterior's peak.
 
@@ -92,7 +92,7 @@ def fit_each(
         if form.name not in skipped
     ]
     cost = 0.5 * np.log(reward.size) + np.log(2.0 * COEFFICIENT * float(np.std(reward)))
-    solver = Solver(step, reward, grid)
+    solver = solver or Solver(step, reward, grid)
     while searches:
         _evaluate(searches, solver)
         unfinished = []
@@ -112,12 +112,13 @@ def fit_each(
 class _Search:
     """A form with its present grid: one increasing axis per shape, in its prior's coordinate.
 
-    ``known`` has the posterior at every point so far, None where the columns are not independent.
+    ``known`` has the posterior at every point so far, as a batch and its number there; None where the columns
+    are not independent.
     """
 
     form: Form
     axes: tuple[FloatArray, ...]
-    known: dict[tuple[float, ...], Posterior | None]
+    known: dict[tuple[float, ...], tuple[Posterior, int] | None]
 
     def points(self) -> FloatArray:
         """Every point of the grid, shape (m, q), in the coordinates of the axes."""
@@ -132,7 +133,7 @@ class _Search:
         """Evidence times the share of the flat prior at every point of the grid, logarithms, shape (m,)."""
         points = self.points()
         found = [self.known[tuple(point)] for point in points.tolist()]
-        mass = np.array([-np.inf if one is None else one.log_evidence for one in found])
+        mass = np.array([-np.inf if one is None else one[0].log_evidence[one[1]] for one in found])
         for i, (axis, shape) in enumerate(zip(self.axes, self.form.shapes, strict=True)):
             # The trapezoid rule: half of the gap on either side.
             gap = np.diff(axis, prepend=axis[0], append=axis[-1])
@@ -149,7 +150,7 @@ class _Search:
         return FormFit(
             form=self.form,
             shape=self.values(points[kept]),
-            posteriors=Posterior.joined(one for one in found if one is not None),
+            posteriors=Posterior.gathered(one for one in found if one is not None),
             weight=weight[kept] / weight[kept].sum(),
             log_evidence=float(total) - (len(self.form.coefficients) - 1) * cost,
         )

@@ -6,7 +6,6 @@ decide which curve fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
@@ -18,6 +17,7 @@ from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
 from entropylaw.analysis.rivals import FormFits, fit_forms
+from entropylaw.engine.posterior import Solver
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Why
 from entropylaw.results.arrays import FloatArray
@@ -38,14 +38,20 @@ _UNLIKELY = 0.01
 """Probability below which a form is left out of the test."""
 
 
-def off_the_curve(fit: LawFit) -> bool:
+def off_the_curve(fit: LawFit, solver: Solver) -> bool:
     """Whether first evaluations may be off the curve of the others: without that no answer rests on them.
 
     The p-values are those of :func:`first_evaluations` beside (1, H, H², H³), which are lower bounds.
+    ``solver`` is that of the run.
     """
-    columns = [column for _, first in _firsts(fit.n) for column in _first_columns(fit.n, first)]
-    known = [p for p in _beside(fit, _flexible(fit), columns) if p is not None]
+    known = [p for p in added_column(solver, first_designs(fit)) if p is not None]
     return min(known, default=1.0) < OFF_THE_CURVE
+
+
+def first_designs(fit: LawFit) -> list[FloatArray]:
+    """Of every cut (1, H, H², H³) with each column of the first evaluations, (n, 5) each."""
+    columns = [column for _, first in _firsts(fit.n) for column in _first_columns(fit.n, first)]
+    return [np.column_stack([_flexible(fit), column]) for column in columns]
 
 
 def _firsts(n: int) -> list[tuple[float, int]]:
@@ -63,14 +69,6 @@ def _first_columns(n: int, first: int) -> list[FloatArray]:
 def _flexible(fit: LawFit) -> FloatArray:
     h = fit.smoothed_entropy
     return design(h, h**2, h**3)
-
-
-def _beside(fit: LawFit, curve: FloatArray, columns: Sequence[FloatArray]) -> list[float | None]:
-    """The p-value of each column beside a curve."""
-    if not columns:
-        return []
-    designs = np.array([np.column_stack([curve, column]) for column in columns])
-    return added_column(fit.step, designs, fit.reward, fit.residual_covariances)
 
 
 def rests_on(fit: LawFit, fits: FormFits, *, most: float | None = None) -> tuple[Cut, ...]:
@@ -147,17 +145,16 @@ def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float]
     averaged by ``probability``: which they have without those evaluations, so that no form is preferred for
     describing them. Shapes are the most probable ones of the whole run. The smaller of the two is returned.
     """
-    columns = _first_columns(fit.n, first)
-
-    def beside(curve: FloatArray) -> FloatArray:
-        return np.array([np.nan if p is None else p for p in _beside(fit, curve, columns)])
-
     likely = {name: p for name, p in probability.items() if p >= _UNLIKELY and name in fits.fits}
-    averaged = np.zeros(2)
-    for name, share in likely.items():
+    curves = [_flexible(fit)]
+    for name in likely:
         one = fits.fits[name]
-        curve = one.form.designs(one.form.inputs, one.shape[[one.best]])[0]
-        averaged += share / sum(likely.values()) * beside(curve)
-    p_values = np.fmax(averaged, beside(_flexible(fit)))
+        curves.append(one.form.designs(one.form.inputs, one.shape[[one.best]])[0])
+    columns = _first_columns(fit.n, first)
+    designs = [np.column_stack([curve, column]) for curve in curves for column in columns]
+    found = added_column(Solver(fit.step, fit.reward, fit.residual_covariances), designs)
+    flexible, *each = np.array(found, dtype=float).reshape(-1, 2)
+    share = np.array(list(likely.values())) / sum(likely.values())
+    p_values = np.fmax(share @ np.array(each), flexible)
     known = p_values[np.isfinite(p_values)]
     return float(known.min()) if known.size else None

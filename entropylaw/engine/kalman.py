@@ -15,7 +15,7 @@ grow with n.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,8 +24,11 @@ from entropylaw.engine.ladder import LadderGains, ladder_gains
 from entropylaw.engine.prior import ErrorCovariance, Grid
 from entropylaw.results.arrays import FloatArray, IntArray
 
-_CELLS = 400_000
+_CELLS = 150_000
 """Numbers held at once while whitening: what fits in a core's own cache."""
+
+_KEPT = 400_000
+"""Numbers of the gains, and of whitened errors, that are kept for the next problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,8 +37,7 @@ class Gains:
 
     ``decay``, ``carry`` and ``inverse_sd`` have shape (n, g): ρ, the factor of the previous innovation, and
     one over the innovation's standard deviation. ``noise_share`` (g,) is noise over innovation variance
-    at the last of the steps, ``last_variance`` (g,) the drift's variance there given the data, ``log_det``
-    (g,) the log-determinant of the steps' covariance given the steps before.
+    at the last of the steps, ``last_variance`` (g,) the drift's variance there given the data.
     """
 
     decay: FloatArray
@@ -43,7 +45,19 @@ class Gains:
     inverse_sd: FloatArray
     noise_share: FloatArray
     last_variance: FloatArray
-    log_det: FloatArray
+
+    def rows(self, rows: slice) -> Gains:
+        """Those of some steps; ``noise_share`` and ``last_variance`` remain those of the last one."""
+        return replace(self, decay=self.decay[rows], carry=self.carry[rows], inverse_sd=self.inverse_sd[rows])
+
+    def points(self, which: IntArray) -> Gains:
+        """Those of some grid points."""
+        return Gains(**{each.name: getattr(self, each.name).take(which, axis=-1) for each in fields(self)})
+
+    @property
+    def log_det(self) -> FloatArray:
+        """Log-determinant of the steps' covariance given the steps before, shape (g,)."""
+        return np.asarray(-2.0 * np.log(self.inverse_sd).sum(axis=0))
 
     def innovations(self, columns: FloatArray, before: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Innovations (n, g, c) of columns (n + 1, g or 1, c), the first of the step before; the last ones.
@@ -126,7 +140,6 @@ def filter_gains(
         inverse_sd=1.0 / np.sqrt(innovation),
         noise_share=share[-1],
         last_variance=variance,
-        log_det=np.log(innovation).sum(axis=0),
     )
 
 
@@ -223,7 +236,7 @@ def _whitened(
     """
     each = _scaled(columns, scale)
     if before is None:
-        each = np.pad(each, ((1, 0), (0, 0), (0, 0)))
+        each = np.concatenate([np.zeros_like(each[:1]), each])
     white, ended = gains.innovations(each, before)
     white *= gains.inverse_sd[:, :, None]
     return white, ended
@@ -266,8 +279,10 @@ class _ErrorProducts:
 
 def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int, Gains | LadderGains]]:
     """Start, end and gains of blocks of ``rows`` steps."""
-    if step.size <= rows:
-        yield 0, step.size, _known_gains(step, grid)
+    if step.size * grid.length.size <= _KEPT:
+        gains = _known_gains(step, grid)
+        for start in range(0, step.size, rows):
+            yield start, min(start + rows, step.size), gains.rows(slice(start, start + rows))
         return
     before: Gains | LadderGains | None = None
     constant = grid.floor is None and grid.along is None
@@ -283,34 +298,59 @@ def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int,
         yield start, min(start + rows, step.size), gains
 
 
+class _Filtered:
+    """The gains of one run at the grid points that were filtered last, by what the gains depend on."""
+
+    def __init__(self) -> None:
+        self._known: tuple[dict[bytes, int], Gains | LadderGains] | None = None
+
+    def at(self, step: FloatArray, grid: Grid) -> Gains | LadderGains:
+        """Those of a grid; its points are filtered where one of them is new."""
+        keys = _keys(grid)
+        if self._known is None or not self._known[0].keys() >= set(keys):
+            self._known = {key: i for i, key in enumerate(keys)}, filter_gains(step, grid)
+        place, gains = self._known
+        # Taken even if all are: results must not depend on what was filtered before.
+        return gains.points(np.array([place[key] for key in keys]))
+
+
+def _keys(grid: Grid) -> list[bytes]:
+    """What the gains of each grid point depend on, but for the run."""
+    changes = () if grid.along is None else (*grid.drift_change, *grid.noise_change)
+    rungs = () if grid.rungs is None else np.concatenate(grid.rungs)
+    table = np.array([grid.length, grid.drift, grid.noise, *changes, *rungs]).T
+    return [row.tobytes() for row in np.ascontiguousarray(table)]
+
+
+@lru_cache(maxsize=12)
+def _filtered(step: bytes, floor: bytes, along: bytes, several: bool) -> _Filtered:
+    """An empty one for each run and kind of drift, which the caller fills."""
+    return _Filtered()
+
+
 def _known_gains(step: FloatArray, grid: Grid) -> Gains | LadderGains:
-    """Gains of a whole run; those of short runs are kept for the next problem with the same steps."""
-    if step.size * grid.length.size > _CELLS:
-        return filter_gains(step, grid)
-    return _cached_gains(_Filtered(content=_content(step, grid), step=step, grid=grid))
+    """Gains of a whole short run, kept for the next problem with the same steps and some of the points."""
+    # Without points whose scale changes the gains are those of any run with the same steps.
+    along = grid.along if grid.changes.any() else None
+    known = (b"" if each is None else each.tobytes() for each in (step, grid.floor, along))
+    return _filtered(*known, several=bool(grid.several.all())).at(step, grid)
 
 
 def _known_root(step: FloatArray, grid: Grid, errors: ErrorCovariance) -> FloatArray:
     """The whitened root of the errors of a whole run, kept as the gains are."""
-    if errors.root.size * grid.length.size > 2 * _CELLS:
+    if errors.root.size * grid.length.size > 2 * _KEPT:
         return _root(step, grid, errors.root)
-    content = (*_content(step, grid), errors.root.tobytes())
-    return _cached_root(_Filtered(content=content, step=step, grid=grid), errors.root.shape[1])
+    arrays = (step, grid.floor, grid.along, errors.root)
+    content = (*(b"" if each is None else each.tobytes() for each in arrays), *_keys(grid))
+    return _cached_root(_Root(content=content, step=step, grid=grid))
 
 
 def _root(step: FloatArray, grid: Grid, root: FloatArray) -> FloatArray:
     return _whitened(_known_gains(step, grid), root, grid.drift_scale, None)[0]
 
 
-def _content(step: FloatArray, grid: Grid) -> tuple[bytes, ...]:
-    """What the gains at ``step`` depend on."""
-    arrays = (step, grid.length, grid.drift, grid.noise, grid.floor, *(grid.rungs or ()))
-    every = (*arrays, grid.along, grid.drift_change, grid.noise_change)
-    return tuple(b"" if array is None else array.tobytes() for array in every)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Filtered:
+class _Root:
     """Steps and covariances, known by their content."""
 
     content: tuple[bytes, ...]
@@ -318,12 +358,7 @@ class _Filtered:
     grid: Grid = field(compare=False)
 
 
-@lru_cache(maxsize=12)
-def _cached_gains(filtered: _Filtered) -> Gains | LadderGains:
-    return filter_gains(filtered.step, filtered.grid)
-
-
 @lru_cache(maxsize=8)
-def _cached_root(filtered: _Filtered, columns: int) -> FloatArray:
-    root = np.frombuffer(filtered.content[-1]).reshape(-1, columns)
-    return _root(filtered.step, filtered.grid, root)
+def _cached_root(of: _Root) -> FloatArray:
+    assert of.grid.errors is not None
+    return _root(of.step, of.grid, of.grid.errors.root)

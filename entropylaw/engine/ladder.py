@@ -6,11 +6,11 @@ K × K. One evaluation costs O(K²) per grid point, its columns O(K).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -19,15 +19,28 @@ class LadderGains:
 
     ``decay`` and ``gain`` have shape (n, K, g): the rungs' decay to the step, and what of the innovation each
     rung takes up. ``inverse_sd`` (n, g) is one over the innovation's standard deviation; ``covariance``
-    (K, K, g) is that of the rungs at the last step given the data, ``log_det`` (g,) the log-determinant of
-    the steps' covariance given the steps before.
+    (K, K, g) is that of the rungs at the last step given the data.
     """
 
     decay: FloatArray
     gain: FloatArray
     inverse_sd: FloatArray
     covariance: FloatArray
-    log_det: FloatArray
+
+    def rows(self, rows: slice) -> LadderGains:
+        """Those of some steps; ``covariance`` remains that at the last one."""
+        return replace(self, decay=self.decay[rows], gain=self.gain[rows], inverse_sd=self.inverse_sd[rows])
+
+    def points(self, which: IntArray) -> LadderGains:
+        """Those of some grid points."""
+        return LadderGains(
+            **{each.name: getattr(self, each.name).take(which, axis=-1) for each in fields(self)}
+        )
+
+    @property
+    def log_det(self) -> FloatArray:
+        """Log-determinant of the steps' covariance given the steps before, shape (g,)."""
+        return np.asarray(-2.0 * np.log(self.inverse_sd).sum(axis=0))
 
     @property
     def last_variance(self) -> FloatArray:
@@ -49,10 +62,12 @@ class LadderGains:
         width = columns.shape[2]
         state = np.zeros((rungs, points, width)) if before is None else before.copy()
         found, scratch = np.empty((n, points, width)), np.empty((rungs, points, width))
+        total = np.empty((points, width))
         decay, gain = self.decay[..., None], self.gain[..., None]
         for t in range(n):
-            state *= decay[t]
-            np.subtract(columns[t + 1], state.sum(axis=0), out=found[t])
+            np.multiply(state, decay[t], out=state)
+            np.add.reduce(state, axis=0, out=total)
+            np.subtract(columns[t + 1], total, out=found[t])
             np.multiply(gain[t], found[t], out=scratch)
             state += scratch
         return found, state
@@ -92,5 +107,4 @@ def ladder_gains(
         gain=gain,
         inverse_sd=1.0 / np.sqrt(innovation),
         covariance=covariance,
-        log_det=np.log(innovation).sum(axis=0),
     )

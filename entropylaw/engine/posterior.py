@@ -17,7 +17,7 @@ from scipy.special import gammaln
 
 from entropylaw.engine.kalman import Products, cross_products
 from entropylaw.engine.prior import Grid
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import BoolArray, FloatArray
 from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import LONG, SCALED, SHARPEST, SHORT, Posterior
 from entropylaw.results.result import replace
@@ -184,11 +184,11 @@ class SharedBasis:
     target: FloatArray
     residual: FloatArray
 
-    def coordinates(self, columns: FloatArray) -> FloatArray | None:
-        """Coordinates (m, c) of columns (n, c), or None where one of them is outside the span."""
+    def coordinates(self, columns: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Coordinates (m, c) of columns (n, c), and whether each is in the span (c,)."""
         found = self.basis.T @ columns
         outside = np.linalg.norm(columns - self.basis @ found, axis=0)
-        return found if (outside <= 1e-10 * np.linalg.norm(columns, axis=0)).all() else None
+        return found, np.asarray(outside <= 1e-10 * np.linalg.norm(columns, axis=0))
 
 
 def shared_basis(designs: Sequence[FloatArray], reward: FloatArray) -> SharedBasis | None:
@@ -224,48 +224,76 @@ def shared_basis(designs: Sequence[FloatArray], reward: FloatArray) -> SharedBas
 class Solver:
     """Posteriors of any number of forms of one reward; step and reward have shape (n,).
 
-    Where the forms share a basis, only its columns are whitened, once.
+    Where forms share a basis, only its columns are whitened, once.
     """
 
     def __init__(self, step: FloatArray, reward: FloatArray, grid: Grid) -> None:
         self._step, self._reward, self._grid = step, reward, grid
-        self._shared: tuple[SharedBasis, Products] | None = None
+        self._shared: list[tuple[SharedBasis, Products]] = []
 
-    def posteriors(self, designs: Sequence[FloatArray]) -> list[Posterior]:
-        """Posterior of each form; a design has shape (n, p), full column rank, the first column constant."""
-        columns = np.concatenate(designs, axis=1)
-        coordinates = self._shared[0].coordinates(columns) if self._shared else None
-        if coordinates is None and (found := shared_basis(designs, self._reward)) is not None:
-            few = np.concatenate([found.basis, found.residual[:, None]], axis=1)
-            self._shared = found, cross_products(self._step, few[None], self._grid)
-            coordinates = found.coordinates(columns)
+    def share(self, *families: Sequence[FloatArray]) -> None:
+        """Whiten the bases of some families of designs together, where they have one."""
+        found = [basis for designs in families if (basis := shared_basis(designs, self._reward)) is not None]
+        if not found:
+            return
+        batch = np.zeros((len(found), self._step.size, max(one.basis.shape[1] for one in found) + 1))
+        for columns, one in zip(batch, found, strict=True):
+            columns[:, : one.basis.shape[1]], columns[:, -1] = one.basis, one.residual
+        products = cross_products(self._step, batch, self._grid)
+        for i, one in enumerate(found):
+            own = [*range(one.basis.shape[1]), -1]
+            gram, last = products.gram[i][:, own][:, :, own], products.last[i][:, own]
+            self._shared.append((one, replace(products, gram=gram, last=last)))
+
+    def posteriors(self, designs: Sequence[FloatArray]) -> list[tuple[Posterior, int]]:
+        """Posterior of each form, as a batch and its number there.
+
+        A design has shape (n, p), full column rank, the first column constant.
+        """
+        family, coordinates = self._places(designs)
+        if (missing := [design for i, design in enumerate(designs) if family[i] < 0]) and len(missing) > 3:
+            self.share(missing)
+            family, coordinates = self._places(designs)
+        found: dict[int, tuple[Posterior, int]] = {}
         widths = [design.shape[1] for design in designs]
-        starts = np.cumsum([0, *widths])
-        posteriors: dict[int, Posterior] = {}
-        for p in sorted(set(widths)):
-            chosen = np.flatnonzero(np.array(widths) == p).tolist()
-            if coordinates is None or self._shared is None:
+        for which, p in sorted(set(zip(family, widths, strict=True))):
+            chosen = [i for i in range(len(designs)) if (family[i], widths[i]) == (which, p)]
+            if which < 0:
                 some = np.array([designs[i] for i in chosen])
-                rewards = np.broadcast_to(self._reward, some.shape[:2])
-                batch = infer(self._step, some, rewards, self._grid)
+                batch = infer(self._step, some, np.broadcast_to(self._reward, some.shape[:2]), self._grid)
             else:
-                shared, products = self._shared
-                which = starts[chosen][:, None] + np.arange(p)
-                ortho, triangle = np.linalg.qr(coordinates[:, which].transpose(1, 0, 2))
-                start = np.einsum("fmp,m->fp", ortho, shared.target)
-                forms, m = ortho.shape[:2]
-                # Of each form its columns and the reward's residual on them, in the basis and that on it.
-                turn = np.zeros((forms, m + 1, p + 1))
-                turn[:, :m, :p], turn[:, m, p] = ortho, 1.0
-                turn[:, :m, p] = shared.target - np.einsum("fmp,fp->fm", ortho, start)
-                flat = turn.transpose(1, 0, 2).reshape(m + 1, forms * (p + 1))
-                half = (products.gram[0] @ flat).reshape(-1, m + 1, forms, p + 1).transpose(2, 0, 1, 3)
-                gram = turn.transpose(0, 2, 1)[:, None] @ half
-                last = (products.last[0] @ flat).reshape(-1, forms, p + 1).transpose(1, 0, 2)
-                turned = replace(products, gram=gram, last=last)
-                batch = solve(turned, self._grid, start, triangle, self._step.size)
-            posteriors |= dict(zip(chosen, batch, strict=True))
-        return [posteriors[i] for i in range(len(designs))]
+                batch = self._solved(*self._shared[which], np.array([coordinates[i] for i in chosen]))
+            found |= {i: (batch, number) for number, i in enumerate(chosen)}
+        return [found[i] for i in range(len(designs))]
+
+    def _places(self, designs: Sequence[FloatArray]) -> tuple[list[int], list[FloatArray]]:
+        """Of each design the number of a basis that spans it, or −1, and its coordinates (m, p) there."""
+        family, found = [-1] * len(designs), list(designs)
+        columns, starts = np.concatenate(designs, axis=1), [0]
+        for design in designs:
+            starts.append(starts[-1] + design.shape[1])
+        for number, (shared, _) in enumerate(self._shared):
+            coordinates, inside = shared.coordinates(columns)
+            for i, own in enumerate(map(slice, starts[:-1], starts[1:])):
+                if family[i] < 0 and inside[own].all():
+                    family[i], found[i] = number, coordinates[:, own]
+        return family, found
+
+    def _solved(self, shared: SharedBasis, products: Products, coordinates: FloatArray) -> Posterior:
+        """Designs by their coordinates (f, m, p) in a basis."""
+        ortho, triangle = np.linalg.qr(coordinates)
+        start = np.einsum("fmp,m->fp", ortho, shared.target)
+        forms, m, p = ortho.shape
+        # Of each form its columns and the reward's residual on them, in the basis and that on it.
+        turn = np.zeros((forms, m + 1, p + 1))
+        turn[:, :m, :p], turn[:, m, p] = ortho, 1.0
+        turn[:, :m, p] = shared.target - np.einsum("fmp,fp->fm", ortho, start)
+        flat = turn.transpose(1, 0, 2).reshape(m + 1, forms * (p + 1))
+        half = (products.gram @ flat).reshape(-1, m + 1, forms, p + 1).transpose(2, 0, 1, 3)
+        gram = turn.transpose(0, 2, 1)[:, None] @ half
+        last = (products.last @ flat).reshape(-1, forms, p + 1).transpose(1, 0, 2)
+        turned = replace(products, gram=gram, last=last)
+        return solve(turned, self._grid, start, triangle, self._step.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -178,8 +178,9 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "reward-leads": "fast changes of the reward come {evaluations} evaluations before those of the entropy "
     "(odds {odds:.2g} to 1 against the same evaluation, p = {p_value:.2g}): the reward may move the entropy, "
     "or the columns are paired wrongly",
-    "long-memory": "the residuals have long memory (P = {probability:.2f}, 0.5 before the data): the "
-    "intervals allow for it, and those for a short memory are too narrow",
+    "long-memory": "the residuals have long memory (P = {probability:.2f}, 0.5 before the data; one in ten "
+    "runs of this length with a short memory has {limit:.2f} or more): the intervals allow for it, and those "
+    "for a short memory are too narrow",
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",

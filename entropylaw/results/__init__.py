@@ -183,6 +183,9 @@ class Lag(Struct, frozen=True, kw_only=True):
     p_value: float
 
 
+FEWEST_FOR_MEMORY = 150
+"""Evaluations below which long and short memory are not distinguished (``docs/benchmarks/foreign.md``)."""
+
 PLAUSIBLE = 0.05
 """A form whose posterior probability is below this is ruled out."""
 

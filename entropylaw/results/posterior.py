@@ -71,6 +71,23 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         arrays = {name: np.array([getattr(one, name) for one in several]) for name in names}
         return cls(**arrays, df=several[0].df)
 
+    @classmethod
+    def gathered(cls, each: "Iterable[tuple[Posterior, int]]") -> "Posterior":
+        """Problems of some batches on one grid, each a batch and a number in it, as one batch."""
+        import numpy as np
+
+        several = list(each)
+        batches = list({id(batch): batch for batch, _ in several}.values())
+        start = dict(
+            zip(map(id, batches), np.cumsum([0, *(len(one.weight) for one in batches)]), strict=False)
+        )
+        rows = np.array([start[id(batch)] + number for batch, number in several])
+        if len(batches) == 1:
+            return batches[0][rows]
+        names = (name for name in cls.__struct_fields__ if name != "df")
+        arrays = {name: np.concatenate([getattr(one, name) for one in batches])[rows] for name in names}
+        return cls(**arrays, df=batches[0].df)
+
     def __iter__(self) -> Iterator[Self]:
         """The problems of a batch."""
         return (self[i] for i in range(len(self.weight)))

@@ -51,7 +51,8 @@ def test_products_are_those_of_the_dense_covariance(monkeypatch, even, cells):
     step, entropy, _ = run(even)
     grid = whole_grid(step, along(step, entropy))
     columns = np.random.default_rng(5).standard_normal((2, N, 3))
-    monkeypatch.setattr(filtering, "_CELLS", cells)
+    for name in ("_CELLS", "_KEPT"):
+        monkeypatch.setattr(filtering, name, cells)
     found = cross_products(step, columns, grid)
     now = sum(grid.now)
     for k in [*range(0, grid.length.size, 41), *np.flatnonzero(grid.several)]:

@@ -25,7 +25,8 @@ def test_blocks_and_slices_change_nothing(monkeypatch, even, cells, known):
     step, columns = steps(150, even=even), rng.standard_normal((5, 150, 3))
     floor = rng.uniform(1e-5, 1e-4, 150) if known else None
     grid = floor_grid(step, 1e-4, floor) if known else drift_grid(step)
-    monkeypatch.setattr(filtering, "_CELLS", cells)
+    for name in ("_CELLS", "_KEPT"):
+        monkeypatch.setattr(filtering, name, cells)
     found = cross_products(step, columns, grid)
     gains = filter_gains(step, grid)
     np.testing.assert_allclose(found.log_det, gains.log_det, rtol=1e-12)
@@ -77,13 +78,14 @@ def test_forms_in_a_shared_basis_are_forms_on_their_own():
     solver = Solver(step, rewards[0], grid)
     _, coarse, _ = forms(rates=17)
     solver.posteriors(list(coarse))
-    span = solver._shared
-    assert span is not None
+    assert len(solver._shared) == 1
     # The others lie between these, and are found without whitening anything.
     found = solver.posteriors([*designs, designs[0][:, :1]])
-    assert solver._shared is span
-    assert found.pop().coefficient.shape == (grid.length.size, 1)
-    for one, other in zip(found, alone, strict=True):
+    assert len(solver._shared) == 1
+    batch, number = found.pop()
+    assert batch[number].coefficient.shape == (grid.length.size, 1)
+    for (batch, number), other in zip(found, alone, strict=True):
+        one = batch[number]
         assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
         np.testing.assert_allclose(one.weight, other.weight, rtol=1e-5, atol=1e-12)
         for row in np.eye(2):
@@ -94,6 +96,25 @@ def test_forms_in_a_shared_basis_are_forms_on_their_own():
             assert abs(high - other_high) < 1e-6 * width
         for name in ("now_offset", "now_slope", "now_variance", "effective_n"):
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-5, atol=1e-9)
+
+
+def test_families_that_share_a_whitening_are_as_those_alone():
+    step, designs, rewards = forms()
+    grid = drift_grid(step)
+    time = np.column_stack([np.ones(step.size), step])
+    others = [np.column_stack([time, np.cos(k * step / step[-1])]) for k in (1.0, 1.1, 1.2, 1.3, 1.4)]
+    solver = Solver(step, rewards[0], grid)
+    solver.share(list(designs), others)
+    assert len(solver._shared) == 2
+    chosen = [others[2], designs[7], time]
+    for (batch, number), design in zip(solver.posteriors(chosen), chosen, strict=True):
+        (alone,) = infer(step, design[None], rewards[:1], grid)
+        np.testing.assert_allclose(batch[number].weight, alone.weight, rtol=1e-5, atol=1e-12)
+        ends = [
+            one.functional(np.eye(design.shape[1])).quantiles((0.1, 0.9)) for one in (batch[number], alone)
+        ]
+        np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)
+    assert len(solver._shared) == 2
 
 
 def test_sharp_data_and_unrelated_columns_have_no_shared_basis():

@@ -6,7 +6,9 @@ from scipy.linalg import toeplitz
 from scipy.special import gammaln
 
 from entropylaw import fit_law
+from entropylaw.analysis.law.diagnostics import has_long_memory, long_memory_limit
 from entropylaw.results.posterior import LONG, SCALED, SHORT
+from entropylaw.results.result import replace
 from tests.laws import own_law
 
 N = 400
@@ -37,9 +39,21 @@ def test_long_memory_is_a_caution_and_short_memory_is_none():
             fit = fit_law(ENTROPY, with_residual(covariance, seed))
             (caution,) = [one for one in fit.findings if one.code == "long-memory"] or [None]
             found[name] += caution is not None
-            assert caution is None or caution.values["probability"] == fit.law.residuals.long_memory >= 0.85
+            assert caution is None or caution.values["probability"] == fit.law.residuals.long_memory >= 0.87
+            assert caution is None or caution.values["limit"] == 0.87
     assert found["long"] >= 5
     assert found["short"] <= 1
+
+
+def test_the_limit_rises_with_the_number_of_evaluations_and_short_runs_say_nothing():
+    law = fit_law(ENTROPY, with_residual(fractional(), 2)).law
+    limits = [long_memory_limit(n) for n in (150, 200, 300, 400, 4000)]
+    assert limits == sorted(limits)
+    assert limits[0] == 0.78
+    assert limits[-2:] == [0.87, 0.87]
+    for n, long, expected in ((149, 0.99, False), (150, 0.79, True), (400, 0.79, False), (400, None, False)):
+        known = replace(law, n=n, residuals=replace(law.residuals, long_memory=long))
+        assert has_long_memory(known) is expected
 
 
 def test_without_long_memory_the_intervals_are_narrower():

@@ -20,7 +20,7 @@ from entropylaw.analysis.law.verdict import (
     needs,
 )
 from entropylaw.analysis.rivals import STRONG
-from entropylaw.results import Verdict, Why
+from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -45,8 +45,9 @@ average of pure noise looks like a drift, and is not detected here.)"""
 
 SMOOTH_WINDOW = 9
 
-P_LONG_MEMORY = 0.85
-"""Probability of long memory, 0.5 before the data, from which it is a caution."""
+P_LONG_MEMORY = {FEWEST_FOR_MEMORY: 0.78, 400: 0.87}
+"""Probability of long memory, 0.5 before the data, from which it is a caution, by the number of evaluations:
+about one in ten runs with a drift of one length and noise exceeds it."""
 
 P_LAG = 0.001
 """p-value below which a lag between entropy and reward is a caution."""
@@ -192,8 +193,8 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
             values = {"first": thirds[0], "last": thirds[2], "ratio": ratio, "p_value": p_thirds}
             allowed = law.interval == DEFAULT_RESIDUAL and law.eval_size is None and ratio < 1
             yield caution("scatter-changes", **values, allowed=allowed)
-    if (long := law.residuals.long_memory) is not None and long >= P_LONG_MEMORY:
-        yield caution("long-memory", probability=long)
+    if has_long_memory(law):
+        yield caution("long-memory", probability=law.residuals.long_memory, limit=long_memory_limit(law.n))
     if law.residuals.sd * NOISE_RATIO < reward_sd:
         yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
@@ -203,6 +204,17 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
     if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
         values = {"noise": law.entropy_noise, "given": given, "ratio": ratio, "factor": NOISE_RATIO}
         yield caution("entropy-noise-differs", **values)
+
+
+def long_memory_limit(n: int) -> float:
+    """:data:`P_LONG_MEMORY` at n evaluations, linear in log n, and constant outside."""
+    return float(np.interp(np.log(n), np.log(list(P_LONG_MEMORY)), list(P_LONG_MEMORY.values())))
+
+
+def has_long_memory(law: LawFit) -> bool:
+    """Whether long memory is a caution: never below :data:`~entropylaw.results.FEWEST_FOR_MEMORY`."""
+    long = law.residuals.long_memory
+    return long is not None and law.n >= FEWEST_FOR_MEMORY and long >= long_memory_limit(law.n)
 
 
 def _reward_cautions(fit: Fit) -> Iterator[Finding]:

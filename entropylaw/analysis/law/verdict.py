@@ -8,14 +8,14 @@ were chosen on simulated runs (``docs/benchmarks/verdicts.md``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from entropylaw.analysis.forms import Form, Shape, design, law_column
 from entropylaw.analysis.rivals import STRONG, FormFits, fit_each, independent
-from entropylaw.engine.posterior import infer, least_squares
+from entropylaw.engine.posterior import Solver, infer, least_squares
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Estimate, LawTests, Verdict, Why
 from entropylaw.results.arrays import FloatArray
@@ -73,6 +73,7 @@ def law_tests(
     grid: Grid,
     fits: FormFits,
     bounded: FormFits | None = None,
+    solver: Solver | None = None,
 ) -> LawTests:
     """Test the law against other curves in the entropy and against terms in the step.
 
@@ -93,11 +94,13 @@ def law_tests(
         Forms on the same evaluations, of :func:`entropylaw.analysis.rivals.fit_forms`.
     bounded
         The same given the largest possible reward, where it is known: the odds between them are of these.
+    solver
+        Of the same step, reward and grid, where there is one: :func:`tests_solver`.
     """
-    h, law = smoothed_entropy, law_column(smoothed_entropy)
-    beside_law = [design(law, column) for column in (h * np.exp(h), *step_terms(step))]
-    p_rate, p_step, p_log_step = added_column(step, np.array(beside_law), reward, grid)
-    in_step, _ = fit_each(_in_step(step, h), step, reward, grid)
+    h = smoothed_entropy
+    solver = solver or tests_solver(step, h, reward, grid)
+    p_rate, p_step, p_log_step = added_column(solver, _beside_law(step, h))
+    in_step, _ = fit_each(_in_step(step, h), step, reward, grid, solver)
     known = (fits if bounded is None else bounded).fits
 
     def odds(name: str) -> float | None:
@@ -117,6 +120,29 @@ def law_tests(
         **{f"odds_{name}": odds(name) for name in ODDS},
         spearman=spearman(h, reward),
     )
+
+
+def tests_solver(
+    step: FloatArray,
+    smoothed_entropy: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    *others: FloatArray,
+) -> Solver:
+    """Posteriors for :func:`law_tests`, and for other designs (n, p), from columns that are whitened once."""
+    solver = Solver(step, reward, grid)
+    saturation = _in_step(step, smoothed_entropy)[0]
+    rates = saturation.shapes[0].value(saturation.shapes[0].axis())[:, None]
+    solver.share(
+        [*_beside_law(step, smoothed_entropy), *others], list(saturation.designs(saturation.inputs, rates))
+    )
+    return solver
+
+
+def _beside_law(step: FloatArray, entropy: FloatArray) -> list[FloatArray]:
+    """The law with one more column: that of its rate, the step, and its logarithm."""
+    law = law_column(entropy)
+    return [design(law, column) for column in (entropy * np.exp(entropy), *step_terms(step))]
 
 
 def step_terms(step: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -149,15 +175,13 @@ def _in_step(step: FloatArray, entropy: FloatArray) -> list[Form]:
     return [saturation, form("step", law, time), form("log_step", law, log_time)]
 
 
-def added_column(step: FloatArray, designs: FloatArray, reward: FloatArray, grid: Grid) -> list[float | None]:
-    """Two-sided p-value of the last column of each design (b, n, p); None where columns are dependent."""
+def added_column(solver: Solver, designs: Sequence[FloatArray]) -> list[float | None]:
+    """Two-sided p-value of the last column of each design (n, p); None where columns are dependent."""
     found: list[float | None] = [None] * len(designs)
-    n, p = designs.shape[1:]
-    usable = np.flatnonzero(independent(designs) & (n > p))
-    if usable.size:
-        posteriors = infer(step, designs[usable], np.broadcast_to(reward, (usable.size, n)), grid)
-        for i, posterior in zip(usable, posteriors, strict=True):
-            found[i] = tail(posterior)
+    usable = [i for i, one in enumerate(designs) if one.shape[0] > one.shape[1] and independent(one[None])[0]]
+    posteriors = solver.posteriors([designs[i] for i in usable]) if usable else []
+    for i, (batch, number) in zip(usable, posteriors, strict=True):
+        found[i] = tail(batch[number])
     return found
 
 

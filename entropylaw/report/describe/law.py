@@ -19,7 +19,7 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Verdict
+from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift, SameTest, SegmentFit, SharedFit
 from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest, NonlinearFit
@@ -259,9 +259,6 @@ def brief_forms(fit: Fit) -> b.Block:
         lines.append((f"+{counted(more, 'form')}", f"below {SHOWN:g}: --details"))
     return b.Notes([b.Note(label, "", text) for label, text in lines], instead=True)
 
-
-FEWEST_FOR_MEMORY = 150
-"""Evaluations below which long and short memory are not distinguished (``docs/benchmarks/foreign.md``)."""
 
 SHOWN = 0.01
 """Least probability of a form that a terminal shows."""
