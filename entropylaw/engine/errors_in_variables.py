@@ -190,7 +190,11 @@ def _linearised(
     normal -= (tie * factor[..., None]).swapaxes(-1, -2) @ tie
     moment -= ((factor * response)[..., None] * tie).sum(axis=-2)
     square -= (factor * response**2).sum(axis=-1)
-    inverse, log_det = symmetric_inverse(normal)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inverse, log_det = symmetric_inverse(normal)
+    # Where the errors of the column explain all of its movement the slope is unknown: no probability there.
+    known = np.isfinite(log_det)
+    inverse, log_det = np.where(known[..., None, None], inverse, 0.0), np.where(known, log_det, np.inf)
     beta = (inverse @ moment[..., None])[..., 0]
     return _Linearised(
         slope=slope,

@@ -237,3 +237,12 @@ def test_a_stored_fit_has_the_covariances_of_the_fresh_one():
     again = fit.residual_covariances.errors
     for name in ("root", "slope", "variance"):
         np.testing.assert_array_equal(getattr(kept, name), getattr(again, name))
+
+
+def test_an_entropy_that_does_not_move_gives_a_wide_answer():
+    # Its errors explain its whole movement at some covariances, where the slope is unknown.
+    entropy = [0.97559, 1.00352, 0.95013, 0.98696, 0.95276, 1.00723, 0.99104, 0.97091, 0.98249, 0.97489]
+    reward = [0.39459, 0.3915, 0.39393, 0.38901, 0.39163, 0.38973, 0.37906, 0.3866, 0.39459, 0.39597]
+    fit = fit_law([*entropy, 0.97911, 0.97858], [*reward, 0.39745, 0.39668])
+    assert fit.verdict == "undecided"
+    assert fit.ceiling.high - fit.ceiling.low > 10.0
