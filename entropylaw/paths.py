@@ -6,7 +6,6 @@ only in case are one file. Without numpy, for gates on stored documents.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -168,6 +167,8 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
 
 def is_own(data: bytes) -> bool:
     """Whether bytes are a document or a table that entropylaw wrote."""
+    import json
+
     document = None
     with suppress(ValueError, RecursionError):
         document = json.loads(data) if SCHEMA.search(data) else None

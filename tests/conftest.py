@@ -116,6 +116,12 @@ def one_cache(tmp_path_factory):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Pages without figures, in this process: they take most of a report's time."""
+    monkeypatch.setattr("entropylaw.pipeline.pages.FIGURES", ())
+
+
+@pytest.fixture
 def run(tmp_path):
     """Run ``entropylaw ARGUMENTS`` in an empty folder, in this process; returns what a process would."""
 

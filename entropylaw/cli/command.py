@@ -12,18 +12,20 @@ import shlex
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from entropylaw.errors import UsageError
-from entropylaw.kinds import SWITCH
-from entropylaw.options import ADVANCED, GENERAL, GROUPS, Option, options_of
-from entropylaw.options import Command as Options
 from entropylaw.paths import is_folder
 
-T = TypeVar("T", bound=Options)
+if TYPE_CHECKING:
+    # The list of commands needs no options, which take as long to import as half of typer.
+    from entropylaw.options import Command as Options
+    from entropylaw.options import Option
+
+T = TypeVar("T", bound="Options")
 F = TypeVar("F", bound=Callable[[Any], None])
 
 NAMES = {
@@ -63,6 +65,7 @@ def takes(kind: type[T], example: str) -> Callable[[F], F]:
 
 def with_flags(function: Any) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
+    from entropylaw.options import options_of
 
     @wraps(function)
     def call(context: typer.Context, **_: Any) -> None:
@@ -83,6 +86,8 @@ def function_of(name: str) -> Any:
 
 def all_settings() -> dict[str, dict[str, Option]]:
     """Command → its options by their key in a settings file, of all commands that have any."""
+    from entropylaw.options import options_of
+
     taken = {name: options_of(function_of(name).options).values() for name in NAMES}
     keyed = {name: {known.key: known for known in options if known.key} for name, options in taken.items()}
     return {name: settings for name, settings in keyed.items() if settings}
@@ -90,6 +95,8 @@ def all_settings() -> dict[str, dict[str, Option]]:
 
 def _parameter(name: str, known: Option) -> inspect.Parameter:
     """An option as a parameter of typer: a flag without a value, or a text."""
+    from entropylaw.kinds import SWITCH
+
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
     declare: Any = typer.Option if known.flags else typer.Argument
@@ -139,6 +146,8 @@ class Command(_Reader, TyperCommand):
     @property
     def known(self) -> dict[str, Option]:
         """Its options by the names of their fields."""
+        from entropylaw.options import options_of
+
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
@@ -168,6 +177,8 @@ class Command(_Reader, TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, and the options under the headings of their groups."""
+        from entropylaw.options import GENERAL, GROUPS
+
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *GROUPS)}
         for each in self.known.values():
             heading = each.group if each.flags else "Arguments"
@@ -221,7 +232,7 @@ class Commands(_Reader, TyperGroup):
         """The commands, without making them, and the options before a command."""
         records = {each.name: each.get_help_record(ctx) for each in self.get_params(ctx)}
         usual = {name: records.pop(name) for name in ("version", "help")}
-        sections = {"Commands": list(NAMES.items()), "Options": usual.values(), ADVANCED: records.values()}
+        sections = {"Commands": list(NAMES.items()), "Options": usual.values(), "Advanced": records.values()}
         for heading, rows in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(list(filter(None, rows)))

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import typer
 
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-from entropylaw.options import SUFFIXES, FitOptions, PhaseOptions
 from entropylaw.paths import check_targets, is_folder
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from entropylaw.documents.document import RunFit
     from entropylaw.gates.quantities import Subject
     from entropylaw.ingest.load import Reading
+    from entropylaw.options import FitOptions, PhaseOptions
     from entropylaw.pipeline.pool import Progress
     from entropylaw.pipeline.steps import Answer, Step
 
@@ -188,12 +188,14 @@ def result_of(
     return [result for result, _ in answered(step, subjects, jobs, quiet=quiet)]
 
 
-def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o") -> str:
-    """The format of a file by its suffix, one of those that are ``known``.
+def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
+    """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
 
     Raises UsageError (``unknown-suffix``).
     """
-    suffix = Path(path).suffix.lower()
+    from entropylaw.options import SUFFIXES
+
+    suffix, known = Path(path).suffix.lower(), known or tuple(SUFFIXES)
     suffixes = {SUFFIXES.get(format, f".{format}"): format for format in known}
     format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
     if format is None:

@@ -2,13 +2,15 @@
 
 ``describe`` (:mod:`entropylaw.report.describe`) makes blocks of a result, and every renderer
 (:mod:`entropylaw.report.render`) takes every block. They hold values and sentences, and no markup.
+They are msgspec's structs, as results are: gates on stored documents start sooner.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from entropylaw.results import Estimate
 from entropylaw.results import Verdict as LawVerdict
@@ -24,8 +26,7 @@ PEOPLE, TERMINAL, DATA, REPORT = "people", "terminal", "data", "report"
 in the CSV of a report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table.
 
     Attributes
@@ -53,8 +54,7 @@ class Column:
     estimate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A title: of a document (1), of a run or of several together (2), of a part of these (3).
 
     ``about`` follows it; ``name`` is its id on a page. On a terminal, parts have no titles.
@@ -66,8 +66,7 @@ class Heading:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A verdict in a word or two, and in a sentence.
 
     ``ok`` is None where it is undecided. A ``name`` is that of a gate; without one it is about the run. One
@@ -85,8 +84,7 @@ HOLDS = {LawVerdict.holds: True, LawVerdict.fails: False, LawVerdict.undecided: 
 """Verdict on a law → whether it holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A number with its name and its description."""
 
     name: str
@@ -95,8 +93,7 @@ class Fact:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Numbers with their intervals, under a title; ``interval`` names the level and the method.
 
     ``unsafe`` says why the numbers are not to be used; empty where they are to be. A terminal shows
@@ -110,8 +107,7 @@ class Facts:
     detail: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table; the first ``words`` columns hold names. A terminal shows ``detail`` on request.
 
     One that is ``instead`` takes the place of the runs on a terminal, where these were not requested; other
@@ -127,8 +123,7 @@ class Table:
     instead: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A sentence with its label; without one it is a paragraph.
 
     ``brief`` replaces it on a terminal. An empty text or ``brief`` is not shown.
@@ -139,8 +134,7 @@ class Note:
     brief: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(Struct, frozen=True):
     """Sentences. A terminal counts those of a ``detail`` by their labels, and shows them on request.
 
     Those ``instead`` of details are not shown beside them.
@@ -151,13 +145,11 @@ class Notes:
     instead: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answers(Notes):
+class Answers(Notes, frozen=True):
     """The questions of a user, each the label of its answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A figure of the registry by its name, and the part of a result to draw; a terminal shows none.
 
     ``described`` is its text for screen readers, where that is not its caption.

@@ -65,10 +65,10 @@ def test_least_squares_do_not_cover_it(world):
 
 def test_noise_in_the_entropy_does_no_harm():
     """The law fits the smoothed entropy; with the entropy as logged the drift absorbs the trend."""
-    sample = simulate(NOISY, 400, seed=4)
+    sample = simulate(NOISY, 200, seed=4)
     ends = law_intervals(sample)
     assert covered(ends["a"], A) >= 0.90
-    assert covered(ends["ceiling"], CEILING) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 400)
+    assert covered(ends["ceiling"], CEILING) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
     smoothed = smooth_entropies(sample.entropy[:40], sample.step).entropy
     assert np.median(np.std(sample.entropy[:40] - smoothed, axis=1)) == pytest.approx(0.03, rel=0.15)
     fits = fit_laws(sample.entropy[:40], sample.rewards[:40], sample.step)

@@ -12,6 +12,7 @@ LARGEST = 1_500_000
 """Bytes of all transcripts: they are in every clone, and somebody reads their differences."""
 
 
+@pytest.mark.usefixtures("one_cache")
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name: str) -> None:
     assert kept(name).exists(), f"no transcript is kept; write it by: python -m tests.golden {name}"

@@ -15,14 +15,15 @@ import yaml
 
 from tests.conftest import HANGS, LAB, ROOT, clean_environment
 
-pytestmark = pytest.mark.usefixtures("one_cache")
-
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 BASH = shutil.which("bash")
 
-pytestmark = pytest.mark.skipif(BASH is None, reason="no bash, in which the steps are written")
+pytestmark = [
+    pytest.mark.usefixtures("one_cache"),
+    pytest.mark.skipif(BASH is None, reason="no bash, in which the steps are written"),
+]
 
 
 def block(language, first):

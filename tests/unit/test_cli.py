@@ -117,8 +117,9 @@ def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
 def test_a_report_of_a_stored_fit_has_the_same_bytes(run, lab, tmp_path):
     run("fit", RUN)
     # A fit has no phases; a report's own document has them.
-    assert run("report", RUN, "-o", "fresh", "--no-phases").returncode == 0
-    assert run("report", "reports/clean_start_s0.fit.json", "-o", "stored").returncode == 0
+    pages = ("--figures", "svg", "-o")
+    assert run("report", RUN, *pages, "fresh", "--no-phases").returncode == 0
+    assert run("report", "reports/clean_start_s0.fit.json", *pages, "stored").returncode == 0
     assert folder(tmp_path / "fresh") == folder(tmp_path / "stored")
 
 
@@ -130,9 +131,9 @@ def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):
 
 
 def test_same_input_same_bytes_in_two_processes(run_process, lab, tmp_path):
-    logs = write_csv(tmp_path / "x.csv"), write_phases(tmp_path / "y.csv")
+    log = write_phases(tmp_path / "y.csv")
     for name in ("one", "two"):
-        assert run_process("report", *logs, "-o", name, "--figures", "svg").returncode == 0
+        assert run_process("report", log, "-o", name, "--figures", "svg").returncode == 0
         outputs = [part for suffix in ("json", "csv", "md") for part in ("-o", f"{name}/fit.{suffix}")]
         assert run_process("fit", RUN, *outputs).returncode == 0
     assert json.loads((tmp_path / "one/runs/y.json").read_text())["runs"][0]["phases"]
@@ -183,7 +184,7 @@ def test_charts_are_one_run_in_a_report_too(run, tmp_path):
     formats = ROOT / "data" / "formats" / "grpo_s0"
     charts = [formats / f"wandb_ui_{name}.csv" for name in ("entropy", "val_acc")]
     assert run("fit", LAB / "clean_start_s0", "-o", "f.json").returncode == 0
-    done = run("report", charts[0], "f.json", charts[1], "-o", "out")
+    done = run("report", charts[0], "f.json", charts[1], "-o", "out", "--figures", "none")
     assert (done.returncode, "error" in done.stderr) == (0, False)
     rows = json.loads((tmp_path / "out" / "report.json").read_text())["rows"]
     cells = [(row["run"], "ceiling" in row["cells"]) for row in rows]

@@ -39,6 +39,7 @@ def test_every_slug_has_a_heading_and_every_heading_a_slug():
     assert raised | composed <= set(headings) <= raised | texts | composed
 
 
+@pytest.mark.usefixtures("one_cache")
 def test_generated_pages_are_fresh():
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"],

@@ -18,7 +18,7 @@ from entropylaw.report.findings import SENTENCES, sentence
 from entropylaw.results.result import Finding, note
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.usefixtures("one_cache")
+pytestmark = pytest.mark.usefixtures("one_cache", "undrawn")
 
 PACKAGE = Path(entropylaw.__file__).parent
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.fuzz.sets import GATE, comma, console, jsonl, records, stored
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 GOOD, BAD = records(True, 0), records(False, 7)
 
 

@@ -20,6 +20,8 @@ from entropylaw.paths import hostless, shown_path
 from tests.conftest import processor_time
 from tests.typed import typed
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CSV = b"step,entropy,reward\n" + b"".join(b"%d,%f,%f\n" % (s, 1 / s, 1 - 1 / s) for s in range(1, 30))
 GIB = 1 << 30
 

@@ -11,6 +11,8 @@ import pytest
 from entropylaw.ingest.sources.content import missing_file
 from tests.typed import assert_error, typed, write_csv
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 OWN = "it,policy/entropy,val/pass@1"
 FLAGS = ("--step", "it", "--entropy", "policy/entropy", "--reward", "val/pass@1")
 

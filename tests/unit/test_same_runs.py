@@ -13,6 +13,8 @@ from tests.conftest import ROOT, ended
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHARTS = ROOT / "data" / "formats" / "grpo_s0"
 
 

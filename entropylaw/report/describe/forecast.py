@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from entropylaw.documents.document import BacktestDocument, PredictionDocument, RunPrediction
@@ -21,7 +20,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.words import earliest, headline, step_words
 from entropylaw.results import EntropySet, Estimate, Verdict
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast, Skill
-from entropylaw.results.result import sentences
+from entropylaw.results.result import replace, sentences
 
 Result = (
     Forecast

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
@@ -23,7 +22,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift, SameTest, SegmentFit, SharedFit
 from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest, NonlinearFit
-from entropylaw.results.result import field_names, sentences
+from entropylaw.results.result import field_names, replace, sentences
 
 Result = Fit | Influences | Comparison | NonlinearFit | SharedFit | SegmentFit
 

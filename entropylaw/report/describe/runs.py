@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import SharedFit
-from entropylaw.results.result import sentences
+from entropylaw.results.result import replace, sentences
 
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
