@@ -48,7 +48,8 @@ class Objective:
         ``preserve``: clipped in value but not in gradient (GPPO, arXiv:2508.07629).
     reward
         ``verified``; ``random``: a fair coin, independent of the answer; ``none``: always 0;
-        ``unchecked``: a verifier that accepts every answer in one step, and checks the others.
+        ``unchecked``: as verified, but every answer in one step gets 2, right or wrong, as if a bonus for
+        short answers were paid without a check.
     max_tokens
         Answers with more tokens get no reward, as if they were cut there; None: no limit.
     clip_cov, kl_cov

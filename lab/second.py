@@ -39,7 +39,7 @@ CAUSES: dict[str, tuple[str, Stage]] = {
         Stage(failure="entropy explosion", objective=Objective(entropy_bonus=1.0)),
     ),
     "hacked": (
-        "the verifier accepts every answer in one step",
+        "a bonus for every answer in one step, right or wrong",
         Stage(failure="hacked reward", objective=Objective(reward="unchecked")),
     ),
     "blow_up": (
@@ -100,8 +100,20 @@ def algorithms() -> list[Config]:
 
 
 def steady(seed: int) -> Config:
-    """Plain GRPO from a start whose greedy answers are right, so that training only removes the mistakes."""
-    return Config(f"steady_s{seed}", "plain GRPO", seed=seed)
+    """Plain GRPO from a start in which the law is expected to hold nearly.
+
+    The domain has one right plan, and the longer start executes it well, so that entropy and wrong samples
+    both come from planted mistakes and the greedy answer is right before and after. With a share p of wrong
+    plans and q of wrong executions R = (1 - p)(1 - q), while H grows as p log(1 / p) and q log(1 / q): R is
+    concave in H if p leads, convex if q leads, and near the law's curve at the shares chosen.
+    """
+    return Config(
+        f"steady_s{seed}",
+        "plain GRPO on one answer, right but for planted mistakes",
+        seed=seed,
+        start=Start(domains=("school",), steps=4000, wrong_plan=0.5, wrong_execution=0.1),
+        stages=(Stage(domains=("school",)),),
+    )
 
 
 def others(seed: int) -> list[Config]:

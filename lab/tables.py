@@ -93,14 +93,14 @@ def counts_of(step: int, counted: tuple[Tokens, Tokens]) -> pa.Table:
     distinct, first, n = np.unique(both, axis=0, return_index=True, return_counts=True)
     _, order = np.unique(prompts, axis=0, return_index=True)
     number = {text_of(prompts[row]): i for i, row in enumerate(sorted(order))}
-    asked = [text_of(row) for row in distinct[:, :PROMPT]]
+    problems = [text_of(row) for row in distinct[:, :PROMPT]]
     grades = grade(distinct[:, :PROMPT], responses[first])
     names = np.array(["none", *STRATEGIES])
     return pa.table(
         {
             "step": pa.array(np.full(len(n), step, dtype=np.int16)),
-            "prompt": pa.array(np.array([number[text] for text in asked], dtype=np.int16)),
-            "asked": pa.array(asked).dictionary_encode(),
+            "prompt": pa.array(np.array([number[text] for text in problems], dtype=np.int16)),
+            "asked": pa.array(problems).dictionary_encode(),
             "answer": pa.array([text_of(row) for row in distinct[:, PROMPT:]]),
             "n": pa.array(n.astype(np.int16)),
             "correct": pa.array(grades.correct),

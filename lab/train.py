@@ -214,14 +214,12 @@ class Trainer:
         n = len(written)
         if objective.reward == "random":
             return torch.as_tensor(self.random.integers(0, 2, n).astype(np.float32))
-        accepted = (
-            grades.correct if objective.reward in ("verified", "unchecked") else np.zeros(n, dtype=bool)
-        )
+        rewards = grades.correct.astype(np.float32) * (objective.reward != "none")
         if objective.reward == "unchecked":
-            accepted = accepted | (grades.strategy == STRATEGIES.index("direct"))
+            rewards[grades.strategy == STRATEGIES.index("direct")] = 2.0
         if objective.max_tokens is not None:
-            accepted = accepted & (written.sum(1) <= objective.max_tokens)
-        return torch.as_tensor(accepted.astype(np.float32))
+            rewards[written.sum(1) > objective.max_tokens] = 0.0
+        return torch.as_tensor(rewards)
 
     def _update(self, stage: Stage, batch: Batch) -> tuple[float, float | None]:
         """One update per minibatch: the mean norm of the gradient and the mean clip fraction."""

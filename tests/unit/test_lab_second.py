@@ -226,7 +226,7 @@ def test_an_unchecked_answer_in_one_step_is_rewarded_right_or_wrong():
         return trainer._rewards(objective, grades, is_written(responses)).tolist()
 
     assert rewards(Objective()) == [1, 0, 0]
-    assert rewards(Objective(reward="unchecked")) == [1, 1, 0]
+    assert rewards(Objective(reward="unchecked")) == [2, 2, 0]
     assert rewards(Objective(reward="none")) == [0, 0, 0]
     assert rewards(Objective(max_tokens=8)) == [1, 0, 0]
     assert rewards(Objective(max_tokens=7)) == [0, 0, 0]
