@@ -105,11 +105,11 @@ def _quiet(line: str) -> None:
 def minutes(config: Config) -> float:
     """Estimated minutes of processor time of a run without its start, from those at width 48.
 
-    0.42 s per update of eight minibatches with its batch, 2.6 s per evaluation of 400 prompts.
+    0.4 s per update of eight minibatches with its batch, 1.4 s per evaluation of 400 prompts.
     """
     evaluations = (config.steps / config.val_every + 1) * len(config.domains)
     counted = len(config.counts.at) * len(config.domains) if config.counts else 0
-    return (config.steps * 0.42 + (evaluations + counted) * 2.6) * _wider(config) / 60
+    return (config.steps * 0.4 + (evaluations + counted) * 1.4) * _wider(config) / 60
 
 
 def start_minutes(config: Config) -> float:
