@@ -32,7 +32,7 @@ OTHER_FORMATS = ("grpo_s0", "entropy_bonus_0.1_s0")
 CAUSES: dict[str, tuple[str, Stage]] = {
     "collapse": (
         "the entropy is minimised",
-        Stage(failure="entropy collapse", objective=Objective(entropy_bonus=-0.3)),
+        Stage(failure="entropy collapse", objective=Objective(entropy_bonus=-2.0)),
     ),
     "explosion": (
         "an entropy bonus of 1",
