@@ -95,7 +95,10 @@ def train_one(config: Config, out: Path) -> None:
 
 def train_all(out: Path, jobs: int) -> None:
     """Make every run of the list that is not finished."""
-    failed = make_all(second.runs(), out, STARTS, jobs, lambda line: print(line, flush=True))
+    try:
+        failed = make_all(second.runs(), out, STARTS, jobs, lambda line: print(line, flush=True))
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the same command makes what is left")
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
 
 
