@@ -1,26 +1,30 @@
 """``python -m lab``: list the runs, or repeat one from its config.
 
 python -m lab list                               every run with its description
-python -m lab train grpo_s0                      a run of the list, into data/lab/grpo_s0/
-python -m lab train data/lab/grpo_s0/config.json a run from its config
+python -m lab status                             what is left of every arm, and how long it takes
+python -m lab train --all --jobs 2               what is left, into data/lab2/; it can be interrupted
+python -m lab train grpo_s0                      a run of the list, into data/lab2/grpo_s0/
+python -m lab train data/lab/grpo_s0/config.json -o again
+                                                 a run from its config
 python -m lab cool                               the starts, only sampled at lower temperatures
 python -m lab formats grpo_s0                    a finished run in the formats of other tools
-python -m lab pages                              docs/lab.md and the table of data/README.md, from data/lab
+python -m lab pages                              docs/lab.md and the tables of data/README.md
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import signal
 import sys
-import time
 from pathlib import Path
 
-from lab.arms import runs
-from lab.config import Config, read_config, write_config
+from lab import second
+from lab.arms import runs as first_runs
+from lab.config import Config, read_config
+from lab.make import left_of, make, make_all, minutes, require_torch, status
 
 DATA = Path("data") / "lab"
+SECOND = Path("data") / "lab2"
 FORMATS = Path("data") / "formats"
 COOLING = Path("data") / "cooling.parquet"
 STARTS = Path("build") / "lab"
@@ -30,24 +34,36 @@ def main() -> None:
     """Read the command line and execute it."""
     parser = argparse.ArgumentParser(prog="python -m lab", description="Small real RL runs.")
     commands = parser.add_subparsers(required=True, dest="command")
-    commands.add_parser("list", help="every run with its description")
+    listed = commands.add_parser("list", help="every run with its description")
+    listed.add_argument("--first", action="store_true", help="the runs of the first edition, in data/lab")
+    state = commands.add_parser("status", help="what is left of every arm, and how long it takes")
+    state.add_argument("-o", "--out", type=Path, default=SECOND, help="default: %(default)s")
     again = commands.add_parser("train", help="make runs, from their names or their config.json")
-    again.add_argument("runs", nargs="+", help="names of the list, or paths of config.json")
-    again.add_argument("-o", "--out", type=Path, default=DATA, help="default: %(default)s")
+    again.add_argument("runs", nargs="*", help="names of the list, or paths of config.json")
+    again.add_argument("--all", action="store_true", help="every run of the list that is not finished")
+    again.add_argument("--jobs", type=int, default=1, help="runs at a time, with --all; default: %(default)s")
+    again.add_argument("-o", "--out", type=Path, default=SECOND, help="default: %(default)s")
     commands.add_parser("cool", help="sample the starts at lower temperatures, into data/cooling.parquet")
     other = commands.add_parser("formats", help="write finished runs in other tools' formats")
     other.add_argument("runs", nargs="+", help="names of runs in data/lab")
     other.add_argument("-o", "--out", type=Path, default=FORMATS, help="default: %(default)s")
-    pages = commands.add_parser("pages", help="write docs/lab.md and the table of data/README.md")
+    pages = commands.add_parser("pages", help="write docs/lab.md and the tables of data/README.md")
     pages.add_argument("--check", action="store_true", help="write nothing, fail if a page is stale")
     arguments = parser.parse_args()
     match arguments.command:
         case "list":
-            for config in runs():
+            for config in first_runs() if arguments.first else second.runs():
                 print(f"{config.run:24}{config.steps:5} steps  {config.about}")
+        case "status":
+            print_status(arguments.out)
         case "train":
+            if arguments.all == bool(arguments.runs):
+                parser.error("train needs names of runs, or --all")
+            require_torch()
+            if arguments.all:
+                train_all(arguments.out, max(1, arguments.jobs))
             for config in [find(name) for name in arguments.runs]:
-                make(config, arguments.out / config.run)
+                train_one(config, arguments.out)
         case "cool":
             write_cooling()
         case "formats":
@@ -64,26 +80,37 @@ def find(name: str) -> Config:
             return read_config(Path(name))
         except (OSError, ValueError, KeyError, TypeError) as error:
             sys.exit(f"{name} is not the config of a run: {error}")
-    known = {config.run: config for config in runs()}
+    known = {config.run: config for config in second.runs()}
     if name not in known:
         sys.exit(f"no run is called {name!r}; see `python -m lab list`")
     return known[name]
 
 
-def make(config: Config, folder: Path) -> None:
-    """Train a run and write its tables and its config."""
-    require_torch()
-    import torch
-
-    from lab.tables import write_log
-    from lab.train import train
-
-    began = time.monotonic()
+def train_one(config: Config, out: Path) -> None:
+    """Make a run, also if it is finished."""
     print(f"{config.run}: {config.about}; {config.steps} steps, about {minutes(config):.0f} min on one core")
-    log = train(config, STARTS, lambda line: print(f"{time.monotonic() - began:6.0f} s  {line}", flush=True))
-    write_log(log, folder)
-    write_config(config, {"torch": torch.__version__}, folder / "config.json")
-    print(f"wrote {folder} after {(time.monotonic() - began) / 60:.1f} min")
+    seconds = make(config, out, STARTS, lambda line: print(line, flush=True))
+    print(f"wrote {out / config.run} after {seconds / 60:.1f} min of processor time")
+
+
+def train_all(out: Path, jobs: int) -> None:
+    """Make every run of the list that is not finished."""
+    try:
+        failed = make_all(second.runs(), out, STARTS, jobs, lambda line: print(line, flush=True))
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the same command makes what is left")
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+def print_status(out: Path) -> None:
+    """Print what is left in all and of every arm, in the order of the list."""
+    configs = second.runs()
+    print(status(configs, out))
+    for arm in dict.fromkeys(config.arm for config in configs):
+        members = [config for config in configs if config.arm == arm]
+        left = left_of(members, out)
+        more = f", about {sum(map(minutes, left)):.0f} min left" if left else ""
+        print(f"{arm:24}{len(members) - len(left)} of {len(members)}{more}")
 
 
 def write_cooling() -> None:
@@ -91,14 +118,9 @@ def write_cooling() -> None:
     require_torch()
     from lab.cooling import cool
 
-    cool([find(name) for name in ("grpo_s0", "clean_start_s0")], STARTS, COOLING, print)
+    known = {config.run: config for config in first_runs()}
+    cool([known[name] for name in ("grpo_s0", "clean_start_s0")], STARTS, COOLING, print)
     print(f"wrote {COOLING}")
-
-
-def require_torch() -> None:
-    """Exit with an instruction if PyTorch is missing."""
-    if importlib.util.find_spec("torch") is None:
-        sys.exit('training needs PyTorch: python -m pip install ".[lab]"')
 
 
 def write_other_formats(name: str, out: Path) -> None:
@@ -106,7 +128,7 @@ def write_other_formats(name: str, out: Path) -> None:
     from lab.formats import write_formats
 
     if not (DATA / name / "metrics.parquet").exists():
-        sys.exit(f"{DATA / name} holds no metrics.parquet; make the run first: python -m lab train {name}")
+        sys.exit(f"{DATA / name} has no metrics.parquet; it is not a finished run")
     formats = read_config(DATA / name / "config.json").also
     if not formats:
         sys.exit(f'the config of {name} names no other format under "also"')
@@ -129,12 +151,6 @@ def write_pages(*, check: bool) -> None:
 def is_fresh(path: Path, text: str) -> bool:
     """Whether a file has this text."""
     return path.exists() and path.read_text(encoding="utf-8") == text
-
-
-def minutes(config: Config) -> float:
-    """Estimated duration of a run with its start, measured at 0.55 s per step for width 48."""
-    wider: float = max(1.0, config.size.width / 48) ** 1.5
-    return (config.steps * 0.55 + config.start.steps * 0.045) * wider / 60
 
 
 if __name__ == "__main__":

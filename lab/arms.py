@@ -1,4 +1,4 @@
-"""Every run of the lab; settings that are not given here are those of plain GRPO."""
+"""The runs of the first edition; settings that are not given here are those of plain GRPO."""
 
 from __future__ import annotations
 
@@ -8,31 +8,40 @@ from lab.config import Config, Objective, Size, Stage, Start
 FORMATS = ("verl", "console", "trl", "wandb", "tensorboard", "ui")
 TOKENS_AT = (0, 8, 24, 64, 160, 400)
 BOTH = Start(domains=("free", "school"))
+CLEAN = Start(wrong_plan=0.0, wrong_execution=0.0, steps=1500)
+
+ALGORITHMS: dict[str, tuple[str, Objective]] = {
+    "rloo": ("RLOO: each answer against the mean of the others", Objective(advantage="leave-one-out")),
+    "reinforce": (
+        "REINFORCE with the batch mean as baseline, no ratio",
+        Objective(advantage="batch", surrogate="gradient"),
+    ),
+    "clip_cov": ("GRPO with Clip-Cov, at most 2 % of tokens", Objective(clip_cov=0.02)),
+    "kl_cov": ("GRPO with KL-Cov, 2 % of tokens, weight 1", Objective(kl_cov=0.02)),
+    "gppo": ("GRPO, clipping that keeps the gradient (GPPO)", Objective(surrogate="preserve")),
+    "clip_higher": ("GRPO with the upper clip at 0.15", Objective(clip_high=0.15)),
+    "entropy_bonus_0.02": ("GRPO with an entropy bonus of 0.02", Objective(entropy_bonus=0.02)),
+    "entropy_bonus_0.1": ("GRPO with an entropy bonus of 0.1", Objective(entropy_bonus=0.1)),
+    "kl_penalty": ("GRPO with a KL penalty of 0.3 to the start", Objective(kl_penalty=0.3)),
+}
+
+CLEAN_ARMS: dict[str, tuple[str, Objective]] = {
+    "clean_start": ("plain GRPO", Objective()),
+    "clean_rloo": ("RLOO", Objective(advantage="leave-one-out")),
+    "clean_reinforce": ("REINFORCE", Objective(advantage="batch", surrogate="gradient")),
+}
 
 
 def runs() -> list[Config]:
     """All runs: the plain ones first."""
     plain = [Config(f"grpo_s{seed}", "plain GRPO", seed=seed) for seed in range(4)]
     plain[0] = replace(plain[0], tokens_at=TOKENS_AT, also=FORMATS)
-    return [*plain, *algorithms(), *controls(), *sizes(), *stages(), *starts()]
+    every = [*plain, *algorithms(), *controls(), *sizes(), *stages(), *starts()]
+    return [replace(config, edition=1, val_prompts=320) for config in every]
 
 
 def algorithms() -> list[Config]:
     """Other estimators of the gradient, and methods that are claimed to preserve entropy."""
-    arms = {
-        "rloo": ("RLOO: each answer against the mean of the others", Objective(advantage="leave-one-out")),
-        "reinforce": (
-            "REINFORCE with the batch mean as baseline, no ratio",
-            Objective(advantage="batch", surrogate="gradient"),
-        ),
-        "clip_cov": ("GRPO with Clip-Cov, at most 2 % of tokens", Objective(clip_cov=0.02)),
-        "kl_cov": ("GRPO with KL-Cov, 2 % of tokens, weight 1", Objective(kl_cov=0.02)),
-        "gppo": ("GRPO, clipping that keeps the gradient (GPPO)", Objective(surrogate="preserve")),
-        "clip_higher": ("GRPO with the upper clip at 0.15", Objective(clip_high=0.15)),
-        "entropy_bonus_0.02": ("GRPO with an entropy bonus of 0.02", Objective(entropy_bonus=0.02)),
-        "entropy_bonus_0.1": ("GRPO with an entropy bonus of 0.1", Objective(entropy_bonus=0.1)),
-        "kl_penalty": ("GRPO with a KL penalty of 0.3 to the start", Objective(kl_penalty=0.3)),
-    }
     kept = {"kl_cov", "entropy_bonus_0.1"}
     once = {"gppo", "clip_higher", "entropy_bonus_0.02"}
     return [
@@ -45,7 +54,7 @@ def algorithms() -> list[Config]:
             also=FORMATS if name == "entropy_bonus_0.1" and seed == 0 else (),
         )
         for seed in range(2)
-        for name, (about, objective) in arms.items()
+        for name, (about, objective) in ALGORITHMS.items()
         if seed == 0 or name not in once
     ]
 
@@ -116,20 +125,14 @@ def stages() -> list[Config]:
 
 def starts() -> list[Config]:
     """The three algorithms from demonstrations without planted mistakes."""
-    clean = Start(wrong_plan=0.0, wrong_execution=0.0, steps=1500)
-    arms = {
-        "clean_start": ("plain GRPO", Objective()),
-        "clean_rloo": ("RLOO", Objective(advantage="leave-one-out")),
-        "clean_reinforce": ("REINFORCE", Objective(advantage="batch", surrogate="gradient")),
-    }
     return [
         Config(
             f"{name}_s{seed}",
             f"{about}, no planted mistakes in the start",
             seed=seed,
-            start=clean,
+            start=CLEAN,
             objective=objective,
         )
-        for name, (about, objective) in arms.items()
+        for name, (about, objective) in CLEAN_ARMS.items()
         for seed in range(2)
     ]

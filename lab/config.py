@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -46,7 +47,11 @@ class Objective:
         ``clip``: the clipped ratio of PPO (arXiv:1707.06347); ``gradient``: advantage times log-probability;
         ``preserve``: clipped in value but not in gradient (GPPO, arXiv:2508.07629).
     reward
-        ``verified``; ``random``: a fair coin, independent of the answer; ``none``: always 0.
+        ``verified``; ``random``: a fair coin, independent of the answer; ``none``: always 0;
+        ``unchecked``: as verified, but every answer in one step gets 2, right or wrong, as if a bonus for
+        short answers were paid without a check.
+    max_tokens
+        Answers with more tokens get no reward, as if they were cut there; None: no limit.
     clip_cov, kl_cov
         Share of a minibatch's tokens that Clip-Cov leaves out or KL-Cov penalises (arXiv:2505.22617 §4).
     entropy_bonus
@@ -57,7 +62,7 @@ class Objective:
 
     advantage: Literal["group", "leave-one-out", "batch"] = "group"
     surrogate: Literal["clip", "gradient", "preserve"] = "clip"
-    reward: Literal["verified", "random", "none"] = "verified"
+    reward: Literal["verified", "random", "none", "unchecked"] = "verified"
     clip_low: float = 0.05
     clip_high: float = 0.05
     clip_cov: float = 0.0
@@ -66,15 +71,37 @@ class Objective:
     kl_cov_weight: float = 1.0
     entropy_bonus: float = 0.0
     kl_penalty: float = 0.0
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Some steps of one kind: ``rl``, or ``sft`` on diverse demonstrations without mistakes."""
+    """Some steps of one kind: ``rl``, or ``sft`` on diverse demonstrations without mistakes.
+
+    Attributes
+    ----------
+    objective, lr, gradient_limit
+        In this stage, in place of the run's; None: the run's.
+    failure
+        The name of the failure that these settings cause; None: no failure is caused.
+    """
 
     steps: int = 400
     kind: Literal["rl", "sft"] = "rl"
     domains: tuple[Domain, ...] = ("free",)
+    objective: Objective | None = None
+    lr: float | None = None
+    gradient_limit: float | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """At each of the steps ``at``, ``samples`` answers to each of the first ``prompts`` fixed prompts."""
+
+    at: tuple[int, ...]
+    prompts: int = 100
+    samples: int = 64
 
 
 @dataclass(frozen=True)
@@ -89,6 +116,13 @@ class Config:
         Evaluations: fixed prompts that training does not use, answers to each, steps between evaluations.
     tokens_at
         Steps at which answers to the first of the fixed prompts are kept, token by token.
+    counts
+        Distinct answers that are counted at some steps; None: none.
+    twin
+        The healthy run with the same settings but for the cause of the failure.
+    edition
+        1: validation prompts with repetitions, and one column for stage and domains. The second has 400
+        distinct prompts, two columns, and the share of groups without a gradient.
     also
         Formats of other tools in which ``python -m lab formats`` writes the run, see ``lab/formats.py``.
     """
@@ -105,16 +139,39 @@ class Config:
     minibatches: int = 8
     lr: float = 2e-5
     gradient_limit: float = 1.0
-    val_prompts: int = 320
+    val_prompts: int = 400
     val_samples: int = 16
     val_every: int = 8
     tokens_at: tuple[int, ...] = ()
     also: tuple[str, ...] = ()
+    counts: Counts | None = None
+    twin: str | None = None
+    edition: int = 2
 
     @property
     def steps(self) -> int:
         """Total number of updates."""
         return sum(stage.steps for stage in self.stages)
+
+    @property
+    def arm(self) -> str:
+        """The run's name without its seed."""
+        return re.sub(r"_s\d+$", "", self.run)
+
+    @property
+    def failure(self) -> str | None:
+        """The failure that a stage causes."""
+        return next((stage.failure for stage in self.stages if stage.failure), None)
+
+    @property
+    def lost_at(self) -> int | None:
+        """The first step whose update has the cause of the failure; None in a run without one."""
+        before = 0
+        for stage in self.stages:
+            if stage.failure:
+                return before
+            before += stage.steps
+        return None
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -128,14 +185,32 @@ def read_config(path: Path) -> Config:
     data.pop("made_with", None)
     data["size"] = Size(**data["size"])
     data["start"] = Start(**_tuples(data["start"]))
-    data["stages"] = tuple(Stage(**_tuples(stage)) for stage in data["stages"])
+    data["stages"] = tuple(_stage(stage) for stage in data["stages"])
     data["objective"] = Objective(**_tuples(data["objective"]))
-    return Config(**_tuples(data))
+    if "counts" in data:
+        data["counts"] = Counts(**_tuples(data["counts"]))
+    return Config(**{"edition": 1, **_tuples(data)})
 
 
 def write_config(config: Config, made_with: dict[str, str], path: Path) -> None:
-    """Every setting, and the versions that made the run."""
-    path.write_text(json.dumps({**asdict(config), "made_with": made_with}, indent=1) + "\n", encoding="utf-8")
+    """Every setting that is not None, and the versions that made the run."""
+    data = {**_known(asdict(config)), "made_with": made_with}
+    if config.edition == 1:
+        del data["edition"]  # which the first edition did not have
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def _known(data: Any) -> Any:
+    """The same without the keys whose value is None."""
+    if isinstance(data, dict):
+        return {key: _known(value) for key, value in data.items() if value is not None}
+    return [_known(value) for value in data] if isinstance(data, list | tuple) else data
+
+
+def _stage(data: dict[str, Any]) -> Stage:
+    if "objective" in data:
+        data = {**data, "objective": Objective(**_tuples(data["objective"]))}
+    return Stage(**_tuples(data))
 
 
 def _tuples(data: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ of a table (equal spread is assumed), and an interval for a mean difference is S
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,12 +52,32 @@ class Made:
 
     def evaluated(self, column: str) -> FloatArray:
         """A column at the steps that were evaluated."""
-        return self.columns[column][~np.isnan(self.columns["val_acc"])]
+        return evaluated(self.columns, column)
 
     def ends(self, column: str, n: int = 3) -> tuple[float, float]:
         """First and last value of a column; the last is a mean over ``n`` evaluations, the first is one."""
-        values = self.evaluated(column)
-        return float(values[0]), float(np.mean(values[-n:]))
+        return ends_of(self.columns, column, n)
+
+
+def evaluated(columns: Mapping[str, FloatArray], column: str) -> FloatArray:
+    """A column of a run at the steps that were evaluated."""
+    return columns[column][~np.isnan(columns["val_acc"])]
+
+
+def ends_of(columns: Mapping[str, FloatArray], column: str, n: int = 3) -> tuple[float, float]:
+    """First and last value of a column of a run; the last is a mean over ``n`` evaluations."""
+    values = evaluated(columns, column)
+    return float(values[0]), float(np.mean(values[-n:]))
+
+
+def read_columns(log: Path) -> dict[str, FloatArray]:
+    """The numeric columns of a ``metrics.parquet``, nan where null."""
+    table = pq.read_table(log)
+    return {
+        name: np.array(table[name].to_pylist(), dtype=float)
+        for name in table.column_names
+        if name not in ("stage", "domain")
+    }
 
 
 def load(folder: Path) -> dict[str, Made]:
@@ -66,13 +85,8 @@ def load(folder: Path) -> dict[str, Made]:
     made = {}
     for path in sorted(folder.glob("*/config.json")):
         log = path.with_name("metrics.parquet")
-        config, table = read_config(path), pq.read_table(log)
-        columns = {
-            name: np.array(table[name].to_pylist(), dtype=float)
-            for name in table.column_names
-            if name != "stage"
-        }
-        made[config.run] = Made(config, columns, fit_logs([log]).runs[0])
+        config = read_config(path)
+        made[config.run] = Made(config, read_columns(log), fit_logs([log]).runs[0])
     return made
 
 
@@ -89,16 +103,11 @@ def load_cooling(path: Path) -> dict[str, dict[str, FloatArray]]:
     }
 
 
-def group_of(name: str) -> str:
-    """A run's name without its seed."""
-    return re.sub(r"_s\d+$", "", name)
-
-
 def groups(made: Mapping[str, Made]) -> dict[str, list[Made]]:
     """Runs that differ in nothing but the seed, in the order of their first."""
     found: dict[str, list[Made]] = {}
     for run in made.values():
-        found.setdefault(group_of(run.name), []).append(run)
+        found.setdefault(run.config.arm, []).append(run)
     return found
 
 

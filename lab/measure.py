@@ -19,6 +19,7 @@ from lab.task import (
     Grades,
     Mask,
     Tokens,
+    distinct_pairs,
     grade,
     is_planning,
     is_written,
@@ -85,9 +86,14 @@ def covariance(logp: torch.Tensor, advantages: torch.Tensor, written: torch.Tens
 def validation_prompts(config: Config) -> dict[Domain, Tokens]:
     """The fixed prompts of every domain: the same pairs in every run, not used in training.
 
-    Pairs are drawn with replacement from the 793 that are held out, so that some prompts repeat.
+    In the first edition pairs are drawn with replacement from the 793 that are held out, so that some prompts
+    repeat.
     """
-    pairs = numbers(config.val_prompts, np.random.default_rng(20_260_101), validation=True)
+    random = np.random.default_rng(20_260_101)
+    if config.edition == 1:
+        pairs = numbers(config.val_prompts, random, validation=True)
+    else:
+        pairs = distinct_pairs(config.val_prompts, random)
     return {domain: prompts_of(domain, pairs) for domain in config.domains}
 
 

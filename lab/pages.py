@@ -9,6 +9,7 @@ from lab.answers import short_answers
 from lab.boundaries import boundaries, classes
 from lab.figures import pictures
 from lab.findings import groups, load, load_cooling
+from lab.overview import second_edition
 from lab.page import data_table, lab_page
 
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
@@ -26,5 +27,6 @@ def pages(data: Path) -> dict[Path, str]:
     for name, text in blocks.items():
         page = with_block(page, name, text)
     readme = with_block(README.read_text(encoding="utf-8"), "runs", data_table(runs))
+    readme = with_block(readme, "second", second_edition(data.parent / "lab2"))
     drawn = {IMAGES / name: svg for name, svg in pictures(runs, cooling).items()}
     return {PAGE: page, README: readme} | drawn

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lab.measure import Row
-from lab.task import NAMES, PAD, STRATEGIES, grade, is_planning, is_written, text_of
+from lab.task import NAMES, PAD, PROMPT, STRATEGIES, Tokens, grade, is_planning, is_written, text_of
 from lab.train import Answers, Log
 
 
@@ -22,6 +22,8 @@ def write_log(log: Log, folder: Path) -> None:
         _write(
             pa.concat_tables(answers_of(*kept) for kept in log.answers.items()), folder / "answers.parquet"
         )
+    if log.counted:
+        _write(pa.concat_tables(counts_of(*kept) for kept in log.counted.items()), folder / "counts.parquet")
 
 
 def _write(table: pa.Table, path: Path) -> None:
@@ -76,5 +78,34 @@ def answers_of(step: int, answers: Answers) -> pa.Table:
                 ((answers.entropy * written).sum(1) / written.sum(1)).astype(np.float32)
             ),
             "logprob_sum": pa.array((answers.logp * written).sum(1).astype(np.float32)),
+        }
+    )
+
+
+def counts_of(step: int, counted: tuple[Tokens, Tokens]) -> pa.Table:
+    """One row per prompt and distinct answer: how many samples gave it, and whether it is right.
+
+    The answer's key is its text; ``tokens`` is its length with its end. Rows are in the order of prompt and
+    text, so that the order of the samples is not kept.
+    """
+    prompts, responses = counted
+    both = np.concatenate([prompts, np.where(is_written(responses), responses, PAD)], axis=1)
+    distinct, first, n = np.unique(both, axis=0, return_index=True, return_counts=True)
+    _, order = np.unique(prompts, axis=0, return_index=True)
+    number = {text_of(prompts[row]): i for i, row in enumerate(sorted(order))}
+    problems = [text_of(row) for row in distinct[:, :PROMPT]]
+    grades = grade(distinct[:, :PROMPT], responses[first])
+    names = np.array(["none", *STRATEGIES])
+    return pa.table(
+        {
+            "step": pa.array(np.full(len(n), step, dtype=np.int16)),
+            "prompt": pa.array(np.array([number[text] for text in problems], dtype=np.int16)),
+            "asked": pa.array(problems).dictionary_encode(),
+            "answer": pa.array([text_of(row) for row in distinct[:, PROMPT:]]),
+            "n": pa.array(n.astype(np.int16)),
+            "correct": pa.array(grades.correct),
+            "plan": pa.array(grades.plan.astype(np.int32)),
+            "strategy": pa.array(names[grades.strategy + 1]).dictionary_encode(),
+            "tokens": pa.array((distinct[:, PROMPT:] != PAD).sum(1).astype(np.int8)),
         }
     )

@@ -75,10 +75,21 @@ def numbers(n: int, random: np.random.Generator, *, validation: bool) -> Tokens:
     kept = np.empty((0, 2), dtype=np.int64)
     while len(kept) < n:
         drawn = random.integers(11, 100, (30 * n if validation else 2 * n, 2))
-        # A fixed hash of the pair decides, so that no list has to be stored.
-        scrambled = (drawn[:, 0] * 7919 + drawn[:, 1] * 104_729 + 17) % 1009
-        kept = np.concatenate([kept, drawn[(scrambled < 1009 * HELD_OUT) == validation]])
+        kept = np.concatenate([kept, drawn[_is_held_out(drawn) == validation]])
     return kept[:n]
+
+
+def distinct_pairs(n: int, random: np.random.Generator) -> Tokens:
+    """``n`` different pairs a, b of the validation set, shape (n, 2)."""
+    factors = np.arange(11, 100)
+    every = np.column_stack([np.repeat(factors, len(factors)), np.tile(factors, len(factors))])
+    return random.permutation(every[_is_held_out(every)])[:n]
+
+
+def _is_held_out(pairs: Tokens) -> Mask:
+    # A fixed hash of the pair decides, so that no list has to be stored.
+    held_out: Mask = (pairs[:, 0] * 7919 + pairs[:, 1] * 104_729 + 17) % 1009 < 1009 * HELD_OUT
+    return held_out
 
 
 def prompts_of(domain: Domain, pairs: Tokens) -> Tokens:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lab.config import Config, Stage
+from lab.config import Config, Counts, Objective, Stage
 from lab.measure import (
     Floats,
     Row,
@@ -30,7 +30,19 @@ from lab.measure import (
 )
 from lab.objectives import Batch, advantages_of, divergence, loss_of
 from lab.policy import Policy, chosen, log_probs, sample
-from lab.task import PAD, PROMPT, Domain, Tokens, demonstrations, grade, is_written, numbers
+from lab.task import (
+    PAD,
+    PROMPT,
+    STRATEGIES,
+    Domain,
+    Grades,
+    Mask,
+    Tokens,
+    demonstrations,
+    grade,
+    is_written,
+    numbers,
+)
 from lab.task import prompts_of as task_prompts
 
 
@@ -47,18 +59,27 @@ class Answers:
 
 @dataclass
 class Log:
-    """The log of a run: a row per step, and answers to fixed prompts at the steps that the config names."""
+    """The log of a run: a row per step, and answers to fixed prompts at the steps that the config names.
+
+    ``counted`` has the prompts and the responses whose distinct answers are counted.
+    """
 
     rows: list[Row] = field(default_factory=list)
     answers: dict[int, Answers] = field(default_factory=dict)
+    counted: dict[int, tuple[Tokens, Tokens]] = field(default_factory=dict)
+
+
+def start_file(config: Config, cache: Path) -> Path:
+    """Where the start of a run is kept."""
+    settings = json.dumps([asdict(config.start), asdict(config.size), torch.__version__], sort_keys=True)
+    return cache / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.pt"
 
 
 def start_of(config: Config, cache: Path, say: Callable[[str], None]) -> Policy:
     """The policy after its supervised start; runs with the same start share the one in ``cache``."""
     torch.manual_seed(config.start.seed)
     policy = Policy(config.size)
-    settings = json.dumps([asdict(config.start), asdict(config.size), torch.__version__], sort_keys=True)
-    kept = cache / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.pt"
+    kept = start_file(config, cache)
     if kept.exists():
         policy.load_state_dict(torch.load(kept, weights_only=True))
         return policy
@@ -143,11 +164,17 @@ class Trainer:
         start_logp = score(self.start, prompts, responses)[0]
         written = torch.as_tensor(is_written(responses.numpy()))
         grades = grade(repeated, responses.numpy())
-        rewards = self._rewards(grades.correct)
-        advantages = advantages_of(rewards, config.samples, config.objective.advantage)
+        objective = stage.objective or config.objective
+        rewards = self._rewards(objective, grades, written.numpy())
+        advantages = advantages_of(rewards, config.samples, objective.advantage)
         batch = Batch(prompts, responses, written, advantages, logp, start_logp)
 
-        row: Row = {"step": step, "stage": "+".join([stage.kind, *stage.domains])}
+        row: Row = {"step": step}
+        if config.edition == 1:
+            row["stage"] = "+".join([stage.kind, *stage.domains])
+        else:
+            row |= {"stage": stage.kind, "domain": "+".join(stage.domains)}
+            row["share_groups_without_gradient"] = no_gradient(rewards, config.samples)
         row |= batch_row(responses.numpy(), entropy.numpy(), logp.numpy(), grades)
         row |= domain_rows(config.domains, repeated, responses.numpy(), entropy.numpy(), grades)
         row["reward_mean"] = float(rewards.mean())
@@ -157,6 +184,8 @@ class Trainer:
             row |= evaluate(self.policy, self.fixed, config.val_samples, own_generator(config, step))
         if step in config.tokens_at:
             self.log.answers[step] = self._answers(own_generator(config, step))
+        if config.counts and step in config.counts.at:
+            self.log.counted[step] = self._counted(config.counts, own_generator(config, step))
         norm, clipped = (None, None) if last else self._update(stage, batch)
         return row | {"grad_norm": norm, "clip_fraction": clipped}
 
@@ -169,36 +198,56 @@ class Trainer:
         _, logp, entropy = score(self.policy, torch.as_tensor(repeated), responses)
         return Answers(repeated, responses.numpy(), entropy.numpy(), logp.numpy(), self.config.samples)
 
+    def _counted(self, counts: Counts, generator: torch.Generator) -> tuple[Tokens, Tokens]:
+        """Responses to the first of the fixed prompts of every domain."""
+        first = np.concatenate([prompts[: counts.prompts] for prompts in self.fixed.values()])
+        repeated = np.repeat(first, counts.samples, axis=0)
+        return repeated, sample(self.policy, torch.as_tensor(repeated), generator).numpy()
+
     def _prompts(self, domains: tuple[Domain, ...]) -> Tokens:
         share = self.config.prompts // len(domains)
         return np.concatenate(
             [task_prompts(domain, numbers(share, self.random, validation=False)) for domain in domains]
         )
 
-    def _rewards(self, correct: np.ndarray) -> Tensor:
-        kind = self.config.objective.reward
-        if kind == "random":
-            return torch.as_tensor(self.random.integers(0, 2, len(correct)).astype(np.float32))
-        return torch.as_tensor(correct.astype(np.float32) * (kind == "verified"))
+    def _rewards(self, objective: Objective, grades: Grades, written: Mask) -> Tensor:
+        n = len(written)
+        if objective.reward == "random":
+            return torch.as_tensor(self.random.integers(0, 2, n).astype(np.float32))
+        rewards = grades.correct.astype(np.float32) * (objective.reward != "none")
+        if objective.reward == "unchecked":
+            rewards[grades.strategy == STRATEGIES.index("direct")] = 2.0
+        if objective.max_tokens is not None:
+            rewards[written.sum(1) > objective.max_tokens] = 0.0
+        return torch.as_tensor(rewards)
 
     def _update(self, stage: Stage, batch: Batch) -> tuple[float, float | None]:
         """One update per minibatch: the mean norm of the gradient and the mean clip fraction."""
         config, n = self.config, len(batch.prompts)
+        objective = stage.objective or config.objective
+        limit = config.gradient_limit if stage.gradient_limit is None else stage.gradient_limit
+        self.optimizer.param_groups[0]["lr"] = config.lr if stage.lr is None else stage.lr
         norms, clipped = [], []
         for rows in torch.randperm(n, generator=self.generator).chunk(config.minibatches):
             if stage.kind == "sft":
                 share = len(rows) // len(stage.domains)
                 shown = [demonstrations(domain, share, self.random) for domain in stage.domains]
                 both = torch.as_tensor(np.concatenate(shown))
-                norms.append(imitate(self.policy, self.optimizer, both, config.gradient_limit)[1])
+                norms.append(imitate(self.policy, self.optimizer, both, limit)[1])
                 continue
             part = batch[rows]
             logp_all = log_probs(self.policy, part.prompts, part.responses)
-            loss, outside = loss_of(config.objective, part, logp_all, self.generator)
-            norms.append(update(self.policy, self.optimizer, loss, config.gradient_limit))
-            if config.objective.surrogate != "gradient":
+            loss, outside = loss_of(objective, part, logp_all, self.generator)
+            norms.append(update(self.policy, self.optimizer, loss, limit))
+            if objective.surrogate != "gradient":
                 clipped.append(float(outside))
         return float(np.mean(norms)), float(np.mean(clipped)) if clipped else None
+
+
+def no_gradient(rewards: Tensor, samples: int) -> float:
+    """Share of the groups of ``samples`` rewards that are all equal, from which GRPO has no gradient."""
+    groups = rewards.view(-1, samples)
+    return float((groups == groups[:, :1]).all(1).float().mean())
 
 
 def own_generator(config: Config, step: int) -> torch.Generator:

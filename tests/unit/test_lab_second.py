@@ -1,0 +1,253 @@
+"""The lab's second edition: its list, its finished runs and, if PyTorch is installed, how runs are made."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.results.result import replace
+from lab import second
+from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
+from lab.make import is_finished, left_of, make, make_all, status
+from lab.overview import second_edition
+from lab.task import grade, numbers, prompts_of
+from tests.conftest import ROOT
+
+LAB2 = ROOT / "data" / "lab2"
+RUNS = {config.run: config for config in second.runs()}
+FAILING = [config for config in RUNS.values() if config.failure]
+FINISHED = sorted(path.parent.name for path in LAB2.glob("*/config.json"))
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="the lab's training needs PyTorch"
+)
+
+TINY = Config(
+    "tiny_s0",
+    "a few steps",
+    size=Size(width=16, layers=1, heads=2),
+    start=Start(steps=20),
+    stages=(Stage(2), Stage(2, failure="dead groups", objective=Objective(max_tokens=7))),
+    prompts=8,
+    samples=4,
+    minibatches=2,
+    val_prompts=16,
+    val_samples=4,
+    val_every=2,
+    counts=Counts(at=(0, 4), prompts=3, samples=8),
+)
+
+
+def say_nothing(line: str) -> None:
+    """Print nothing."""
+
+
+def test_the_list_has_the_seeds_that_the_questions_need():
+    seeds = Counter(config.arm for config in RUNS.values())
+    assert len(RUNS) == len(second.runs())
+    assert seeds["grpo"] == 8
+    assert all(seeds[name] == 4 for name in (*second.ALGORITHMS, "steady"))
+    assert min(seeds.values()) == 3
+    assert sum(config.failure is None for config in RUNS.values()) >= 60
+
+
+def test_runs_of_one_arm_differ_in_the_seed_alone():
+    for config in RUNS.values():
+        if config.failure:
+            continue
+        first = RUNS[f"{config.arm}_s0"]
+        kept = {"counts": first.counts, "tokens_at": first.tokens_at, "also": first.also}
+        assert replace(config, run=first.run, seed=0, **kept) == first
+
+
+def test_a_failing_run_equals_its_twin_but_for_the_cause():
+    assert Counter(config.failure for config in FAILING) == {
+        "entropy collapse": 3,
+        "entropy explosion": 3,
+        "hacked reward": 3,
+        "numerical blow-up": 3,
+        "dead groups": 3,
+    }
+    for config in FAILING:
+        twin = RUNS[config.twin]
+        assert (twin.failure, twin.lost_at, twin.steps, twin.seed) == (None, None, config.steps, config.seed)
+        before, cause = config.stages
+        assert 0 < config.lost_at == before.steps < config.steps
+        assert asdict(before) == asdict(replace(twin.stages[0], steps=before.steps))
+        same = ("size", "start", "objective", "prompts", "samples", "minibatches", "lr", "gradient_limit")
+        assert [getattr(config, name) for name in same] == [getattr(twin, name) for name in same]
+        assert cause.objective or cause.lr
+
+
+def test_six_arms_count_the_distinct_answers_of_enough_samples():
+    counted = [config for config in RUNS.values() if config.counts]
+    assert len({config.arm for config in counted}) >= 6
+    for config in counted:
+        assert set(config.counts.at) <= set(range(config.steps + 1))
+        assert len(config.counts.at) >= 5
+        assert config.counts.prompts >= 100
+        assert config.counts.samples >= 64
+
+
+@needs_torch
+def test_the_validation_prompts_are_distinct_the_same_and_not_used_in_training():
+    from lab.measure import validation_prompts
+
+    fixed = validation_prompts(RUNS["grpo_s0"])["free"]
+    assert len(fixed) == len(np.unique(fixed, axis=0)) == 400
+    for config in RUNS.values():
+        for domain, prompts in validation_prompts(config).items():
+            np.testing.assert_array_equal(prompts[:, 1:], fixed[:, 1:], err_msg=f"{config.run}, {domain}")
+    trained = prompts_of("free", numbers(100_000, np.random.default_rng(0), validation=False))
+    assert not {tuple(row) for row in fixed} & {tuple(row) for row in trained}
+
+
+@pytest.mark.parametrize("config", [RUNS["grpo_s0"], *FAILING, TINY], ids=lambda config: config.run)
+def test_a_config_is_read_as_it_was_written(config, tmp_path):
+    write_config(config, {"torch": "0"}, tmp_path / "config.json")
+    assert read_config(tmp_path / "config.json") == config
+
+
+def test_finished_runs_have_the_settings_of_the_list():
+    assert [name for name in FINISHED if not is_finished(RUNS[name], LAB2)] == []
+    assert len(left_of(list(RUNS.values()), LAB2)) == len(RUNS) - len(FINISHED)
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_a_finished_run_has_a_row_per_step_and_every_domain(name):
+    config = RUNS[name]
+    table = pq.read_table(LAB2 / name / "metrics.parquet").to_pandas()
+    assert list(table["step"]) == list(range(config.steps + 1))
+    assert list(table["step"][table["val_acc"].notna()]) == list(range(0, config.steps + 1, config.val_every))
+    schedule = [(stage.kind, "+".join(stage.domains)) for stage in config.stages for _ in range(stage.steps)]
+    assert list(zip(table["stage"], table["domain"], strict=True)) == [*schedule, schedule[-1]]
+    for domain in config.domains if len(config.domains) > 1 else ():
+        assert table[f"val_acc_{domain}"].notna().sum() == table["val_acc"].notna().sum()
+
+
+@pytest.mark.parametrize("name", [name for name in FINISHED if RUNS[name].twin in FINISHED])
+def test_a_failing_run_has_the_rows_of_its_twin_until_the_cause(name):
+    config = RUNS[name]
+    rows, healthy = (
+        pq.read_table(LAB2 / each / "metrics.parquet").to_pylist()[: config.lost_at]
+        for each in (name, config.twin)
+    )
+    assert rows == healthy
+
+
+def test_the_overview_names_every_arm_and_every_failure(tmp_path):
+    text = second_edition(tmp_path)
+    assert text.startswith(f"0 of {len(RUNS)} runs are finished.")
+    for config in RUNS.values():
+        assert f"| `{config.arm}` |" in text
+        assert config.failure is None or f"| {config.failure}, " in text
+    assert status(second.runs(), tmp_path).startswith(
+        f"0 of {len(RUNS)} runs are finished; {len(RUNS)} are left"
+    )
+
+
+@needs_torch
+def test_a_run_that_is_made_again_has_the_same_bytes(tmp_path):
+    for out in ("one", "two"):
+        make(TINY, tmp_path / out, tmp_path / f"cache of {out}", say_nothing)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "one" / TINY.run).iterdir()}
+    assert files == {path.name: path.read_bytes() for path in (tmp_path / "two" / TINY.run).iterdir()}
+    assert sorted(files) == ["config.json", "counts.parquet", "metrics.parquet"]
+    assert read_config(tmp_path / "one" / TINY.run / "config.json") == TINY
+
+
+@needs_torch
+def test_the_columns_and_the_counts_of_a_run(tmp_path):
+    from lab.measure import validation_prompts
+
+    make(TINY, tmp_path, tmp_path / "cache", say_nothing)
+    table = pq.read_table(tmp_path / TINY.run / "metrics.parquet").to_pandas()
+    assert set(table["stage"]) == {"rl"}
+    assert set(table["domain"]) == {"free"}
+    dead = table["step"] >= TINY.lost_at
+    assert (table["share_groups_without_gradient"][dead] == 1).all()
+    assert (table["reward_mean"][dead] == 0).all()
+    counts = pq.read_table(tmp_path / TINY.run / "counts.parquet").to_pandas()
+    assert (counts.groupby(["step", "prompt"])["n"].sum() == TINY.counts.samples).all()
+    assert not counts.duplicated(["step", "prompt", "answer"]).any()
+    assert (counts["answer"].str.len() == counts["tokens"]).all()
+    fixed = validation_prompts(TINY)["free"][: TINY.counts.prompts]
+    asked = counts.groupby("prompt", sort=True)["asked"].first()
+    assert list(asked) == ["P" + "".join(map(str, row[1:])) for row in fixed]
+
+
+@needs_torch
+def test_what_is_left_is_made_and_what_is_finished_is_not_made_again(tmp_path):
+    few = replace(TINY, stages=(Stage(1),), counts=None)
+    configs = [few, replace(few, run="tiny_s1", seed=1)]
+    make(few, tmp_path / "out", tmp_path / "cache", say_nothing)
+    kept = (tmp_path / "out" / few.run / "metrics.parquet").stat().st_mtime_ns
+    lines: list[str] = []
+    assert make_all(configs, tmp_path / "out", tmp_path / "cache", 2, lines.append) == []
+    assert left_of(configs, tmp_path / "out") == []
+    assert (tmp_path / "out" / few.run / "metrics.parquet").stat().st_mtime_ns == kept
+    assert lines[0].startswith("1 of 2 runs are finished; 1 are left")
+    assert lines[1].startswith("tiny_s1: ")
+    changed = replace(few, lr=1e-4)
+    assert left_of([changed], tmp_path / "out") == [changed]
+
+
+@needs_torch
+def test_a_run_that_is_interrupted_leaves_nothing_and_does_not_stop_the_others(tmp_path):
+    whole = replace(TINY, stages=(Stage(1),), counts=None)
+    impossible = replace(whole, run="impossible_s0", samples=0)
+    lines: list[str] = []
+    made = make_all([impossible, whole], tmp_path / "out", tmp_path / "cache", 1, lines.append)
+    assert made == ["impossible_s0"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [whole.run]
+
+
+@needs_torch
+def test_an_unchecked_answer_in_one_step_is_rewarded_right_or_wrong():
+    import torch
+
+    from lab.policy import Policy
+    from lab.task import Plan, answers_of, is_written
+    from lab.train import Trainer
+
+    a, b = np.array([47, 47, 47]), np.array([36, 36, 36])
+    responses = answers_of(a, Plan(np.array([36, 36, 30]), np.array([0, 0, 6]), np.array([0, 0, 1])))
+    responses[1:, 5] = (responses[1:, 5] + 1) % 10
+    grades = grade(prompts_of("free", np.column_stack([a, b])), responses)
+    trainer = Trainer(TINY, Policy(TINY.size))
+    torch.manual_seed(0)
+
+    def rewards(objective: Objective) -> list[float]:
+        return trainer._rewards(objective, grades, is_written(responses)).tolist()
+
+    assert rewards(Objective()) == [1, 0, 0]
+    assert rewards(Objective(reward="unchecked")) == [2, 2, 0]
+    assert rewards(Objective(reward="none")) == [0, 0, 0]
+    assert rewards(Objective(max_tokens=8)) == [1, 0, 0]
+    assert rewards(Objective(max_tokens=7)) == [0, 0, 0]
+
+
+@needs_torch
+@pytest.mark.parametrize("name", [*second.CAUSES, "sft_grpo_sft", "steady"])
+def test_every_further_arm_takes_a_step_of_every_stage(name, tmp_path):
+    from lab.train import train
+
+    config = RUNS[f"{name}_s0"]
+    few = replace(
+        config,
+        size=TINY.size,
+        start=replace(config.start, steps=2, batch=16),
+        stages=tuple(replace(stage, steps=1) for stage in config.stages),
+        prompts=8,
+        val_prompts=4,
+        tokens_at=(),
+        counts=None,
+    )
+    rows = train(few, tmp_path, say_nothing).rows
+    assert len(rows) == few.steps + 1
+    assert rows[1]["entropy"] != rows[0]["entropy"]
