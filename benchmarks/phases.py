@@ -67,6 +67,8 @@ DECAYS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "line, then flat": lambda t: 1 - 0.8 * np.minimum(t / 0.4, 1),
     "half a cosine, then flat": lambda t: np.where(t < 0.6, 0.6 + 0.4 * np.cos(np.pi * t / 0.6), 0.2),
     "warm-up peak": lambda t: 0.2 + 0.8 * (1 + 14 * t) * np.exp(-9 * t),
+    "one peak": lambda t: 0.3 + 0.5 * np.exp(-(((t - 0.3) / 0.1) ** 2)),
+    "rise alone": lambda t: 0.2 + 0.5 / (1 + np.exp((0.5 - t) / 0.05)),
     "flat": lambda t: 0.5 + 0.0 * t,
 }
 """Curves that never rise after a fall, and have no second fall."""

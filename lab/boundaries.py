@@ -108,7 +108,7 @@ def _in_words(curve: CurvePhases | None) -> str:
         return f"{MISSING} fewer than {FEWEST} steps"
     if curve.rises:
         return does(curve)
-    said = f"no ({p_value(curve.p_rise)}{', long drift' * is_long(curve)})"
+    said = f"no ({p_value(curve.p_rise, curve.least_p)}{', long drift' * is_long(curve)})"
     if curve.detectable is None:
         return f"{said}; the test has no power"
     return f"{said}; {format_number(curve.detectable, 2)} would show"
@@ -129,9 +129,9 @@ def boundary_counts(by_group: Groups) -> str:
     ]
     which = f" ({', '.join(turned)})" if turned else ""
     return (
-        f"After its fall turns to rise: {', '.join(counts)}{which}; both token entropies in {across.both}; "
-        f"planning after execution's fall in {across.rises_after}. {again} of {len(curves)} curves fall a "
-        f"second time, and the drift of {long} may be long"
+        f"Curves that turn to rise after their fall: {', '.join(counts)}{which}; both token entropies in "
+        f"{across.both}; planning after execution's fall in {across.rises_after}. {again} of {len(curves)} "
+        f"curves fall a second time, and the drift of {long} may be long"
     )
 
 

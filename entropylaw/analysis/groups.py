@@ -26,6 +26,7 @@ from entropylaw.results.groups import SameTest, SeedSpread, SharedFit, SharedRun
 from entropylaw.results.law import LawFit
 from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
+from entropylaw.results.result import replace
 
 ROWS: dict[str, tuple[float, float]] = {"a": (0.0, 1.0), "b": (1.0, 1.0), "ceiling": (1.0, 0.0)}
 """Each coefficient as a functional of β = (ceiling, a)."""
@@ -107,7 +108,7 @@ def share(fits: Sequence[Fit], *, shared: Sequence[str] = ("a", "b")) -> SharedF
     runs = []
     for answer, own in zip(answers, parts, strict=True):
         others = product([part for part in parts if part is not own], rough=True)
-        runs.append(_shared_run(answer, own, others, points, common))
+        runs.append(_shared_run(answer, own, others, points, common, len(answers) * len(names)))
     spread = []
     for name, row in ROWS.items():
         if name not in known:  # with only this one in common
@@ -257,12 +258,18 @@ def product(parts: Sequence[Marginal], *, rough: bool = False) -> Points:
 
 
 def _shared_run(
-    answer: Fit, own: Marginal, others: Points, points: Points, common: dict[str, Estimate]
+    answer: Fit,
+    own: Marginal,
+    others: Points,
+    points: Points,
+    common: dict[str, Estimate],
+    deviations: int,
 ) -> SharedRun:
     """A run with its coefficients given the common ones, and its deviations from the other runs.
 
     ``own`` is the posterior of the shared coefficients from this run alone, ``others`` that from the other
-    runs, and ``points`` that from all.
+    runs, and ``points`` that from all. The intervals of the ``deviations`` of all runs hold together
+    (Bonferroni), so that one does not exclude 0 where the test finds no difference.
     """
     names = [name for name, estimate in common.items() if estimate.value is not None]
     fit, level, method = answer.law, answer.level, common[names[0]].method
@@ -292,8 +299,9 @@ def _shared_run(
         weight, scale = (np.repeat(x, _SLICES) for x in (alone.weight / _SLICES, alone.scale[0]))
         location = (alone.location[0][:, None] - shift).reshape(1, -1)
         mixture = Mixture(weight=weight, location=location, scale=scale[None], df=alone.df)
-        method = "own coefficient minus that of the other runs"
-        deviation[name] = from_mixture(mixture, level=level, method=method)
+        method = f"own coefficient minus that of the other runs, {deviations} such intervals together"
+        each = from_mixture(mixture, level=1.0 - (1.0 - level) / deviations, method=method)
+        deviation[name] = replace(each, level=level)
     return SharedRun(
         run=fit.run,
         n=fit.n,
@@ -328,9 +336,9 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate) ->
         none = unknown(why, level=level, method="between seeds")
         parts = {"between": none, "answer": within, "new_seed": none, "tau": none}
     else:
-        between, new_seed, tau = random_effects(value, error**2, level=level)
-        wider = max((within, between), key=lambda one: one.width or 0.0)
-        parts = {"between": between, "answer": wider, "new_seed": new_seed, "tau": tau}
+        between, wide, new_seed, tau = random_effects(value, error**2, level=level)
+        widest = max((within, between, wide), key=lambda one: one.width or 0.0)
+        parts = {"between": between, "answer": widest, "new_seed": new_seed, "tau": tau}
     return SeedSpread(coefficient=name, within=within, **parts)
 
 
@@ -379,8 +387,12 @@ TAUS = 99
 
 def random_effects(
     value: FloatArray, variance: FloatArray, *, level: float
-) -> tuple[Estimate, Estimate, Estimate]:
-    """Mean over seeds, a new seed, and τ, from k ≥ 2 estimates and their variances, shapes (k,)."""
+) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+    """Mean over seeds, a wider one, a new seed, and τ, from k ≥ 2 estimates and variances, shapes (k,).
+
+    The first interval takes the variance between seeds as known; the second is its hull with the one in which
+    that is integrated out.
+    """
     from scipy.optimize import brentq  # slow to import
 
     k = value.size
@@ -414,6 +426,11 @@ def random_effects(
     each = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
     weights = 1.0 / (variance + each[:, None])
     total = weights.sum(axis=1)
+    around = Mixture.of_one(np.full(TAUS, 1.0 / TAUS), weights @ value / total, np.sqrt(1.0 / total), np.inf)
+    method = f"between seeds ({k} seeds, their spread integrated out)"
+    known = from_mixture(around, level=level, method=method)
+    ends = [end for one in (centre, known) for end in (one.low, one.high) if end is not None]
+    wider = replace(centre, low=min(ends), high=max(ends), method=method)
     ahead = Mixture.of_one(
         np.full(TAUS, 1.0 / TAUS), weights @ value / total, np.sqrt(each + 1.0 / total), np.inf
     )
@@ -427,4 +444,4 @@ def random_effects(
         method="Paule–Mandel, Q-profile",
         note="the estimates differ less than their standard errors imply" if closer else None,
     )
-    return centre, new, tau
+    return centre, wider, new, tau

@@ -27,7 +27,15 @@ from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import LevelShift
-from entropylaw.results.phases import CURVES, LONG_DRIFT, CurvePhases, PhaseFit, PhasesAcross, RunTurns
+from entropylaw.results.phases import (
+    CURVES,
+    LONG_DRIFT,
+    CurvePhases,
+    PhaseFit,
+    PhasesAcross,
+    RunTurns,
+    stricter,
+)
 from entropylaw.results.result import Finding, caution, note
 
 FEWEST_RUNS = 3
@@ -278,7 +286,7 @@ def combine_turns(each: Sequence[RunTurns], *, runs: int, level: float) -> Phase
     for name, found in known.items():
         if len(found) >= FEWEST_RUNS:
             value, error = np.array([(one.value, one.std_error or 0.0) for one in found]).T
-            means[name] = random_effects(value, np.maximum(error**2, 1e-12), level=level)[0]
+            means[name] = random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
         else:
             counts = {"found": len(found), "runs": len(each), "needed": FEWEST_RUNS}
             findings.append(note("too-few-turning-points", quantity=name, **counts))
@@ -354,7 +362,14 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
             )
         )
     if curve.long_drift > LONG_DRIFT:
-        findings.append(caution("drift-long", curve=name, probability=curve.long_drift))
+        findings.append(
+            caution(
+                "drift-long",
+                curve=name,
+                probability=curve.long_drift,
+                factor=stricter(curve.long_drift),
+            )
+        )
     shifts = [
         one
         for one in shifts_of(curve.step, curve.entropy, curve.name, LEVEL)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from entropylaw.documents.codec import write_atomically
 from entropylaw.paths import check_targets
-from entropylaw.pipeline.site import PAGE, Outcome
+from entropylaw.pipeline.site import PAGE, PHASES, Outcome
 from entropylaw.results.result import replace
 
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
@@ -33,25 +33,39 @@ def one_page(target: Path, made: Callable[[Path], Outcome]) -> Outcome:
             return outcome
         pages = {one.row.slug: Path(folder) / "runs" / f"{one.row.slug}.html" for one in outcome.done}
         texts = {slug: page.read_text("utf-8") for slug, page in pages.items()}
-        index = (Path(folder) / PAGE).read_text("utf-8")
+        index, across = ((Path(folder) / name) for name in (PAGE, PHASES))
+        whole = index.read_text("utf-8")
+        phases = across.read_text("utf-8") if across.exists() else None
     check_targets([target])
     (first, *more) = texts.values()
-    write_atomically(target, joined(index, texts) if more else _LINKS.sub("", first))
+    write_atomically(target, joined(whole, texts, phases) if more else _LINKS.sub("", first))
     return replace(outcome, written=(target,))
 
 
-def joined(index: str, pages: dict[str, str]) -> str:
+def joined(index: str, pages: dict[str, str], phases: str | None = None) -> str:
     """An index with the pages of its runs below, and its links to them within the file.
+
+    ``phases`` is the page over the phases of several runs, which comes before those.
 
     Texts from logs are escaped in pages: what looks like an attribute is one.
     """
-    parts = []
-    for slug, page in pages.items():
-        index = index.replace(f'href="runs/{slug}.html"', f'href="#run:{slug}"')
+    sections = [("", PHASES, phases)] if phases is not None else []
+    parts: list[str] = []
+    for slug, address, page in [
+        *sections,
+        *((slug, f"runs/{slug}.html", page) for slug, page in pages.items()),
+    ]:
+        name = f"run:{slug}" if slug else "phases"
+        index = index.replace(f'href="{address}"', f'href="#{name}"')
+        parts = [part.replace(f'href="{address}"', f'href="#{name}"') for part in parts]
         (body,) = _BODY.findall(_LINKS.sub("", page))
-        body = _NAMES.sub(rf"\1{slug}:", body).replace("<main ", "<div ").replace("</main>", "</div>")
+        body = (
+            _NAMES.sub(rf"\1{slug or 'phases'}:", body)
+            .replace("<main ", "<div ")
+            .replace("</main>", "</div>")
+        )
         body += '\n<p><a href="#main">All runs</a></p>'
-        parts.append(f'<section class="run" id="run:{slug}">\n{body}\n</section>')
+        parts.append(f'<section class="run" id="{name}">\n{body}\n</section>')
     (style,) = _STYLE.findall(next(iter(pages.values())))
     own = ".run>*{max-width:88rem!important;margin:0 auto;padding:0 clamp(1.25rem,4vw,3rem)!important}"
     index = _FILES.sub("", index.replace("<style>\n", f"<style>\n{style}{own}\n", 1))

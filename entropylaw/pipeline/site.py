@@ -330,6 +330,8 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
     if across is not None:
         slugs = {row.run: row.slug for row in rows}
         contents = {PHASES: phases_page(across, slugs)} | contents
+    else:
+        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)

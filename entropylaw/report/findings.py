@@ -215,8 +215,9 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
         + ("; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else "")
         + "; it may make or hide a turn"
     ),
-    "drift-long": "the drift of {curve} probably lasts for a good part of the run ({probability:.2g}), and "
-    "can look like a rise or a second fall: the test is stricter by a factor of 27",
+    "drift-long": "what a smooth curve leaves of {curve} moves for a good part of the run (probability "
+    "{probability:.2g}), and can look like a turn: the p-values are multiplied by {factor:g}, and a second "
+    "fall is not claimed",
     "series-jumps": lambda values: (
         "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
         + (": a turn near it may come from that" if values["turn"] else "")

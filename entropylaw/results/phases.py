@@ -31,6 +31,12 @@ twice as large. They were chosen so that few decays with a drift of correlation 
 LEAST_P = STRICTER[0][1] / (DRAWS + 1)
 """The smallest p-value that the simulations give."""
 
+
+def stricter(long_drift: float) -> float:
+    """The factor of :data:`STRICTER` at a probability of a long drift."""
+    return next(factor for most, factor in STRICTER if long_drift <= most or most == 1.0)
+
+
 POWER = 0.8
 """Power of the test at a rise of :attr:`CurvePhases.detectable`."""
 
@@ -45,8 +51,8 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     long_drift
         Probability that the drift's length is a good part of the run, so that drift can look like a turn.
     p_rise, p_second_fall
-        P-values of "never rises after a fall" and of "concave, then convex", which every decay without a
-        second fall is, with the factor of :data:`STRICTER`.
+        P-values of "never rises after a fall", and of "concave, then convex, or not falling in both", which
+        every decay without a second fall is, with the factor of :data:`STRICTER`.
     rises, falls_again
         Whether the p-value is at most 1 − level.
     turning_point, rise
@@ -91,6 +97,11 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     rise: Estimate | None = None
     second_fall: tuple[float, float] | None = None
     settled: Estimate | None = None
+
+    @property
+    def least_p(self) -> float:
+        """The smallest :attr:`p_rise` that there can be; that of :attr:`p_second_fall` is twice as large."""
+        return stricter(self.long_drift) / (DRAWS + 1)
 
     def flaw(self) -> str:
         """Curves of several lengths."""

@@ -161,7 +161,7 @@ def test_random_effects_are_statsmodels(bcg):
     """Paule–Mandel and Hartung–Knapp."""
     value, variance = bcg
     reference = combine_effects(value, variance, method_re="pm", use_t=True, alpha=0.05)
-    mean, _, tau = random_effects(value, variance, level=0.95)
+    mean, *_, tau = random_effects(value, variance, level=0.95)
     assert tau.value**2 == pytest.approx(reference.tau2, rel=1e-6)
     assert mean.value == pytest.approx(reference.mean_effect_re, rel=1e-6)
     low, high = reference.conf_int(use_t=True)[3]

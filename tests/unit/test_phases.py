@@ -85,6 +85,22 @@ def test_a_second_fall_is_between_its_steps():
     assert fit_phases(STEP, aggregate=decay(rng)).aggregate.second_fall is None
 
 
+@pytest.mark.parametrize(
+    "curve",
+    [
+        0.2 + 0.5 / (1.0 + np.exp((0.5 - TIME) / 0.05)),
+        0.5 + 0.3 * np.exp(-(((TIME - 0.3) / 0.1) ** 2)),
+        0.2 + 0.6 * np.exp(-10 * TIME) + 0.3 / (1.0 + np.exp((0.6 - TIME) / 0.05)),
+    ],
+    ids=["a rise alone", "one peak", "a fall, and a rise that levels off"],
+)
+def test_a_curve_that_is_convex_and_then_concave_has_to_fall_in_both(curve):
+    rng = np.random.default_rng(15)
+    for _ in range(3):
+        noisy = curve + 0.01 * rng.standard_normal(STEP.size)
+        assert not fit_phases(STEP, aggregate=noisy).aggregate.falls_again
+
+
 def test_a_random_walk_is_a_long_drift():
     rng = np.random.default_rng(6)
     walk = 5.0 + np.cumsum(rng.standard_normal(200)) * 0.05 - np.linspace(0.0, 2.0, 200)

@@ -146,7 +146,7 @@ def headline(run: RunPhases) -> str:
     if not flat:
         return said
     if blind := next((curve for curve in flat if curve.detectable is None), None):
-        why = "drifts for too long" if is_long(blind) else "does not fall in its first half"
+        why = "drifts for too long" if is_long(blind) else "does not fall clearly in its first half"
         return f"{said}; the test has no power in {CURVES[blind.name]}, which {why}"
     rise = format_number(max(curve.detectable or 0.0 for curve in flat), 2)
     where = f" in {CURVES[flat[0].name]}" if len(flat) == 1 and len(curves_of(run)) == 2 else ""
@@ -178,12 +178,13 @@ def verdict_words(run: RunPhases) -> str:
 
 def does(curve: CurvePhases) -> str:
     """``turns to rise at step 41 [30, 55] by 0.1 nats [0.08, 0.12] (p = 0.002)``, or that it does not."""
-    found = f"does not turn to rise ({p_value(curve.p_rise)}{', long drift' * is_long(curve)})"
+    found = f"does not turn to rise ({p_value(curve.p_rise, curve.least_p)}{', long drift' * is_long(curve)})"
     if curve.rises and curve.turning_point is not None and curve.rise is not None:
         at = value_and_interval(curve.turning_point)
-        found = f"{RISES} at step {at} by {value_and_interval(curve.rise, 'nats')} ({p_value(curve.p_rise)})"
+        p = p_value(curve.p_rise, curve.least_p)
+        found = f"{RISES} at step {at} by {value_and_interval(curve.rise, 'nats')} ({p})"
     if curve.falls_again:
-        found += f" and {FALLS_AGAIN} {between(curve)} ({p_value(curve.p_second_fall)})"
+        found += f" and {FALLS_AGAIN} {between(curve)} ({second_fall_p(curve)})"
     return found
 
 
@@ -194,9 +195,15 @@ def between(curve: CurvePhases) -> str:
     return "between steps {} and {}".format(*map(format_step, curve.second_fall))
 
 
-def p_value(p: float) -> str:
-    """``p = 0.41``; simulations give none below their floor."""
-    return f"p ≤ {LEAST_P:.2g}" if p <= LEAST_P * (1 + 1e-9) else f"p = {p:.2g}"
+def p_value(p: float, least: float = LEAST_P) -> str:
+    """``p = 0.41``; simulations give none below ``least``."""
+    return f"p ≤ {least:.2g}" if p <= least * (1 + 1e-9) else f"p = {p:.2g}"
+
+
+def second_fall_p(curve: CurvePhases) -> str:
+    """The p-value of no second fall, or that none can be claimed."""
+    least, level = 2.0 * curve.least_p, curve.last.level
+    return "not tested: long drift" if least > 1.0 - level else p_value(curve.p_second_fall, least)
 
 
 def is_long(curve: CurvePhases) -> bool:
@@ -299,11 +306,11 @@ def _numbers(curve: CurvePhases, short: bool) -> dict[str, str]:
         for one in (curve.turning_point, curve.rise, curve.settled)
     )
     return {
-        RISES: f"{turns}, {p_value(curve.p_rise)}",
+        RISES: f"{turns}, {p_value(curve.p_rise, curve.least_p)}",
         "turning point, step": turning,
         "rise": rise,
         "detectable rise": MISSING if curve.rises else seen,
-        FALLS_AGAIN: ", ".join(filter(None, (again, between(curve), p_value(curve.p_second_fall)))),
+        FALLS_AGAIN: ", ".join(filter(None, (again, between(curve), second_fall_p(curve)))),
         "drift is long": f"probability {format_probability(curve.long_drift)}",
         "95 % of the fall by step": settled,
         "entropy now": value_and_interval(curve.last) + ended,
@@ -332,13 +339,18 @@ def _findings(across: PhasesAcross) -> Iterator[tuple[str, str, str, int, Estima
         (plan, "planning's rise", plan, across.planning_rises, across.share_planning_rises),
         (both, "both rise", both, across.both, across.share_both),
         (after, "after the fall", after, across.rises_after, across.share_rises_after),
-        ("planning at", "planning at", "", across.runs, across.planning),
-        ("execution at", "execution at", "", across.runs, across.execution),
-        ("planning later by", "planning later by", "", across.runs, across.delta),
+        ("planning at", "planning at", "", _known(across, "planning"), across.planning),
+        ("execution at", "execution at", "", _known(across, "execution"), across.execution),
+        ("planning later by", "planning later by", "", _known(across, "delta"), across.delta),
     )
     for name, label, event, number, estimate in found:
         if estimate is not None:
             yield name, label, event, number, estimate
+
+
+def _known(across: PhasesAcross, name: str) -> int:
+    """The number of runs in which a turning point, or their difference, is known."""
+    return sum(getattr(each, name) is not None for each in across.each)
 
 
 def _across(across: PhasesAcross) -> list[b.Block]:
@@ -350,13 +362,13 @@ def _across(across: PhasesAcross) -> list[b.Block]:
     notes += b.labelled("note", across.notes)
     # The one published number: planning rises once execution has fallen. It is of another quantity than
     # token entropy, and no test.
-    eye = "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models"
+    eye = "HICRA reports, by eye, that the semantic entropy of strategic n-grams rises in 3 of 8 models"
     turned = any(each.planning is not None or each.execution is not None for each in across.each)
     return [
         b.Heading(f"Phases of {across.runs} runs together", name="across"),
         b.Notes(notes),
         *(figures_of("across", across) if turned else ()),
-        b.paragraphs(f"{eye} (arXiv:2509.03646)"),
+        b.paragraphs(f"{eye} (arXiv:2509.03646)."),
         b.Heading("Run by run", name="turns"),
         replace(b.table_of(TURNS, across.each), detail=True),
     ]
