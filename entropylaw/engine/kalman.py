@@ -70,9 +70,9 @@ class Gains:
         if before is not None:
             found[0] += carry[0] * before
         scratch = np.empty(found.shape[1:])
-        for t in range(1, len(found)):
-            np.multiply(carry[t], found[t - 1], out=scratch)
-            found[t] += scratch
+        for factor, previous, each in zip(carry[1:], found[:-1], found[1:], strict=True):
+            np.multiply(factor, previous, out=scratch)
+            np.add(each, scratch, out=each)
         return found, found[-1].copy()
 
     def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
@@ -115,30 +115,33 @@ def filter_gains(
         length, weight = (each[:rungs] for each in grid.rungs)
         known = before.covariance if isinstance(before, LadderGains) else None
         return ladder_gains(gap, length, weight * grid.drift, noise, known)
-    rate = -gap[:, None] / grid.length
+    # The exponentials take longer than the recursion, and many points share a length.
+    lengths, of = np.unique(grid.length, return_inverse=True)
+    rate = -gap[:, None] / lengths
     decay = np.exp(rate)
     random_walk = np.isinf(grid.length[0])
-    added = grid.drift * gap[:, None] if random_walk else -grid.drift * np.expm1(2.0 * rate)
+    added = gap[:, None] if random_walk else -np.expm1(2.0 * rate)
+    added = grid.drift * (added if random_walk else added[:, of])
     # A random walk may start with any variance: the constant column absorbs its first level.
     first = np.ones(points) if random_walk else grid.drift
-    squared = decay**2
-    innovation, share = np.empty((n, points)), np.empty((n, points))
-    variance = first if before is None else before.last_variance
-    for t in range(n):
-        ahead = squared[t] * variance
-        ahead += added[t]
-        if before is None and t == 0:
-            ahead = first
-        np.add(ahead, noise[t], out=innovation[t])
-        np.divide(noise[t], innovation[t], out=share[t])
-        variance = ahead * share[t]
-    first_share = before.noise_share if isinstance(before, Gains) else np.zeros(points)
-    shares = np.vstack([first_share, share[:-1]])
+    squared, decay = (decay**2).take(of, axis=1), decay.take(of, axis=1)
+    if before is None:
+        squared[0], added[0] = 0.0, first
+    innovation, shares = np.empty((n, points)), np.empty((n + 1, points))
+    shares[0] = before.noise_share if isinstance(before, Gains) else 0.0
+    variance = np.array(first if before is None else before.last_variance)
+    ahead = np.empty(points)
+    for factor, more, white, total, share in zip(squared, added, noise, innovation, shares[1:], strict=True):
+        np.multiply(factor, variance, out=ahead)
+        np.add(ahead, more, out=ahead)
+        np.add(ahead, white, out=total)
+        np.divide(white, total, out=share)
+        np.multiply(ahead, share, out=variance)
     return Gains(
         decay=decay,
-        carry=decay * shares,
+        carry=decay * shares[:-1],
         inverse_sd=1.0 / np.sqrt(innovation),
-        noise_share=share[-1],
+        noise_share=shares[-1],
         last_variance=variance,
     )
 
