@@ -202,7 +202,7 @@ def independent_columns(columns: list[FloatArray]) -> FloatArray:
 
 def design(*columns: FloatArray) -> FloatArray:
     """Design matrix of c − slope·g − …, shape (..., n, p), from p − 1 columns g of shape (..., n)."""
-    x = np.ones((*np.broadcast_shapes(*(column.shape for column in columns)), len(columns) + 1))
+    x = np.ones((*np.broadcast(*columns).shape, len(columns) + 1))
     for i, column in enumerate(columns, start=1):
         x[..., i] = -column
     return x
