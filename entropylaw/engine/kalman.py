@@ -120,8 +120,9 @@ def filter_gains(
     rate = -gap[:, None] / lengths
     decay = np.exp(rate)
     random_walk = np.isinf(grid.length[0])
-    added = gap[:, None] if random_walk else -np.expm1(2.0 * rate)
-    added = grid.drift * (added if random_walk else added[:, of])
+    added = np.repeat(gap[:, None], lengths.size, axis=1) if random_walk else -np.expm1(2.0 * rate)
+    added = added.take(of, axis=1)
+    added *= grid.drift
     # A random walk may start with any variance: the constant column absorbs its first level.
     first = np.ones(points) if random_walk else grid.drift
     squared, decay = (decay**2).take(of, axis=1), decay.take(of, axis=1)
@@ -137,10 +138,11 @@ def filter_gains(
         np.add(ahead, white, out=total)
         np.divide(white, total, out=share)
         np.multiply(ahead, share, out=variance)
+    np.sqrt(innovation, out=innovation)
     return Gains(
         decay=decay,
         carry=decay * shares[:-1],
-        inverse_sd=1.0 / np.sqrt(innovation),
+        inverse_sd=np.divide(1.0, innovation, out=innovation),
         noise_share=shares[-1],
         last_variance=variance,
     )
@@ -196,8 +198,8 @@ def _products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
         reach = slice(max(start - 1, 0), stop)
         log_det += gains.log_det
         scale = grid.at(reach).drift_scale
-        if scale is not None:
-            log_det += 2.0 * np.log(scale[-(stop - start) :]).sum(axis=0)
+        if grid.along is not None:
+            log_det += 2.0 * grid.along[start:stop].sum(axis=0) @ grid.drift_change
         if errors is not None:
             errors.advance(step, grid, gains, reach, scale)
         for i, some in enumerate(slices):
@@ -224,9 +226,16 @@ def _products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
     )
 
 
-def _scaled(columns: FloatArray, scale: FloatArray | None) -> FloatArray:
-    """Columns (n, c) in units of the drift's scale (n, g), (n, g, c); (n, 1, c) where that is constant."""
-    return columns[:, None] if scale is None else columns[:, None] / scale[:, :, None]
+def _scaled(columns: FloatArray, scale: FloatArray | None, ahead: int = 0) -> FloatArray:
+    """Columns (n, c) in units of the drift's scale (n, g), (n, g, c); (n, 1, c) where that is constant.
+
+    With ``ahead`` the first rows are as many rows of zeros, n + ahead in all.
+    """
+    n, c = columns.shape
+    found = np.empty((n + ahead, 1 if scale is None else scale.shape[1], c))
+    found[:ahead] = 0.0
+    np.divide(columns[:, None], 1.0 if scale is None else scale[:, :, None], out=found[ahead:])
+    return found
 
 
 def _whitened(
@@ -237,9 +246,7 @@ def _whitened(
     Where there is a state ``before``, ``columns`` (n + 1, c) and ``scale`` (n + 1, g) begin with the step
     before the block.
     """
-    each = _scaled(columns, scale)
-    if before is None:
-        each = np.concatenate([np.zeros_like(each[:1]), each])
+    each = _scaled(columns, scale, ahead=int(before is None))
     white, ended = gains.innovations(each, before)
     white *= gains.inverse_sd[:, :, None]
     return white, ended
