@@ -89,7 +89,11 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
     together = _averaged(each, fits.probability)
     ceiling, headroom, now = estimates(together, level=level, method=method)
     alone = residual_model(law.interval).method
-    own = {name: estimates(part.pruned(1e-5), level=level, method=alone) for name, part in each.items()}
+    first = np.arange(2)
+    own = {
+        name: estimates(part.pruned(1e-5).rows(first), level=level, method=alone)
+        for name, part in each.items()
+    }
     answers = (
         FormAnswer(
             **described(fit, fits.probability[name], law.reward, level),
@@ -140,7 +144,7 @@ def p_gain(fit: Fit, gain: float) -> float:
 
 def _p_gain(together: Mixture, gain: float) -> float:
     # Weights add up to 1 but for rounding.
-    return min(1.0, max(0.0, float(1.0 - together.cdf(np.full(3, gain))[1])))
+    return min(1.0, max(0.0, float(1.0 - together.rows(np.array([1])).cdf(np.array([gain]))[0])))
 
 
 def _method(law: LawFit) -> str:

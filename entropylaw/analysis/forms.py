@@ -202,7 +202,7 @@ def independent_columns(columns: list[FloatArray]) -> FloatArray:
 
 def design(*columns: FloatArray) -> FloatArray:
     """Design matrix of c − slope·g − …, shape (..., n, p), from p − 1 columns g of shape (..., n)."""
-    x = np.ones((*np.broadcast_shapes(*(column.shape for column in columns)), len(columns) + 1))
+    x = np.ones((*np.broadcast(*columns).shape, len(columns) + 1))
     for i, column in enumerate(columns, start=1):
         x[..., i] = -column
     return x
@@ -376,10 +376,11 @@ def turning_points(entropy: FloatArray) -> list[int]:
         least = max(least, TURN_NOISE * float(np.std(np.diff(entropy, n=2))) / np.sqrt(6.0))
     # Since the last turn: the number of the highest evaluation (1) and of the lowest (-1).
     corners, extreme, direction = [0], {1: 0, -1: 0}, 0
-    for i, value in enumerate(entropy):
-        extreme = {side: i if side * (value - entropy[at]) > 0 else at for side, at in extreme.items()}
+    values = entropy.tolist()
+    for i, value in enumerate(values):
+        extreme = {side: i if side * (value - values[at]) > 0 else at for side, at in extreme.items()}
         for side, at in extreme.items():
-            if direction != -side and side * (entropy[at] - value) >= least:
+            if direction != -side and side * (values[at] - value) >= least:
                 # The evaluations before the first move of that size are part of it.
                 corners += [at] if direction else []
                 direction, extreme[-side] = -side, i

@@ -70,9 +70,9 @@ class Gains:
         if before is not None:
             found[0] += carry[0] * before
         scratch = np.empty(found.shape[1:])
-        for t in range(1, len(found)):
-            np.multiply(carry[t], found[t - 1], out=scratch)
-            found[t] += scratch
+        for factor, previous, each in zip(carry[1:], found[:-1], found[1:], strict=True):
+            np.multiply(factor, previous, out=scratch)
+            np.add(each, scratch, out=each)
         return found, found[-1].copy()
 
     def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
@@ -115,30 +115,35 @@ def filter_gains(
         length, weight = (each[:rungs] for each in grid.rungs)
         known = before.covariance if isinstance(before, LadderGains) else None
         return ladder_gains(gap, length, weight * grid.drift, noise, known)
-    rate = -gap[:, None] / grid.length
+    # The exponentials take longer than the recursion, and many points share a length.
+    lengths, of = np.unique(grid.length, return_inverse=True)
+    rate = -gap[:, None] / lengths
     decay = np.exp(rate)
     random_walk = np.isinf(grid.length[0])
-    added = grid.drift * gap[:, None] if random_walk else -grid.drift * np.expm1(2.0 * rate)
+    added = np.repeat(gap[:, None], lengths.size, axis=1) if random_walk else -np.expm1(2.0 * rate)
+    added = added.take(of, axis=1)
+    added *= grid.drift
     # A random walk may start with any variance: the constant column absorbs its first level.
     first = np.ones(points) if random_walk else grid.drift
-    squared = decay**2
-    innovation, share = np.empty((n, points)), np.empty((n, points))
-    variance = first if before is None else before.last_variance
-    for t in range(n):
-        ahead = squared[t] * variance
-        ahead += added[t]
-        if before is None and t == 0:
-            ahead = first
-        np.add(ahead, noise[t], out=innovation[t])
-        np.divide(noise[t], innovation[t], out=share[t])
-        variance = ahead * share[t]
-    first_share = before.noise_share if isinstance(before, Gains) else np.zeros(points)
-    shares = np.vstack([first_share, share[:-1]])
+    squared, decay = (decay**2).take(of, axis=1), decay.take(of, axis=1)
+    if before is None:
+        squared[0], added[0] = 0.0, first
+    innovation, shares = np.empty((n, points)), np.empty((n + 1, points))
+    shares[0] = before.noise_share if isinstance(before, Gains) else 0.0
+    variance = np.array(first if before is None else before.last_variance)
+    ahead = np.empty(points)
+    for factor, more, white, total, share in zip(squared, added, noise, innovation, shares[1:], strict=True):
+        np.multiply(factor, variance, out=ahead)
+        np.add(ahead, more, out=ahead)
+        np.add(ahead, white, out=total)
+        np.divide(white, total, out=share)
+        np.multiply(ahead, share, out=variance)
+    np.sqrt(innovation, out=innovation)
     return Gains(
         decay=decay,
-        carry=decay * shares,
-        inverse_sd=1.0 / np.sqrt(innovation),
-        noise_share=share[-1],
+        carry=decay * shares[:-1],
+        inverse_sd=np.divide(1.0, innovation, out=innovation),
+        noise_share=shares[-1],
         last_variance=variance,
     )
 
@@ -193,8 +198,8 @@ def _products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
         reach = slice(max(start - 1, 0), stop)
         log_det += gains.log_det
         scale = grid.at(reach).drift_scale
-        if scale is not None:
-            log_det += 2.0 * np.log(scale[-(stop - start) :]).sum(axis=0)
+        if grid.along is not None:
+            log_det += 2.0 * grid.along[start:stop].sum(axis=0) @ grid.drift_change
         if errors is not None:
             errors.advance(step, grid, gains, reach, scale)
         for i, some in enumerate(slices):
@@ -221,9 +226,16 @@ def _products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
     )
 
 
-def _scaled(columns: FloatArray, scale: FloatArray | None) -> FloatArray:
-    """Columns (n, c) in units of the drift's scale (n, g), (n, g, c); (n, 1, c) where that is constant."""
-    return columns[:, None] if scale is None else columns[:, None] / scale[:, :, None]
+def _scaled(columns: FloatArray, scale: FloatArray | None, ahead: int = 0) -> FloatArray:
+    """Columns (n, c) in units of the drift's scale (n, g), (n, g, c); (n, 1, c) where that is constant.
+
+    With ``ahead`` the first rows are as many rows of zeros, n + ahead in all.
+    """
+    n, c = columns.shape
+    found = np.empty((n + ahead, 1 if scale is None else scale.shape[1], c))
+    found[:ahead] = 0.0
+    np.divide(columns[:, None], 1.0 if scale is None else scale[:, :, None], out=found[ahead:])
+    return found
 
 
 def _whitened(
@@ -234,9 +246,7 @@ def _whitened(
     Where there is a state ``before``, ``columns`` (n + 1, c) and ``scale`` (n + 1, g) begin with the step
     before the block.
     """
-    each = _scaled(columns, scale)
-    if before is None:
-        each = np.concatenate([np.zeros_like(each[:1]), each])
+    each = _scaled(columns, scale, ahead=int(before is None))
     white, ended = gains.innovations(each, before)
     white *= gains.inverse_sd[:, :, None]
     return white, ended

@@ -63,13 +63,13 @@ class LadderGains:
         state = np.zeros((rungs, points, width)) if before is None else before.copy()
         found, scratch = np.empty((n, points, width)), np.empty((rungs, points, width))
         total = np.empty((points, width))
-        decay, gain = self.decay[..., None], self.gain[..., None]
-        for t in range(n):
-            np.multiply(state, decay[t], out=state)
+        steps = zip(self.decay[..., None], self.gain[..., None], columns[1:], found, strict=True)
+        for decay, gain, column, innovation in steps:
+            np.multiply(state, decay, out=state)
             np.add.reduce(state, axis=0, out=total)
-            np.subtract(columns[t + 1], total, out=found[t])
-            np.multiply(gain[t], found[t], out=scratch)
-            state += scratch
+            np.subtract(column, total, out=innovation)
+            np.multiply(gain, innovation, out=scratch)
+            np.add(state, scratch, out=state)
         return found, state
 
     def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
@@ -90,18 +90,22 @@ def ladder_gains(
     rate = -gap[:, None, None] / length
     decay, added = np.exp(rate), -variance * np.expm1(2.0 * rate)
     gain, innovation = np.empty((n, rungs, points)), np.empty((n, points))
-    diagonal = np.arange(rungs)
     covariance = np.zeros((rungs, rungs, points)) if before is None else before.copy()
-    for t in range(n):
-        if before is None and t == 0:
-            covariance[diagonal, diagonal] = variance
-        else:
-            covariance *= decay[t][:, None] * decay[t]
-            covariance[diagonal, diagonal] += added[t]
-        total = covariance.sum(axis=0)
-        np.add(total.sum(axis=0), noise[t], out=innovation[t])
-        np.divide(total, innovation[t], out=gain[t])
-        covariance -= gain[t][:, None] * total
+    if before is None:
+        added[0] = variance
+    own = covariance.reshape(rungs * rungs, points)[:: rungs + 1]
+    total, scratch = np.empty((rungs, points)), np.empty_like(covariance)
+    steps = zip(decay, added, noise, innovation, gain, strict=True)
+    for factor, more, white, whole, share in steps:
+        np.multiply(factor[:, None], factor, out=scratch)
+        np.multiply(covariance, scratch, out=covariance)
+        np.add(own, more, out=own)
+        np.add.reduce(covariance, axis=0, out=total)
+        np.add.reduce(total, axis=0, out=whole)
+        np.add(whole, white, out=whole)
+        np.divide(total, whole, out=share)
+        np.multiply(share[:, None], total, out=scratch)
+        np.subtract(covariance, scratch, out=covariance)
     return LadderGains(
         decay=decay,
         gain=gain,

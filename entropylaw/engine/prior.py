@@ -181,12 +181,15 @@ class Grid:
     @property
     def noise_to_drift(self) -> FloatArray:
         """Variance of the noise at each step in units of the drift's scale there: (n, g), or (1, g)."""
-        noise, scale = self.noise[None], self.noise_scale
-        if scale is not None:
-            noise = noise * scale**2
+        if self.along is None:
+            noise = self.noise[None]
+            return noise if self.floor is None else noise + self.floor[:, None]
+        # In place: memory for one more array of this size takes as long as a loop over it.
+        noise = self.along @ (2.0 * (self.noise_change - self.drift_change))
+        np.multiply(np.exp(noise, out=noise), self.noise, out=noise)
         if self.floor is not None:
-            noise = noise + self.floor[:, None]
-        return noise if (scale := self.drift_scale) is None else noise / scale**2
+            noise += self.floor[:, None] * np.exp(self.along @ (-2.0 * self.drift_change))
+        return noise
 
 
 def drift_grid(step: FloatArray) -> Grid:

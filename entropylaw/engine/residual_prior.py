@@ -19,11 +19,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.prior import Grid, drift_grid
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.mixture import normalised
 
 P_LONG = 0.41
 """Prior probability of long memory: its odds, 0.7, are the largest that the residuals of real runs allow, at
@@ -158,7 +158,7 @@ def adapted_grid(step: FloatArray, curve: FloatArray, reward: FloatArray, along:
     kept = np.zeros(grid.length.size, dtype=bool)
     for log_posterior in _log_posteriors(step, columns, grid):
         order = np.argsort(log_posterior, kind="stable")
-        mass = np.cumsum(np.exp(log_posterior[order] - logsumexp(log_posterior)))
+        mass = np.cumsum(normalised(log_posterior)[0][order])
         kept[order[mass > LEFT_OUT]] = True
     return grid.points(np.flatnonzero(kept))
 

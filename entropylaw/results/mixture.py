@@ -64,16 +64,16 @@ class Mixture:
         The quantile of a mixture is between the smallest and the largest quantile of its components.
         Newton's step is taken inside that bracket, on the scale of normal deviates (on which a mixture
         is nearly a straight line), and bisection where it would leave it; until the error is below
-        10⁻⁷ deviates before the last step, or the step below 10⁻¹³ of the first bracket.
+        10⁻⁷ deviates before the last step, or a bisection moves less than 10⁻¹³ of the first bracket.
         """
         chance = np.array(probabilities, dtype=float)
         k, (m, size) = chance.size, self.location.shape
         if m > (block := max(1, _AT_ONCE // (k * size))):
-            blocks = (self._rows(np.arange(i, min(i + block, m))) for i in range(0, m, block))
+            blocks = (self.rows(np.arange(i, min(i + block, m))) for i in range(0, m, block))
             return np.concatenate([rows.quantiles(probabilities) for rows in blocks], axis=1)
         # One row per quantile: number r % m at probability r // m.
         row = np.arange(k * m)
-        part, of_all = self._rows(row % m), chance[row // m]
+        part, of_all = self.rows(row % m), chance[row // m]
         each = part.location + part._t_quantiles(of_all) * part.scale
         low = high = each
         if part.upper is not None:
@@ -89,14 +89,15 @@ class Mixture:
         tolerance = 1e-13 * (high - low)
         target = ndtri(chance)[row // m]
         for _ in range(200):
-            z = (value[:, None] - part.location) / part.scale
-            below, density = part._mean(part._below(z, kept)), part._mean(part._density(z, kept))
+            below, density = part._at(value, kept)
             deviate = ndtri(below)
             error = deviate - target
             low, high = np.where(error < 0, value, low), np.where(error < 0, high, value)
             with np.errstate(all="ignore"):
                 newton = value - error * np.exp(-0.5 * deviate**2) / (np.sqrt(2 * np.pi) * density)
+            # At the end of a cut-off distribution the deviates have a pole, and Newton's steps no size.
             inside = (newton >= low) & (newton <= high)
+            inside &= (np.abs(newton - value) > tolerance) | (np.abs(error) <= 1e-7)
             move = np.where(inside, newton, 0.5 * (low + high))
             # The error after Newton's step is the square of the one before.
             done = (np.abs(move - value) <= tolerance) | (inside & (np.abs(error) <= 1e-7))
@@ -106,7 +107,7 @@ class Mixture:
             if done.any():
                 left = ~done
                 row, move, low, high = row[left], move[left], low[left], high[left]
-                tolerance, target, part = tolerance[left], target[left], self._rows(row % m)
+                tolerance, target, part = tolerance[left], target[left], self.rows(row % m)
                 kept = None if kept is None else kept[left]
             value = move
         return answer.reshape(k, m)
@@ -138,14 +139,25 @@ class Mixture:
         density /= self._kept if kept is None else kept
         return np.where(self.location + z * self.scale <= self.upper, density, 0.0)
 
-    def _each(self, function: Callable[[float, FloatArray], FloatArray], z: FloatArray) -> FloatArray:
+    def _at(self, value: FloatArray, kept: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """Distribution function, and density for Newton's steps, of each number at ``value``; (m,) each."""
+        z = (value[:, None] - self.location) / self.scale
+        if self.upper is not None:
+            return self._mean(self._below(z, kept)), self._mean(self._density(z, kept))
+        density = np.empty_like(z)
+        below = self._each(t_cdf, z, density)
+        density /= self.scale
+        return self._mean(below), self._mean(density)
+
+    def _each(self, function: Callable[..., FloatArray], z: FloatArray, *out: FloatArray) -> FloatArray:
         """A function of df and z for every component, shape (m, g) as ``z``."""
         if not isinstance(self.df, np.ndarray):
-            return function(self.df, z)
+            return function(self.df, z, *out)
         found, ends = np.empty_like(z), np.flatnonzero(self.df[1:] != self.df[:-1]) + 1
         # Neighbours with the same degrees of freedom together: slices, not copies.
         for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), self.df.size], strict=True):
-            found[:, start:stop] = function(float(self.df[start]), z[:, start:stop])
+            some = (each[:, start:stop] for each in (z, *out))
+            found[:, start:stop] = function(float(self.df[start]), *some)
         return found
 
     def _mean(self, each: FloatArray) -> FloatArray:
@@ -153,7 +165,7 @@ class Mixture:
         one = self.weight.ndim == 1
         return np.asarray(each @ self.weight if one else np.einsum("mg,mg->m", each, self.weight))
 
-    def _rows(self, which: IntArray) -> Mixture:
+    def rows(self, which: IntArray) -> Mixture:
         """Some of the numbers."""
         weight = self.weight if self.weight.ndim == 1 else self.weight[which]
         upper = None if self.upper is None else self.upper[which]
@@ -212,12 +224,16 @@ def _t_quantile(df: float | FloatArray, probability: FloatArray) -> FloatArray:
     return np.asarray(np.where(finite, stdtrit(np.where(finite, df, 1.0), probability), ndtri(probability)))
 
 
-def t_cdf(df: float, z: FloatArray) -> FloatArray:
+def t_cdf(df: float, z: FloatArray, density: FloatArray | None = None) -> FloatArray:
     """Distribution function of Student's t with ``df`` degrees of freedom (normal where infinite).
 
     Quintic Hermite interpolation in arsinh(z) of scipy's ``stdtr``; absolute error below 10⁻¹¹, ``df`` ≥ 1.
+    The interpolant's derivative is written into ``density``, of the shape of z, where it is given; its
+    absolute error is below 10⁻⁸.
     """
     if np.isinf(df):
+        if density is not None:
+            density[...] = t_density(df, z)
         return np.asarray(ndtr(z))
     place = np.arcsinh(np.abs(z)) * _PER_UNIT
     far = place >= _REACH * _PER_UNIT
@@ -227,12 +243,20 @@ def t_cdf(df: float, z: FloatArray) -> FloatArray:
     place -= piece
     table = _table(df)
     tail = table[5].take(piece)
+    slope = None if density is None else np.zeros_like(tail)
     for coefficient in table[4::-1]:
+        if slope is not None:
+            slope *= place
+            slope += tail
         tail *= place
         tail += coefficient.take(piece)
+    if slope is not None and density is not None:
+        np.divide(slope, -np.sqrt(1.0 + z**2) / _PER_UNIT, out=density)
     below = np.where(z < 0, tail, 1.0 - tail)
     if anything_far:
         below[far] = stdtr(df, z[far])
+        if density is not None:
+            density[far] = t_density(df, z[far])
     return np.asarray(below)
 
 

@@ -131,9 +131,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         from entropylaw.results.mixture import Mixture
 
         m = row.shape[-2]
-        drift, new = (
-            np.broadcast_to(np.asarray(each, dtype=float), m)[:, None] for each in (drift_now, fresh)
-        )
+        drift, new = (np.reshape(each, (-1, 1)) for each in (drift_now, fresh))
         effective = row[..., :, None, :] - drift[..., None] * self.now_slope[..., None, :, :]
         location = row @ self.coefficient.swapaxes(-1, -2)
         level = self.now_offset - (self.now_slope * self.coefficient).sum(axis=-1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from entropylaw.results.mixture import Mixture
+from entropylaw.results.mixture import Mixture, t_cdf
 
 
 def test_one_component_is_student_t():
@@ -82,3 +82,24 @@ def test_a_mixture_that_is_cut_off_is_scipys_truncated_t(df):
 
     assert mixture.standard_deviation()[0] == pytest.approx(np.sqrt(moment(2) - moment(1) ** 2), rel=1e-4)
     assert mixture.density(np.array([1.2]))[0] == 0.0
+
+
+def test_quantiles_next_to_the_end_of_a_mixture_that_is_cut_off():
+    """Most of the mass is piled up below the bound, where the deviates of the probability have a pole."""
+    location, scale = np.linspace(1.0, 1.3, 10)[None], np.full((1, 10), 0.1)
+    weight, upper = np.full(10, 0.1), np.ones((1, 10))  # the weights add up to 1 but for rounding
+    mixture = Mixture(weight=weight, location=location, scale=scale, df=40.0, upper=upper)
+    for p in (0.9, 0.97, 0.999):
+        found = mixture.quantile(p)
+        assert found[0] < 1.0
+        assert mixture.cdf(found)[0] == pytest.approx(p, abs=1e-7)
+
+
+@pytest.mark.parametrize("df", [1.0, 3.0, 48.0, 5000.0])
+def test_density_of_the_interpolant(df):
+    """Newton's steps use the derivative of the interpolated distribution function."""
+    z = np.concatenate([np.linspace(-60.0, 60.0, 24001), [-1e6, -1e3, 1e3, 1e6]])
+    density = np.empty_like(z)
+    below = t_cdf(df, z, density)
+    np.testing.assert_allclose(below, stats.t.cdf(z, df), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(density, stats.t.pdf(z, df), rtol=0, atol=1e-8)

@@ -258,6 +258,8 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
         low, high = _sides(judged)
         beyond = np.maximum(judged - high, low - judged)
         least = np.maximum(SIZEABLE * float(np.subtract(*np.percentile(judged, [95, 5]))), FAR * noise)
+        if not (beyond > least).any():
+            continue
         rows = np.column_stack([step, column, *_sides(column), beyond / noise])[beyond > least].tolist()
         names = ("step", "value", "low", "high", "distance")
         found += [
@@ -288,5 +290,6 @@ def _sides(column: FloatArray) -> FloatArray:
 
 def _medians_before(column: FloatArray) -> FloatArray:
     """Median of the three values before each (n,), or of fewer at the start; the first value first."""
-    windows = np.lib.stride_tricks.sliding_window_view(column[:-1], 3)
-    return np.array([column[0], column[0], np.median(column[:2]), *np.median(windows, axis=1)])
+    first, second, third = column[:-3], column[1:-2], column[2:-1]
+    middle = np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))
+    return np.concatenate([column[[0, 0]], [np.median(column[:2])], middle])
