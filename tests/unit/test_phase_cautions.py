@@ -63,7 +63,10 @@ def test_a_long_drift():
     known = curve(smooth() + noise())
     assert cautions(replace(known, long_drift=LONG_DRIFT)) == []
     (found,) = cautions(replace(known, long_drift=0.9))
-    assert (found.code, found.values) == ("drift-long", {"curve": "planning", "probability": 0.9})
+    assert (found.code, found.values) == (
+        "drift-long",
+        {"curve": "planning", "probability": 0.9, "factor": 45.0},
+    )
 
 
 @pytest.mark.parametrize("rises", [True, False])

@@ -234,7 +234,7 @@ def test_one_curve_is_not_separated():
 def test_a_test_without_power_says_so():
     blind = NONE | {"detectable": None}
     assert said(NONE, blind).endswith(
-        "; the test has no power in execution, which does not fall in its first half"
+        "; the test has no power in execution, which does not fall clearly in its first half"
     )
     assert said(NONE, blind | {"long_drift": 0.9}).endswith("execution, which drifts for too long")
     assert "80 % power" not in said(NONE, blind)
@@ -353,7 +353,7 @@ def test_several_runs_end_with_what_they_say_together():
     )
     assert last.index("planning turns to rise") < last.index("63 %") < last.index("in 3 of 8")
     assert "arXiv:2509.03646" in last
-    assert "semantic entropy of strategic grams" in " ".join(last.split())
+    assert "semantic entropy of strategic n-grams" in " ".join(last.split())
     assert "63 % [50, 76] of the run" in last
     assert "two runs have no order" in last
 
