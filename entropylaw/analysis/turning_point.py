@@ -144,11 +144,11 @@ def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Te
     p_rise, falls, _ = opposite(slopes, -y, plain, factor)
     p_second_fall, slows, begins = opposite(curvatures, y, bent, 2.0 * factor)
     # A rise that levels off is convex and then concave, too: the curve has to fall before and after.
-    p_falls = slopes.p_values(-(slopes.contrasts @ y), plain, slopes.null(plain))
+    p_falls = slopes.p_values(-(slopes.contrasts @ y), bent, slopes.null(bent))
     before = p_falls[slopes.last <= curvatures.last[slows]]
     after = p_falls[slopes.first >= curvatures.first[begins]]
     p_second_fall = max(
-        p_second_fall, *(min(1.0, 2.0 * factor * each.min(initial=1.0)) for each in (before, after))
+        p_second_fall, *(min(1.0, factor * each.min(initial=1.0)) for each in (before, after))
     )
     return Tested(
         name=name,

@@ -24,7 +24,11 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     (*FIT, *PHASES, *TABLES): {
         "an option: what came of it is shown": r"settings\..*",
     },
-    tuple(medium for medium in (*LAWS, *PHASES) if medium not in ("report markdown", "report html")): {
+    tuple(
+        medium
+        for medium in (*LAWS, *PHASES)
+        if medium not in ("report markdown", "report html", "phases text", "phases markdown")
+    ): {
         "the level is above the table": r"ESTIMATES\.level",
     },
     (*LAWS, *COLUMNS): {
