@@ -137,9 +137,14 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
     # The second time all is known, and the page is the same.
     assert run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none").returncode == 0
     assert (tmp_path / "out" / "phases.html").read_text("utf-8") == page
-    alone = run("report", "flat.csv", "-o", "alone", "--figures", "none")
-    assert alone.returncode == 0
-    assert not (tmp_path / "alone" / "phases.html").exists()
+    # In one file it is a section, and a report of one run has none.
+    assert run("report", "bent.csv", "flat.csv", "-o", "one.html").returncode == 0
+    whole = (tmp_path / "one.html").read_text("utf-8")
+    assert 'href="#phases"' in whole
+    assert 'id="phases"' in whole
+    assert 'href="phases.html"' not in whole
+    assert run("report", "flat.csv", "-o", "out", "--figures", "none").returncode == 0
+    assert not (tmp_path / "out" / "phases.html").exists()
 
 
 def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
