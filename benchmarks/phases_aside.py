@@ -1,4 +1,4 @@
-"""Turns of entropy curves in worlds that were set aside when the test was chosen, and looked at once.
+"""Turns of entropy curves in worlds that were set aside when the test was chosen.
 
 python -m benchmarks.phases_aside                 print the table
 python -m benchmarks.phases_aside --write         and put it into docs/benchmarks/phases.md
