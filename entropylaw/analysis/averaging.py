@@ -198,6 +198,19 @@ def reward_at(law: LawFit, fits: FormFits, entropy: FloatArray) -> FloatArray:
     return np.asarray(numbers[0, : entropy.size])
 
 
+def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
+    """Mean of the curve over the whole run at entropies (m,), reward units; shape (m,).
+
+    It has no term in the step, which would make it the curve of the present stage, and no largest reward.
+    """
+    fits = averaged_forms(fit.law, most=fit.max_reward) if fit.present_stage else fit.basis
+    each = (
+        fits.probability[name] * posterior_mean(one, one.form.onward(entropy))
+        for name, one in fits.fits.items()
+    )
+    return np.asarray(sum(each))
+
+
 def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
     """:meth:`Fit.entropy_for <entropylaw.results.fit.Fit.entropy_for>`."""
     level = fit.level if level is None else checked_level(level)

@@ -172,6 +172,10 @@ class Mixture:
         location, scale = self.location[which], self.scale[which]
         return Mixture(weight=weight, location=location, scale=scale, df=self.df, upper=upper)
 
+    def mean(self) -> FloatArray:
+        """Mean of each number, shape (m,)."""
+        return self._mean(self._moments()[0])
+
     def standard_deviation(self) -> FloatArray:
         """Standard deviation of each number, shape (m,); nan where ``df`` ≤ 2 leaves it infinite."""
         centre, spread = self._moments()

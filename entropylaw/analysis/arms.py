@@ -1,0 +1,467 @@
+"""Arms of an experiment compared: reward at equal entropy, what is movement along a curve and what a shift.
+
+Each run is fitted first, on its own residual; then its numbers are compared between arms with the seed as the
+unit (:mod:`entropylaw.analysis.between_seeds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.stats import fisher_exact
+
+from entropylaw.analysis.between_seeds import (
+    Contrast,
+    Spread,
+    band_reach,
+    contrast,
+    fieller,
+    holm,
+    means,
+    seeds_needed,
+    share_interval,
+    spread,
+)
+from entropylaw.analysis.law.estimates import checked_level, unknown
+from entropylaw.analysis.seeds import (
+    Seed,
+    as_run,
+    common_range,
+    entropy_loss,
+    estimate_of,
+    no_common_range,
+    rises,
+    seeds_of,
+)
+from entropylaw.errors import UsageError
+from entropylaw.results import Estimate
+from entropylaw.results.arms import (
+    QUANTITIES,
+    Arm,
+    ArmComparison,
+    ArmRun,
+    Band,
+    Decision,
+    Difference,
+    Pair,
+    Split,
+)
+from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import Finding, caution, replace
+
+BAND_POINTS = 21
+"""Points of a band over the common range of entropies."""
+
+POOLED = "seeds as the unit, their spread pooled over arms"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Numbers:
+    """One quantity in n seeds: values and their own variances, by seed; ``curve`` where it is of a curve."""
+
+    seeds: Sequence[Seed]
+    value: FloatArray
+    variance: FloatArray
+
+    @property
+    def arm(self) -> IntArray:
+        """The arm of each seed."""
+        return np.array([seed.arm for seed in self.seeds])
+
+
+def compare_arms(
+    arms: Mapping[str, Sequence[Fit]],
+    *,
+    baseline: str | None = None,
+    refused: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    level: float = 0.95,
+    margin: float = 0.01,
+    between_sd: float | None = None,
+) -> ArmComparison:
+    """Compare arms of fitted runs, the seed as the unit.
+
+    Parameters
+    ----------
+    arms
+        Name of the arm → its fits, one per seed, all of the same columns and pairing.
+    baseline
+        The arm that all others are compared with, by default the first; ``"all"`` compares all pairs.
+    refused
+        Name of the arm → (run, reason) of runs that have no fit: they count as failed.
+    level, margin
+        Level of the intervals; the smallest difference of reward that counts, in reward units.
+    between_sd
+        Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
+        there is no other way to an interval.
+
+    Raises
+    ------
+    UsageError
+        ``bad-level``, ``too-few-arms``, ``no-such-arm``, ``bad-margin``.
+
+    Notes
+    -----
+    Reward at equal entropy is the mean difference of the arms' curves over the entropies that all runs of
+    both have passed. Of a run the curve is its fit's, averaged over functional forms. Runs that failed count
+    everywhere where they have a number: at the last common step a run that stopped early has its last
+    reward; runs that failed before they had passed the common entropies are left out there, and are named.
+    """
+    checked_level(level)
+    if len(arms) < 2:
+        message = f"{len(arms)} arm, expected at least 2"
+        raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
+    if not margin > 0:
+        raise UsageError("bad-margin", f"a margin of {margin:g}, expected more than 0", "give --margin 0.01")
+    names = list(arms)
+    if baseline not in (None, "all", *names):
+        known = ", ".join(names)
+        raise UsageError("no-such-arm", f"the baseline {baseline!r} is no arm", f"the arms are {known}")
+    chosen = names[0] if baseline is None else baseline
+    failed = {name: list((refused or {}).get(name, ())) for name in names}
+    seeds = seeds_of(arms)
+    design = _Design(names, seeds, failed, level, margin, between_sd)
+    order = (
+        [(b, a) for a, b in combinations(range(len(names)), 2)]
+        if chosen == "all"
+        else [(i, names.index(chosen)) for i in range(len(names)) if names[i] != chosen]
+    )
+    pairs = adjusted([design.pair(a, b) for a, b in order], level)
+    return ArmComparison(
+        arms=tuple(design.arm(i) for i in range(len(names))),
+        baseline=None if chosen == "all" else chosen,
+        pairs=tuple(pairs),
+        level=level,
+        margin=margin,
+        between_sd=between_sd,
+        findings=tuple(design.findings()),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Design:
+    """All seeds, and what is asked of them."""
+
+    names: list[str]
+    seeds: list[Seed]
+    refused: Mapping[str, Sequence[tuple[str, str]]]
+    level: float
+    margin: float
+    between_sd: float | None
+
+    def of(self, *arms: int) -> list[Seed]:
+        return [seed for seed in self.seeds if seed.arm in arms]
+
+    # -- arms
+
+    def arm(self, place: int) -> Arm:
+        """The arm with its runs and its mean curve."""
+        seeds, refused = self.of(place), self.refused[self.names[place]]
+        runs = [as_run(seed) for seed in seeds] + [
+            ArmRun(run=run, n=0, last_step=None, failed=why, entropy=(), reward=(), values={})
+            for run, why in refused
+        ]
+        lost = sum(run.failed is not None for run in runs)
+        low, high = share_interval(lost, len(runs), self.level) if runs else (None, None)
+        method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
+        rate = lost / len(runs) if runs else None
+        failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
+        found: dict[str, Any] = {}
+        if (common := common_range(seeds)) is not None:
+            grid = np.linspace(*common, BAND_POINTS)
+            kept = [seed for seed in self.seeds if seed.covers(*common)]
+            curves = np.array([seed.at(grid) for seed in kept])
+            arms = np.array([seed.arm for seed in kept])
+            mean, ends = curves[arms == place].mean(axis=0), (None, None)
+            known = self.spread(curves.mean(axis=1), np.array([seed.variance(grid) for seed in kept]), arms)
+            if known is not None:
+                half = self._half_widths(curves, arms, known, (place,))
+                ends = (mean - half, mean + half)
+            found = {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist())}
+            for name, end in zip(("low", "high"), ends, strict=True):
+                found[name] = (None,) * grid.size if end is None else tuple(end.tolist())
+        return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **found)
+
+    def spread(self, value: FloatArray, variance: FloatArray, arm: IntArray) -> Spread | None:
+        """The pooled spread of rewards."""
+        return spread(value, variance, arm, between_sd=self.between_sd)
+
+    def _half_widths(
+        self, curves: FloatArray, arm: IntArray, known: Spread, which: tuple[int, ...], sup: bool = False
+    ) -> FloatArray:
+        """Half of the band's width at every point, for the mean of one arm or the difference of two."""
+        centre, total = means(curves, known.weight, arm)
+        away = np.sqrt(known.weight)[:, None] * (curves - centre[arm])
+        each = (away**2).sum(axis=0) / known.df if np.isfinite(known.df) else np.ones(curves.shape[1])
+        reach = Contrast(value=0.0, error=1.0, df=known.df, p_value=1.0).interval(self.level)[1]
+        if sup:
+            reach = max(reach, band_reach(away, known.df, self.level))
+        return np.asarray(reach * np.sqrt(each * sum(1.0 / total[i] for i in which)))
+
+    def findings(self) -> list[Finding]:
+        """Limits of all comparisons."""
+        found = []
+        fails = [seed.name for seed in self.seeds if str(seed.fit.verdict) == "fails"]
+        if fails:
+            found.append(caution("law-fails-in-arms", failing=len(fails), runs=len(self.seeds)))
+        if self.between_sd is not None:
+            found.append(caution("between-sd-given", sd=self.between_sd))
+        return found
+
+    # -- pairs
+
+    def pair(self, a: int, b: int) -> Pair:
+        """One arm against another."""
+        findings: list[Finding] = []
+        names = self.names[a], self.names[b]
+        both = self.of(a, b)
+        common = common_range(both)
+        running = [seed.last_step for seed in both if not (seed.failed or "").startswith("stopped")]
+        last = min(running or [seed.last_step for seed in both], default=None)
+        differences, band, split, counted = {}, None, None, (0, 0)
+        if common is None:
+            why = no_common_range(both, names)
+            for name in ("reward_at_entropy", "entropy_at_reward"):
+                differences[name] = self._unknown(name, why)
+        else:
+            kept = [seed for seed in self.seeds if seed.covers(*common)]
+            counted = tuple(sum(seed.arm == one for seed in kept) for one in (a, b))  # type: ignore[assignment]
+            if out := tuple(seed.name for seed in both if not seed.covers(*common)):
+                findings.append(caution("left-out-of-curves", runs=out))
+            grid = np.linspace(*common, BAND_POINTS)
+            curves = np.array([seed.at(grid) for seed in kept])
+            own = np.array([seed.variance(grid) for seed in kept])
+            numbers = Numbers(seeds=kept, value=curves.mean(axis=1), variance=own)
+            differences["reward_at_entropy"] = self._difference(
+                "reward_at_entropy", numbers, a, b, self.margin
+            )
+            band = self._band(grid, curves, numbers, a, b)
+            slope = abs(float(np.polyfit(grid, means(curves, np.ones(len(kept)), numbers.arm)[0][b], 1)[0]))
+            differences["entropy_at_reward"] = self._entropy_at_reward(kept, grid, curves, own, slope, a, b)
+        if last is not None:
+            differences |= self._at_last_step(last, a, b)
+            split = self._split(last, a, b)
+        differences |= self._coefficients(common, a, b)
+        differences["failure_rate"] = self._failures(a, b)
+        return Pair(
+            arm=names[0],
+            baseline=names[1],
+            seeds=counted,
+            entropy_range=common,
+            last_step=last,
+            differences=tuple(differences[name] for name in QUANTITIES if name in differences),
+            band=band,
+            split=split,
+            findings=tuple(findings),
+        )
+
+    def _unknown(self, quantity: str, why: str) -> Difference:
+        none = unknown(why, level=self.level, method=POOLED)
+        return Difference(quantity=quantity, unit=QUANTITIES[quantity][1], estimate=none)
+
+    def _difference(
+        self, quantity: str, numbers: Numbers, a: int, b: int, margin: float | None
+    ) -> Difference:
+        """The difference of two arms in a quantity."""
+        unit, arm = QUANTITIES[quantity][1], numbers.arm
+        sizes = [int((arm == one).sum()) for one in (a, b)]
+        if min(sizes) == 0:
+            lacking = self.names[(a, b)[sizes.index(0)]]
+            return self._unknown(quantity, f"no run of {lacking} has it")
+        given = self.between_sd if unit == "reward" else None
+        known = spread(numbers.value, numbers.variance, arm, between_sd=given)
+        if known is None:
+            none = self._unknown(quantity, "no arm has two seeds: no between-seed variance, not comparable")
+            apart = float(numbers.value[arm == a].mean() - numbers.value[arm == b].mean())
+            return replace(none, estimate=replace(none.estimate, value=apart))
+        gap = contrast(numbers.value, arm, a, b, known)
+        _low, _high = gap.interval(self.level)
+        method = f"Welch–Satterthwaite, df {gap.df:.3g}" if gap.df != known.df else POOLED
+        if given is not None:
+            method = f"between-seed sd of {given:g} as given"
+        within = float(np.sqrt(np.mean(numbers.variance)))
+        sd = float(np.sqrt(known.scale * np.mean(1.0 / known.weight)))
+        return Difference(
+            quantity=quantity,
+            unit=unit,
+            estimate=self._estimate(gap, method),
+            p_value=gap.p_value,
+            df=gap.df if np.isfinite(gap.df) else None,
+            between=float(np.sqrt(known.tau2)),
+            within=within,
+            margin=margin,
+            decision=Decision.same if margin and gap.within(margin, self.level) else Decision.undecided,
+            seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
+        )
+
+    def _band(self, grid: FloatArray, curves: FloatArray, numbers: Numbers, a: int, b: int) -> Band | None:
+        known = self.spread(numbers.value, numbers.variance, numbers.arm)
+        if known is None or not {a, b} <= set(numbers.arm.tolist()):
+            return None
+        centre = means(curves, known.weight, numbers.arm)[0]
+        gap = centre[a] - centre[b]
+        half = self._half_widths(curves, numbers.arm, known, (a, b), sup=True)
+        parts = (grid, gap, gap - half, gap + half)
+        return Band(
+            **dict(zip(("entropy", "mean", "low", "high"), (tuple(x.tolist()) for x in parts), strict=True))
+        )
+
+    def _entropy_at_reward(
+        self,
+        kept: list[Seed],
+        grid: FloatArray,
+        curves: FloatArray,
+        own: FloatArray,
+        slope: float,
+        a: int,
+        b: int,
+    ) -> Difference:
+        """Entropy at equal reward: each run's falling curve inverted over the rewards that all have."""
+        name = "entropy_at_reward"
+        falling = np.minimum.accumulate(curves, axis=1)
+        rough = [
+            seed.name
+            for seed, f, c in zip(kept, falling, curves, strict=True)
+            if rises(f, c) and seed.arm in (a, b)
+        ]
+        if rough:
+            return self._unknown(name, f"reward does not rise as entropy falls in {', '.join(rough[:3])}")
+        some = [i for i, seed in enumerate(kept) if not (seed.failed or rises(falling[i], curves[i]))]
+        mine = [i for i in some if kept[i].arm in (a, b)]
+        low, high = falling[mine, -1].max(), falling[mine, 0].min()
+        if not high > low:
+            return self._unknown(name, "the arms have no reward in common over these entropies")
+        some = [i for i in some if falling[i, -1] <= low and high <= falling[i, 0]]
+        rewards = np.linspace(low, high, BAND_POINTS)
+        value = np.array([np.interp(rewards, falling[i, ::-1], grid[::-1]).mean() for i in some])
+        each = np.abs(np.ptp(falling[some], axis=1)) / np.ptp(grid)
+        variance = own[some] / each**2
+        numbers = Numbers(seeds=[kept[i] for i in some], value=value, variance=variance)
+        margin = self.margin / slope if slope > 0 else None
+        return self._difference(name, numbers, a, b, margin)
+
+    def _at_last_step(self, last: float, a: int, b: int) -> dict[str, Difference]:
+        """Reward at the last common step, and entropy lost until then."""
+        seeds = [
+            seed
+            for seed in self.seeds
+            if seed.arm in (a, b) or seed.last_step >= last or (seed.failed or "").startswith("stopped")
+        ]
+        rewards = np.array([seed.reward_at(last) for seed in seeds])
+        numbers = Numbers(seeds=seeds, value=rewards[:, 0], variance=rewards[:, 1] ** 2)
+        found = {"last_reward": self._difference("last_reward", numbers, a, b, self.margin)}
+        reached = [seed for seed in seeds if seed.last_step >= last]
+        lost = np.array([entropy_loss(seed, last) for seed in reached])
+        numbers = Numbers(seeds=reached, value=lost, variance=np.zeros(lost.size))
+        return found | {"entropy_loss": self._difference("entropy_loss", numbers, a, b, None)}
+
+    def _coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> dict[str, Difference]:
+        """Ceiling, a and b of the runs that have not failed."""
+        stretch = None if common is None else float(np.exp(common[1]) - np.exp(common[0]))
+        margins = {"ceiling": self.margin, "a": None, "b": None}
+        if stretch:
+            margins |= {"a": self.margin / stretch, "b": self.margin / stretch + self.margin}
+        found = {}
+        for name, margin in margins.items():
+            read = {seed: estimate_of(seed.fit, name) for seed in self.seeds if seed.failed is None}
+            some = {seed: one for seed, one in read.items() if one.value is not None}
+            value = np.array([one.value for one in some.values()], dtype=float)
+            error = np.array([one.std_error or 0.0 for one in some.values()], dtype=float)
+            numbers = Numbers(seeds=list(some), value=value, variance=error**2)
+            found[name] = self._difference(name, numbers, a, b, margin)
+        return found
+
+    def _failures(self, a: int, b: int) -> Difference:
+        """Difference in the share of failed runs, with Newcombe's interval (1998)."""
+        counts = []
+        for one in (a, b):
+            seeds, refused = self.of(one), self.refused[self.names[one]]
+            failed = sum(seed.failed is not None for seed in seeds) + len(refused)
+            counts.append((failed, len(seeds) + len(refused)))
+        (failed, of), (failed_b, of_b) = counts
+        gap = failed / of - failed_b / of_b
+        (low, high), (low_b, high_b) = (share_interval(*one, self.level) for one in counts)
+        ends = (
+            gap - np.hypot(failed / of - low, high_b - failed_b / of_b),
+            gap + np.hypot(high - failed / of, failed_b / of_b - low_b),
+        )
+        table = [[failed, of - failed], [failed_b, of_b - failed_b]]
+        return Difference(
+            quantity="failure_rate",
+            unit="share",
+            estimate=Estimate(
+                value=gap,
+                low=float(ends[0]),
+                high=float(ends[1]),
+                level=self.level,
+                method=f"{failed} of {of} against {failed_b} of {of_b}; Newcombe from Clopper–Pearson",
+            ),
+            p_value=float(fisher_exact(table)[1]),
+        )
+
+    def _split(self, last: float, a: int, b: int) -> Split | None:
+        """Movement along a curve, and shift of the curve."""
+        seeds = [seed for seed in self.seeds if seed.last_step >= last]
+        arm = np.array([seed.arm for seed in seeds], dtype=int)
+        if not {a, b} <= set(arm.tolist()):
+            return None
+        ends = np.array([seed.entropy_at(last) for seed in seeds])
+        at = max(float(ends[arm == one].mean()) for one in (a, b))
+        # A run that ends a little above that entropy has its curve continued that far.
+        within = [seed.entropy[0] - 0.1 * np.ptp(seed.entropy) <= at <= seed.entropy[-1] for seed in seeds]
+        kept = [seed for seed, fits in zip(seeds, within, strict=True) if fits]
+        arm = np.array([seed.arm for seed in kept], dtype=int)
+        method = f"{POOLED}; curves at the higher final entropy"
+        none = unknown("not both arms have passed the higher final entropy", level=self.level, method=method)
+        if not {a, b} <= set(arm.tolist()):
+            return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
+        curve = np.array([float(seed.at(np.array([at]))[0]) for seed in kept])
+        own = np.array([seed.variance(np.array([at])) for seed in kept])
+        end = np.array([seed.reward_at(last) for seed in kept])
+        total = self._contrast(end[:, 0], end[:, 1] ** 2, arm, a, b)
+        shift = self._contrast(curve, own, arm, a, b)
+        movement = self._contrast(end[:, 0] - curve, np.zeros(len(kept)), arm, a, b)
+        if total is None or shift is None or movement is None:
+            none = unknown("no arm has two seeds", level=self.level, method=method)
+            return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
+        as_estimates = [self._estimate(one, method) for one in (total, shift, movement)]
+        covariance = 0.5 * (total.error**2 + movement.error**2 - shift.error**2)
+        low, high = total.interval(self.level)
+        share = unknown("the difference in final reward may be 0", level=self.level, method="Fieller")
+        if low > 0 or high < 0:
+            ratio, left, right = fieller(movement, total, covariance, self.level)
+            share = Estimate(value=ratio, low=left, high=right, level=self.level, method="Fieller")
+        return Split(
+            at_entropy=at, total=as_estimates[0], shift=as_estimates[1], movement=as_estimates[2], share=share
+        )
+
+    def _contrast(
+        self, value: FloatArray, variance: FloatArray, arm: IntArray, a: int, b: int
+    ) -> Contrast | None:
+        # All weights are equal: the parts add up to the total.
+        known = spread(value, np.full(value.size, variance.mean()), arm, between_sd=self.between_sd)
+        return None if known is None else contrast(value, arm, a, b, known)
+
+    def _estimate(self, one: Contrast, method: str) -> Estimate:
+        low, high = one.interval(self.level)
+        return Estimate(
+            value=one.value, low=low, high=high, level=self.level, method=method, std_error=one.error
+        )
+
+
+def adjusted(pairs: Sequence[Pair], level: float) -> list[Pair]:
+    """The pairs with Holm's p-values, over all pairs, and with the decisions that follow."""
+    found: list[dict[str, Difference]] = [{one.quantity: one for one in pair.differences} for pair in pairs]
+    for name in QUANTITIES:
+        some = [each for each in found if name in each and each[name].p_value is not None]
+        for each, p in zip(some, holm([each[name].p_value or 0.0 for each in some]), strict=True):
+            one = each[name]
+            decision = one.decision
+            if p < 1.0 - level and one.estimate.value:
+                decision = Decision.above if one.estimate.value > 0 else Decision.below
+            each[name] = replace(one, p_adjusted=p, decision=decision)
+    return [replace(pair, differences=tuple(each.values())) for pair, each in zip(pairs, found, strict=True)]

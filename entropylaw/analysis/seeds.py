@@ -1,0 +1,190 @@
+"""Seeds: fitted runs of arms with their own curves, and which of them failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.analysis.averaging import mean_curve
+from entropylaw.analysis.members import level_now
+from entropylaw.results import Estimate
+from entropylaw.results.arms import ArmRun
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fit import Fit
+
+POINTS = 121
+"""Points of a run's curve over its own range."""
+
+NEIGHBOURS, FEWEST_NEIGHBOURS = 8, 5
+"""A point of a curve rests on the nearest eighth of the evaluations, at least five."""
+
+LEAST_OVERLAP = 0.05
+"""Smallest common range of entropies, as a share of the range that the runs have together."""
+
+STOPPED = 0.8
+"""A run that ends before this share of the median length of all runs has stopped early."""
+
+LOST = 0.5
+"""A run that has lost more than this share of the reward that it had gained has failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Seed:
+    """A fitted run with its own curve over its range of smoothed entropies.
+
+    ``entropy`` (m,) ascends, ``smoother`` (m, n) has the weights of the evaluations in the ``curve`` (m,), and
+    ``noise`` is their standard deviation.
+    """
+
+    arm: int
+    fit: Fit
+    failed: str | None
+    entropy: FloatArray
+    curve: FloatArray
+    smoother: FloatArray
+    noise: float
+
+    @classmethod
+    def of(cls, arm: int, fit: Fit, failed: str | None) -> Seed:
+        """The run with its curve: the averaged one, and where its evaluations are beside that locally.
+
+        The drift of a run about its averaged curve belongs to what the run reached at an entropy, and differs
+        between seeds. It is the mean of the residuals of the nearest eighth of the evaluations, with tricube
+        weights (Cleveland 1979, doi:10.1080/01621459.1979.10481038).
+        """
+        law = fit.law
+        smooth = np.asarray(law.smoothed_entropy)
+        entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
+        residual = np.asarray(law.reward) - mean_curve(fit, smooth)
+        nearest = min(smooth.size - 1, max(FEWEST_NEIGHBOURS, -(-smooth.size // NEIGHBOURS)))
+        distance = np.abs(entropy[:, None] - smooth)
+        reach = np.partition(distance, nearest, axis=1)[:, nearest, None]
+        weight = np.maximum(1.0 - (distance / np.maximum(reach, 1e-12)) ** 3, 0.0) ** 3
+        smoother = weight / weight.sum(axis=1, keepdims=True)
+        curve = mean_curve(fit, entropy) + smoother @ residual
+        noise = float(np.median(np.abs(np.diff(residual)))) / 0.6745 / np.sqrt(2.0)
+        return cls(
+            arm=arm, fit=fit, failed=failed, entropy=entropy, curve=curve, smoother=smoother, noise=noise
+        )
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.fit.run
+
+    @property
+    def last_step(self) -> float:
+        """The step of its last evaluation."""
+        return float(self.fit.law.step[-1])
+
+    def covers(self, low: float, high: float) -> bool:
+        """Whether the run has passed all entropies of a range."""
+        return bool(self.entropy[0] <= low and high <= self.entropy[-1])
+
+    def at(self, entropy: FloatArray) -> FloatArray:
+        """Its curve at some entropies; beyond its range the end of the curve."""
+        return np.interp(entropy, self.entropy, self.curve)
+
+    def variance(self, entropy: FloatArray) -> float:
+        """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""
+        place = np.interp(entropy, self.entropy, np.arange(POINTS))
+        below = np.minimum(place.astype(int), POINTS - 2)
+        part = (place - below)[:, None]
+        rows = (1.0 - part) * self.smoother[below] + part * self.smoother[below + 1]
+        return float(self.noise**2 * np.sum(rows.mean(axis=0) ** 2))
+
+    def reward_at(self, step: float) -> tuple[float, float]:
+        """Smoothed reward at a step, or at its last one before that, with its standard error."""
+        law = self.fit.law
+        until = max(3, int(np.searchsorted(law.step, step, side="right")))
+        known = level_now(law.step[:until], law.reward[:until])
+        return float(known.mean()[0]), float(np.nan_to_num(known.standard_deviation()[0]))
+
+    def entropy_at(self, step: float) -> float:
+        """Smoothed entropy at a step."""
+        return float(np.interp(step, self.fit.law.step, self.fit.law.smoothed_entropy))
+
+
+def seeds_of(arms: Mapping[str, Sequence[Fit]]) -> list[Seed]:
+    """Every run with its curve, and whether it failed."""
+    fits = [(place, fit) for place, name in enumerate(arms) for fit in arms[name]]
+    typical = float(np.median([fit.law.step[-1] - fit.law.step[0] for _, fit in fits])) if fits else 0.0
+    return [Seed.of(place, fit, why_failed(fit, typical)) for place, fit in fits]
+
+
+def why_failed(fit: Fit, typical: float) -> str | None:
+    """Why a run counts as failed; None where it does not.
+
+    It stopped before 80 % of the ``typical`` length in steps, or it lost more than half of the reward that it
+    had gained: both as seen in evaluations smoothed by a moving median of five.
+    """
+    step, reward = fit.law.step, np.asarray(fit.law.reward)
+    length = float(step[-1] - step[0])
+    if length < STOPPED * typical:
+        return f"stopped at step {step[-1]:g}, after {100 * length / typical:.0f} % of the usual length"
+    width = min(5, reward.size)
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
+    first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
+    noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
+    if best - first > 4.0 * noise and best - last > LOST * (best - first) and best - last > 4.0 * noise:
+        return f"lost reward: from {best:.3g} to {last:.3g}, having begun at {first:.3g}"
+    return None
+
+
+def as_run(seed: Seed) -> ArmRun:
+    """A seed as part of a result, with a quarter of the points of its curve."""
+    names = ("ceiling", "a", "b")
+    every = slice(None, None, 4)
+    return ArmRun(
+        run=seed.name,
+        n=seed.fit.n,
+        last_step=seed.last_step,
+        failed=seed.failed,
+        entropy=tuple(seed.entropy[every].tolist()),
+        reward=tuple(seed.curve[every].tolist()),
+        values={name: estimate_of(seed.fit, name).value for name in names}
+        | {
+            "last_reward": seed.fit.reward_now.value,
+            "entropy_loss": entropy_loss(seed, seed.last_step),
+            "entropy_first": float(seed.fit.law.smoothed_entropy[0]),
+        },
+    )
+
+
+def estimate_of(fit: Fit, name: str) -> Estimate:
+    return fit.ceiling if name == "ceiling" else getattr(fit.law, name)
+
+
+def entropyentropy_loss(seed: Seed, last: float) -> float:
+    """Entropy lost per 100 steps until a step, nats."""
+    law = seed.fit.law
+    return (float(law.smoothed_entropy[0]) - seed.entropy_at(last)) / (last - float(law.step[0])) * 100.0
+
+
+def rises(falling: FloatArray, curve: FloatArray) -> bool:
+    """Whether reward rises with entropy by more than a tenth of what it changes."""
+    return bool(np.max(curve - falling) > 0.1 * np.ptp(curve)) or bool(curve[-1] >= curve[0])
+
+
+def common_range(seeds: Sequence[Seed]) -> tuple[float, float] | None:
+    """The entropies that all runs have passed that did not fail, nats; None where there are hardly any."""
+    whole = [seed for seed in seeds if seed.failed is None] or list(seeds)
+    if not whole:
+        return None
+    low, high = max(seed.entropy[0] for seed in whole), min(seed.entropy[-1] for seed in whole)
+    least, most = min(seed.entropy[0] for seed in whole), max(seed.entropy[-1] for seed in whole)
+    return (float(low), float(high)) if high - low > LEAST_OVERLAP * (most - least) else None
+
+
+def no_common_range(seeds: Sequence[Seed], names: tuple[str, str]) -> str:
+    """Why two arms have no common range: the runs that bound it."""
+    whole = [seed for seed in seeds if seed.failed is None] or list(seeds)
+    if len({seed.arm for seed in whole}) < 2:
+        return f"{' or '.join(names)} has no fitted run"
+    above, below = max(whole, key=lambda one: one.entropy[0]), min(whole, key=lambda one: one.entropy[-1])
+    return (
+        f"no common range of entropy: {above.name} stays above {above.entropy[0]:.3g} nats, "
+        f"{below.name} below {below.entropy[-1]:.3g}"
+    )
