@@ -34,8 +34,8 @@ LOST = 0.5
 class Seed:
     """A fitted run with its own curve over its range of smoothed entropies.
 
-    ``entropy`` (m,) ascends, ``smoother`` (m, n) has the weights of the evaluations in the ``curve`` (m,), and
-    ``noise`` is their standard deviation.
+    ``entropy`` (m,) ascends, ``smoother`` (m, n) has the weights of the evaluations in the ``curve`` (m,),
+    and ``noise`` is their standard deviation.
     """
 
     arm: int
@@ -154,10 +154,11 @@ def as_run(seed: Seed) -> ArmRun:
 
 
 def estimate_of(fit: Fit, name: str) -> Estimate:
+    """The averaged ceiling of a fit, or the law's own a or b."""
     return fit.ceiling if name == "ceiling" else getattr(fit.law, name)
 
 
-def entropyentropy_loss(seed: Seed, last: float) -> float:
+def entropy_loss(seed: Seed, last: float) -> float:
     """Entropy lost per 100 steps until a step, nats."""
     law = seed.fit.law
     return (float(law.smoothed_entropy[0]) - seed.entropy_at(last)) / (last - float(law.step[0])) * 100.0
