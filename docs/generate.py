@@ -30,7 +30,7 @@ from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.loading import KINDS  # noqa: E402
 from entropylaw.documents.loading import Kind as DocumentKind  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part  # noqa: E402
-from entropylaw.options import FitOptions, Option, PhaseOptions  # noqa: E402
+from entropylaw.options import CompareOptions, FitOptions, Option, PhaseOptions  # noqa: E402
 from entropylaw.results.arrays import FloatArray  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
@@ -47,6 +47,7 @@ COMMANDS = (
     "backtest",
     "tokens",
     "phases",
+    "compare",
     "plot",
     "report",
     "check",
@@ -109,7 +110,7 @@ def schema(kind: DocumentKind) -> dict[str, Any]:
     whole = body["$defs"].pop(body.pop("$ref").removeprefix("#/$defs/"))
     for one in (whole, *body["$defs"].values()):
         one["description"] = inspect.cleandoc(one["description"])
-    for options in (FitOptions, PhaseOptions):
+    for options in (CompareOptions, FitOptions, PhaseOptions):
         if options.__name__ in body["$defs"]:
             body["$defs"][options.__name__]["required"] = sorted(options.ALWAYS)
     whole["properties"] |= {"schema": {"const": kind.schema}, "version": {"type": "string"}}

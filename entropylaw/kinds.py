@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from entropylaw.errors import UsageError
@@ -90,7 +90,12 @@ def one_of(*choices: str) -> Kind:
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", several="paths", metavar="FILE")
+ARM_PATH = Kind(expected="a path, or ARM=PATH", several="paths, or texts such as 'grpo=logs/grpo*'")
+"""A path, which may have the name of an arm before it."""
+
 NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
+POSITIVE = Kind(expected="a number above 0", metavar="X", example="7", read=_gain, types=(int, float))
+SPREAD = replace(POSITIVE, expected="a standard deviation above 0", metavar="SD", example="0.02")
 GAIN = Kind(expected="a reward above 0", metavar="X", example="0.01", read=_gain, types=(int, float))
 COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))
 LEVEL = Kind(
