@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from entropylaw.escaping import counted, shown
@@ -99,6 +99,11 @@ def _rate(values: Values) -> str:
         return "no rate is known"
     low, high = ("–" if end is None else f"{end:.2g}" for end in (values["low"], values["high"]))
     return f"k = {values['rate']:.2g} [{low}, {high}]"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Twelve names; the others are counted."""
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
@@ -233,6 +238,14 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
         ("no mean difference" if values["quantity"] == "delta" else "no mean turning point of {quantity}")
         + ": known in {found} of {runs} runs, {needed} are needed"
     ).format_map(values),
+    # Arms.
+    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b are no summary of their curves; "
+    "reward at equal entropy and the ceiling are averaged over functional forms",
+    "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
+    "estimated: the intervals are no better than it",
+    "left-out-of-curves": lambda values: (
+        f"left out at equal entropy: {_some(values['runs'])}, which did not pass all of these entropies"
+    ),
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "
     "is that of a mean of {block} new ones",
@@ -245,11 +258,9 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     # Several runs, and segments.
     "no-common-law": "the common coefficients describe none of the runs; use those of each run, or the mean "
     "over seeds",
-    # Twelve are named, the others counted.
     "law-fails-alone": lambda values: (
-        f"the law fails alone in {len(values['failing'])} of {values['runs']} runs ("
-        + ", ".join(values["failing"][:12])
-        + (f" and {len(values['failing']) - 12} more)" if len(values["failing"]) > 12 else ")")
+        f"the law fails alone in {len(values['failing'])} of {values['runs']} runs "
+        f"({_some(values['failing'])})"
     ),
     "seeds-differ": lambda values: (
         "seeds differ by more than the residuals within runs explain: " + ", ".join(values["coefficients"])

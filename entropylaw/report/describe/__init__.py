@@ -13,6 +13,7 @@ _MODULES = {
     "forecast": "Forecast SaturationForecast PredictionDocument RunPrediction "
     "Backtest BacktestDocument RunBacktest",
     "phases": "PhasesDocument RunPhases PhaseFit PhasesAcross",
+    "arms": "ArmComparison",
     "check": "CheckDocument GateCase",
     "logs": "ColumnsDocument ColumnReport TokenSummary",
 }

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from entropylaw.documents.document import RunFit, RunReport
+    from entropylaw.results.arms import ArmComparison
     from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.fit import Fit
 
-Need = Literal["law", "forecast", "phases", "tokens", "across"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, a ``TokenHistogram``, or the ``PhasesAcross`` of several runs."""
+``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, or an ``ArmComparison``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,31 @@ def _law_caption(part: RunFit | Fit) -> str:
         "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
         "with its probability P. The square is the ceiling at H = 0, the diamond the reward now, each with "
         "its interval." + " Without the evaluations in rings the answer changes." * rings
+    )
+
+
+def _arms_caption(part: ArmComparison) -> str:
+    from entropylaw.report.figures.arms import is_overlay
+    from entropylaw.report.numbers import format_percent
+
+    level = format_percent(part.level)
+    if is_overlay(part):
+        return (
+            "Reward against entropy. Thin lines are runs, thick ones the means of the arms with their "
+            f"{level} intervals. Below, the difference of the curves with the simultaneous band."
+        )
+    return (
+        "Reward against entropy, a panel per arm: in grey what it is compared with, in blue its runs (thin) "
+        f"and their mean with its {level} interval. Bars are the entropies at which the simultaneous band "
+        "of the difference excludes 0: at the top where it is above, at the bottom where it is below."
+    )
+
+
+def _differences_caption(part: ArmComparison) -> str:
+    return (
+        "Differences of the arms with their intervals: reward at equal entropy; final reward (squares) and "
+        "its parts, movement along the curve and a shift of the curve; and the ceiling. The shaded band is "
+        f"the margin of ±{part.margin:g}, filled squares are decided, and arrows are beyond the axes."
     )
 
 
@@ -154,6 +180,39 @@ FIGURES = (
         caption=lambda _: (
             "The turning points of planning and execution in the runs where one turns to rise, with their "
             "intervals, as shares of each run."
+        ),
+    ),
+    FigureEntry(
+        name="arms",
+        needs="arms",
+        maker="arms:arms_figure",
+        about="reward against entropy of the arms",
+        label="the arms",
+        title="Arms:",
+        caption=_arms_caption,
+        onto="arms:draw_on",
+    ),
+    FigureEntry(
+        name="differences",
+        needs="arms",
+        section="differences",
+        maker="arms:differences_figure",
+        about="differences of the arms with their intervals",
+        label="differences",
+        title="Differences:",
+        caption=_differences_caption,
+    ),
+    FigureEntry(
+        name="sizes",
+        needs="arms",
+        section="sizes",
+        maker="arms:sizes_figure",
+        about="numbers of the arms against size",
+        label="sizes",
+        title="Sizes:",
+        caption=lambda _: (
+            "Means over seeds against the size, on a logarithmic axis, with their intervals; open squares "
+            "are predictions, diamonds published values."
         ),
     ),
 )

@@ -131,6 +131,16 @@ def titled(title: Sequence[str]) -> Sequence[str]:
     return title if _LAYOUT.get().titles else ()
 
 
+def width() -> float:
+    """Inches of the layout in use."""
+    return _LAYOUT.get().width
+
+
+def few(ticks: int) -> MaxNLocator:
+    """At most so many intervals between round ticks."""
+    return MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
+
+
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     """The font families of a user's style, if none of them is installed."""
     generic = {"serif", "sans-serif", "cursive", "fantasy", "monospace"}

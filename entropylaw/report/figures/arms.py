@@ -1,0 +1,396 @@
+"""Arms compared: their curves in reward against entropy, the differences, and numbers against size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropylaw.escaping import one_line
+from entropylaw.report.describe import arms as words
+from entropylaw.report.describe.scaling import label
+from entropylaw.report.figures import plotting as p
+from entropylaw.report.figures.palette import LINE
+from entropylaw.report.numbers import format_number
+from entropylaw.results import Estimate
+from entropylaw.results.arms import Arm, ArmComparison, Band, Decision, Pair, Scaling, SizePoint
+
+COLOURS = ("ink", "blue", "vermilion", "green")
+"""Of the baseline, or the first arm, and of up to three others."""
+
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"linewidth": 2.6},
+    {"linewidth": 1.3},
+    {"linewidth": 1.3, "linestyle": (0, (4, 1.5))},
+    {"linewidth": 1.3, "linestyle": (0, (1, 1))},
+)
+"""Their lines: curves that cover one another are all seen, also in grey."""
+
+MOST_TOGETHER = len(COLOURS)
+"""Arms in one pair of axes; more have small panels of their own."""
+
+_SEED: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.6}
+_MEAN: dict[str, Any] = {"linewidth": 1.5}
+
+PANEL, NAME = 0.62, 0.17
+"""Inches: height of a small panel, and of the name above it."""
+
+
+def is_overlay(result: ArmComparison) -> bool:
+    """Whether all arms are in one pair of axes."""
+    return len(result.arms) <= MOST_TOGETHER
+
+
+def arms_figure(result: ArmComparison) -> Figure:
+    """Runs thin and means of the arms with their bands, and the difference of the curves below.
+
+    More than :data:`MOST_TOGETHER` arms have a small panel each. Raises ValueError: no run has a curve.
+    """
+    if not any(run.entropy for arm in result.arms for run in arm.runs):
+        raise ValueError("no run of these arms has a curve")
+    return _overlay(result) if is_overlay(result) else _panels(result)
+
+
+def draw_on(axes: Axes, result: ArmComparison) -> None:
+    """The curves of all arms on given axes; of many arms the baseline's and, in blue, the others'."""
+    for place, arm in enumerate(ordered(result)):
+        which = place if is_overlay(result) else min(place, 1)
+        look = _LOOKS[which] | {"label": p.shown(one_line(arm.arm))}
+        _arm(axes, arm, p.colour(COLOURS[which]), **look)
+    if is_overlay(result):
+        axes.legend(frameon=False, fontsize=7)
+    axes.set_xlabel("entropy H (nats per token)")
+    axes.set_ylabel("reward")
+
+
+def ordered(result: ArmComparison) -> list[Arm]:
+    """The baseline first."""
+    return sorted(result.arms, key=lambda arm: arm.arm != result.baseline)
+
+
+def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) -> None:
+    """Its runs thin, their mean thick with its band."""
+    for run in arm.runs if seeds else ():
+        axes.plot(run.entropy, run.reward, color=colour, zorder=3, **_SEED)
+    if not arm.entropy:
+        return
+    low, high = (np.array(ends, dtype=float) for ends in (arm.low, arm.high))
+    axes.fill_between(arm.entropy, low, high, color=colour, alpha=0.16, linewidth=0, zorder=2)
+    axes.plot(arm.entropy, arm.mean, color=colour, zorder=5, **(_MEAN | look))
+
+
+def _overlay(result: ArmComparison) -> Figure:
+    """All arms in one panel, with a key; a panel per comparison with its band."""
+    arms = ordered(result)
+    looks = [_LOOKS[place] for place in range(len(arms))]
+    colours = {arm.arm: name for arm, name in zip(arms, COLOURS, strict=False)}
+    bands = [(pair, pair.band) for pair in result.pairs if pair.band is not None]
+    keys = [(colours[arm.arm], _seeds(arm), [look]) for arm, look in zip(arms, looks, strict=True)]
+    room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.1}
+    with p.panels([1.8, *[0.7] * len(bands)], keys=keys, **room) as (figure, (axes, *below)):
+        for arm, look in zip(arms, looks, strict=True):
+            _arm(axes, arm, p.colour(colours[arm.arm]), **look)
+        axes.set_ylabel("reward")
+        axes.set_xlim(*_entropies(arms))
+        for lower, (pair, band) in zip(below, bands, strict=True):
+            name = colours[pair.arm] if result.baseline is not None else "ink"
+            _difference(lower, band, p.colour(name))
+            lower.set_ylabel("difference")
+            if len(bands) > 1:
+                low, high = lower.get_ylim()
+                lower.set_ylim(low, high + 0.3 * (high - low))
+                said: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
+                text = p.shown(one_line(words.name_of(pair, result)))
+                lower.text(0.985, 0.97, _short(text, 40), transform=lower.transAxes, **said)
+        figure.axes[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
+    return figure
+
+
+def _seeds(arm: Arm) -> str:
+    """The name of an arm, and how many seeds it has."""
+    failed = sum(run.failed is not None for run in arm.runs)
+    text = f"{_short(one_line(arm.arm), 34)}, {len(arm.runs)} seed" + "s" * (len(arm.runs) != 1)
+    return text + f", {failed} failed" * bool(failed)
+
+
+def _short(text: str, most: int) -> str:
+    """At most so many letters: the end of a name often distinguishes it, and is kept."""
+    return text if len(text) <= most else f"{text[: most - 1 - most // 3]}…{text[-(most // 3) :]}"
+
+
+def _entropies(arms: Sequence[Arm]) -> tuple[float, float]:
+    """Limits of the axis: 0, and the highest entropy of all runs."""
+    most = max(max(run.entropy) for arm in arms for run in arm.runs if run.entropy)
+    return p.padded(0.0, most, 0.02, 0.02)
+
+
+def _difference(axes: Axes, band: Band, colour: str) -> None:
+    axes.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
+    axes.fill_between(band.entropy, band.low, band.high, color=colour, alpha=0.2, linewidth=0, zorder=3)
+    axes.plot(band.entropy, band.mean, color=colour, linewidth=1.3, zorder=5)
+
+
+def _panels(result: ArmComparison) -> Figure:
+    """A small panel per arm: in grey what it is compared with, in colour the arm."""
+    arms = ordered(result)
+    shown = arms[1:] if result.baseline is not None else arms
+    width = p.width()
+    columns = max(2, min(len(shown), int((width - 0.4) / 0.95)))
+    rows = -(-len(shown) // columns)
+    top, bottom, left = 0.1 + LINE, 0.36, 0.5
+    height = top + rows * (PANEL + NAME) + (rows - 1) * 0.05 + bottom
+    with p.style():
+        figure = Figure(figsize=(width, height))
+        grid: Any = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        figure.subplots_adjust(
+            left=left / width,
+            right=1 - 0.08 / width,
+            top=1 - (top + NAME) / height,
+            bottom=bottom / height,
+            hspace=(NAME + 0.05) / PANEL,
+            wspace=0.1,
+        )
+        _key(figure, result, arms[0])
+        for place, axes in enumerate(grid.flat):
+            if place >= len(shown):
+                axes.set_visible(False)
+                continue
+            arm = shown[place]
+            others = [arms[0]] if result.baseline is not None else [one for one in arms if one is not arm]
+            for one in others:
+                _arm(axes, one, p.colour("grey"), seeds=result.baseline is not None)
+            _arm(axes, arm, p.colour("blue"))
+            if result.baseline is not None:
+                _excluded(axes, result.pair(arm.arm, result.baseline))
+            text = p.shown(_short(one_line(arm.arm), int(16 * (width - 0.5) / columns / 0.95)))
+            axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
+            # The lowest of every column has the numbers.
+            axes.tick_params(labelbottom=place + columns >= len(shown))
+        grid[0, 0].set_xlim(*_entropies(arms))
+        grid[0, 0].xaxis.set_major_locator(p.few(3))
+        grid[0, 0].yaxis.set_major_locator(p.few(3))
+        middle = 0.5 * (bottom + height - top) / height
+        figure.text(0.05 / width, middle, "reward", rotation=90, va="center", ha="left", fontsize=7.5)
+        x = 0.5 * (left + width - 0.08) / width
+        figure.text(x, 0.05 / height, "entropy H (nats per token)", ha="center", va="bottom", fontsize=7.5)
+    return figure
+
+
+def _key(figure: Figure, result: ArmComparison, first: Arm) -> None:
+    """One line above the panels: what is grey, and what the bars at the bottom are."""
+    p.mark(figure, (0.08, 0.26), 0.1, color=p.colour("grey"), linewidth=1.6)
+    name = _short(one_line(first.arm), 16) if result.baseline is not None else "the other arms"
+    p.write(figure, 0.31, 0.05, p.shown(name), color=p.colour("grey", words=True))
+    if result.baseline is not None:
+        right = p.width() - 0.06
+        for colour, text, x in (("green", "above 0", 1.08), ("vermilion", "below 0", 0.44)):
+            p.mark(figure, (right - x - 0.14, right - x), 0.1, color=p.colour(colour), linewidth=3)
+            p.write(figure, right - x + 0.04, 0.05, text, color=p.colour(colour, words=True))
+        p.write(figure, right - 1.27, 0.05, "band", ha="right")
+
+
+def _excluded(axes: Axes, pair: Pair | None) -> None:
+    """Where the simultaneous band of the difference excludes 0: a bar, at the top where it is above."""
+    if pair is None or pair.band is None:
+        return
+    places = {"above": ("green", 0.97), "below": ("vermilion", 0.03)}
+    for side, low, high in words.outside(pair.band):
+        name, y = places[side]
+        look: dict[str, Any] = {"color": p.colour(name), "linewidth": 3, "zorder": 7}
+        look |= {"solid_capstyle": "butt" if high > low else "projecting"}
+        axes.plot([low, high], [y, y], transform=axes.get_xaxis_transform(), **look)
+
+
+COLUMNS = (("reward_at_entropy", "at equal H"), ("last_reward", "final reward"), ("ceiling", "ceiling"))
+"""Panels of the differences, side by side."""
+
+_PARTS = (
+    ("movement", "by movement", "green", "o", 0.3),
+    ("shift", "by a shift of the curve", "vermilion", "D", 0.5),
+)
+"""Parts of the final reward: name, words, colour, mark, and how far below the whole."""
+
+
+def differences_figure(result: ArmComparison) -> Figure:
+    """A row per comparison: reward at equal entropy, final reward with its parts, and ceiling.
+
+    Raises ValueError: nothing is comparable.
+    """
+    if not any(one.estimate.value is not None for pair in result.pairs for one in pair.differences):
+        raise ValueError("nothing is comparable")
+    width, row = p.width(), 0.3
+    names = [p.shown(_short(one_line(words.name_of(pair, result)), 22)) for pair in result.pairs]
+    top, bottom = 0.42, 0.24
+    left = 0.12 + 0.058 * max(map(len, names))
+    height = top + row * len(names) + bottom
+    with p.style():
+        figure = Figure(figsize=(width, height))
+        panels: Any = figure.subplots(1, len(COLUMNS), sharey=True)
+        sides = {"left": left / width, "right": 1 - 0.1 / width}
+        figure.subplots_adjust(top=1 - top / height, bottom=bottom / height, wspace=0.2, **sides)
+        x = 0.08
+        for _, text, colour, marker, _ in (("", "final reward", "ink", "s", 0.0), *_PARTS):
+            p.mark(figure, (x + 0.05,), 0.1, color=p.colour(colour), marker=marker, markersize=3.2)
+            p.write(figure, x + 0.14, 0.05, text, color=p.colour(colour, words=True))
+            x += 0.3 + 0.056 * len(text)
+        for axes, (quantity, title) in zip(panels, COLUMNS, strict=True):
+            _forest(axes, result, quantity)
+            axes.set_title(title, fontsize=7, pad=3, color=p.colour("ink"))
+        panels[0].set_yticks(range(len(names)), names)
+        panels[0].set_ylim(len(names) - 0.5, -0.5)
+    return figure
+
+
+def _forest(axes: Axes, result: ArmComparison, quantity: str) -> None:
+    """The differences in a quantity with their intervals, and the margin."""
+    marks: list[_Mark] = []
+    split = quantity == "last_reward"
+    for place, pair in enumerate(result.pairs):
+        if (one := words.find(pair, quantity)) is not None and one.estimate.value is not None:
+            filled = one.decision is not Decision.undecided
+            marks.append(_Mark(place - 0.27 * split, one.estimate, "ink", "s", filled, named=True))
+        if split and pair.split is not None:
+            parts: list[Estimate] = [getattr(pair.split, name) for name, *_ in _PARTS]
+            for part, (_, _, colour, marker, down) in zip(parts, _PARTS, strict=True):
+                if part.value is not None:
+                    marks.append(_Mark(place - 0.27 + down, part, colour, marker))
+    axes.axvspan(-result.margin, result.margin, color=p.colour("shade"), alpha=0.4, linewidth=0, zorder=1)
+    axes.axvline(0.0, color=p.colour("muted"), linewidth=0.7, zorder=2)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(left=False)
+    reach = _reach([one.estimate for one in marks], result.margin)
+    axes.set_xlim(*p.padded(*reach, 0.08, 0.08))
+    longest = max(-reach[0], reach[1])
+    exponent = np.floor(np.log10(longest))
+    far = max(step for one in (0.5, 1.0, 2.0, 5.0) if (step := one * 10.0**exponent) <= longest)
+    ticks = [x for x in (-far, 0.0, far) if reach[0] <= x <= reach[1]]
+    axes.set_xticks(ticks, [f"{x:g}".replace("-", "−") for x in ticks])
+    for mark in marks:
+        _draw(axes, mark, reach)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """An estimate at a height; ``filled`` where it is decided, ``named`` where its number may be written."""
+
+    y: float
+    estimate: Estimate
+    colour: str
+    marker: str
+    filled: bool = True
+    named: bool = False
+
+
+def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
+    """A mark with its interval; an arrow where an end, or the value itself, is beyond the axes."""
+    one, value, colour, (least, most) = mark.estimate, float(mark.estimate), p.colour(mark.colour), reach
+    arrow: dict[str, Any] = {"color": colour, "markersize": 3.2, "zorder": 5}
+    ends = [value if end is None else end for end in (one.low, one.high)]
+    axes.plot(np.clip(ends, *reach), [mark.y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
+    if ends[0] < least:
+        axes.plot([least], [mark.y], "<", **arrow)
+    if ends[1] > most:
+        axes.plot([most], [mark.y], ">", **arrow)
+    if least <= value <= most:
+        look: dict[str, Any] = {"markersize": 3.2, "markeredgecolor": colour, "markeredgewidth": 0.8}
+        face = colour if mark.filled else p.colour("ring")
+        axes.plot([value], [mark.y], mark.marker, markerfacecolor=face, zorder=6, **look)
+    elif mark.named:
+        edge, side, away = (least, "left", 4) if value < least else (most, "right", -4)
+        text = format_number(value, 2).replace("-", "−")
+        at: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": side, "zorder": 3.5}
+        at["bbox"] = {"facecolor": p.colour("ring"), "linewidth": 0, "pad": 0.4}
+        axes.annotate(text, (edge, mark.y), (away, 0), color=p.colour(mark.colour), **at)
+
+
+FARTHEST = 6.0
+"""An axis ends at this many times the median distance from 0; what is farther is an arrow."""
+
+
+def _reach(estimates: Sequence[Estimate], margin: float) -> tuple[float, float]:
+    """Limits of an axis of differences: the margin, and all ends that are not far off the others."""
+    ends = [end for one in estimates for end in (one.low, one.value, one.high) if end is not None]
+    if not ends:
+        return -margin, margin
+    most = max(FARTHEST * float(np.median(np.abs([float(one) for one in estimates]))), 2.0 * margin)
+    widths = [one.width for one in estimates if one.width is not None]
+    most = max(most, float(np.median(widths)) if widths else 0.0)
+    return max(-most, min(-margin, *ends)), min(most, max(margin, *ends))
+
+
+_KINDS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("points", "measured", "blue", {"marker": "o"}),
+    ("predicted", "predicted", "vermilion", {"marker": "s", "markerfacecolor": "none"}),
+    ("reference", "published", "grey", {"marker": "D"}),
+)
+"""Points of a scaling: the attribute, words, colour and mark."""
+
+NEAR = 100.0
+"""Published sizes are drawn where one is within this factor of the sizes compared."""
+
+
+def sizes_figure(result: ArmComparison) -> Figure:
+    """A panel per number against the size: measured, predicted and published.
+
+    Raises ValueError: no sizes were compared.
+    """
+    if not result.scaling:
+        raise ValueError("no sizes were compared")
+    only: dict[str, Any] = {"linestyle": "", "markersize": 3.2, "markevery": [1]}
+    keys = [
+        (colour, text, [only | look])
+        for kind, text, colour, look in _KINDS
+        if any(_drawn(one, kind) for one in result.scaling)
+    ]
+    room: dict[str, Any] = {"left": 0.6, "right": 0.14, "gap": 0.12}
+    with p.panels([0.95] * len(result.scaling), keys=keys, **room) as (figure, panels):
+        for axes, one in zip(panels, result.scaling, strict=True):
+            axes.set_xscale("log")
+            for kind, _, colour, look in _KINDS:
+                _points(axes, _drawn(one, kind), p.colour(colour), look)
+            axes.set_ylabel(label(one.quantity, one.unit))
+        known = {x.size for one in result.scaling for kind, *_ in _KINDS for x in _drawn(one, kind)}
+        _size_ticks(panels[-1], sorted(known))
+        panels[-1].set_xlabel(p.shown(one_line(result.scaling[0].key)), labelpad=2)
+    return figure
+
+
+def _drawn(one: Scaling, kind: str) -> list[SizePoint]:
+    """The known points of a kind; published ones only where their sizes are near."""
+    points: Sequence[SizePoint] = getattr(one, kind)
+    sizes = [x.size for x in (*one.points, *one.predicted)]
+    low, high = min(sizes, default=0.0) / NEAR, max(sizes, default=0.0) * NEAR
+    if kind == "reference" and not any(low <= x.size <= high for x in points):
+        return []
+    return sorted((x for x in points if x.value.value is not None), key=lambda x: x.size)
+
+
+def _points(axes: Axes, points: Sequence[SizePoint], colour: str, look: dict[str, Any]) -> None:
+    for point in points:
+        ends = [np.nan if end is None else end for end in (point.value.low, point.value.high)]
+        axes.plot([point.size] * 2, ends, color=colour, linewidth=1.1, zorder=3)
+    mark: dict[str, Any] = {"color": colour, "linestyle": "", "markersize": 3.2, "zorder": 5} | look
+    axes.plot([x.size for x in points], [float(x.value) for x in points], **mark)
+
+
+def _size_ticks(axes: Axes, sizes: Sequence[float]) -> None:
+    """Ticks at the sizes themselves, as far as there is room for their numbers."""
+    low, high = np.log(sizes[0]), np.log(sizes[-1])
+    kept: list[float] = []
+    for size in sizes:
+        if not kept or np.log(size / kept[-1]) > 0.12 * (high - low):
+            kept.append(size)
+    axes.set_xticks(kept, [_size_text(size) for size in kept])
+    axes.set_xticks([], minor=True)
+
+
+def _size_text(size: float) -> str:
+    """``96``, ``500M``, ``1.5B``."""
+    for unit, letter in ((1e9, "B"), (1e6, "M")):
+        if size >= unit:
+            return f"{size / unit:.3g}{letter}"
+    return f"{size:g}"

@@ -1,0 +1,214 @@
+"""Comparisons of arms made by hand, with a value in every field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropylaw.results import Estimate
+from entropylaw.results.arms import (
+    QUANTITIES,
+    Arm,
+    ArmComparison,
+    ArmRun,
+    Band,
+    Decision,
+    Difference,
+    Pair,
+    Scaling,
+    SizePoint,
+    Split,
+    StageChange,
+    Transfer,
+)
+from entropylaw.results.result import caution
+from tests.findings import stated
+
+POINTS = 12
+"""Points of a curve."""
+
+METHOD = "seeds as the unit, their spread pooled over arms"
+
+
+def estimate(
+    value: float | None, reach: float | None = 0.01, note: str | None = None, **other: Any
+) -> Estimate:
+    """A value with an interval of so much on either side."""
+    known = value is not None and reach is not None
+    ends = {"low": value - reach, "high": value + reach} if known else {"low": None, "high": None}  # type: ignore[operator]
+    return Estimate(**({"value": value, "level": 0.95, "method": METHOD, "note": note} | ends | other))
+
+
+def unknown(why: str) -> Estimate:
+    return estimate(None, note=why)
+
+
+def curve(shift: float = 0.0) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    entropy = np.linspace(0.1, 0.6, POINTS)
+    return tuple(entropy.tolist()), tuple((0.9 + shift - 0.4 * entropy).tolist())
+
+
+def run(name: str, shift: float = 0.0, **other: Any) -> ArmRun:
+    entropy, reward = curve(shift)
+    values = {
+        "ceiling": 0.9,
+        "a": 0.3,
+        "b": 1.2,
+        "last_reward": 0.86,
+        "entropy_loss": 0.12,
+        "entropy_first": 0.6,
+    }
+    made = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "entropy": entropy, "reward": reward}
+    return ArmRun(**(made | {"values": values} | other))
+
+
+def lost(name: str, why: str = "stopped at step 120, after 30 % of the usual length") -> ArmRun:
+    return run(name, n=0, last_step=None, failed=why, entropy=(), reward=(), values={})
+
+
+def arm(name: str, shift: float = 0.0, *more: ArmRun, seeds: int = 2) -> Arm:
+    runs = (*(run(f"{name}_s{seed}", shift + 0.002 * seed) for seed in range(seeds)), *more)
+    entropy, mean = curve(shift)
+    failed = sum(one.failed is not None for one in runs)
+    rate = Estimate(
+        value=failed / len(runs),
+        low=0.0,
+        high=0.9,
+        level=0.95,
+        method=f"Clopper–Pearson, {failed} of {len(runs)} runs",
+    )
+    low, high = (tuple(x + end for x in mean) for end in (-0.01, 0.01))
+    return Arm(arm=name, runs=runs, failure_rate=rate, entropy=entropy, mean=mean, low=low, high=high)
+
+
+def difference(
+    quantity: str, value: float, decision: Decision = Decision.undecided, **other: Any
+) -> Difference:
+    made = {
+        "quantity": quantity,
+        "unit": QUANTITIES[quantity][1],
+        "estimate": estimate(value, 0.014),
+        "p_value": 0.081,
+        "p_adjusted": 0.16,
+        "df": 4.2,
+        "between": 0.0061,
+        "within": 0.0023,
+        "margin": 0.012,
+        "decision": decision,
+        "seeds_needed": 28,
+    }
+    return Difference(**(made | other))
+
+
+def band(shift: float = 0.02) -> Band:
+    """Above 0 over the lower part of the entropies."""
+    entropy = tuple(np.linspace(0.1, 0.5, POINTS).tolist())
+    mean = tuple(shift * (1.4 - 2.0 * x) for x in entropy)
+    low, high = (tuple(x + end for x in mean) for end in (-0.012, 0.012))
+    return Band(entropy=entropy, mean=mean, low=low, high=high)
+
+
+def split(**other: Any) -> Split:
+    made = {
+        "at_entropy": 0.21,
+        "total": estimate(-0.05),
+        "shift": estimate(0.059),
+        "movement": estimate(-0.109),
+        "share": estimate(2.18, 0.6, method="Fieller"),
+    }
+    return Split(**(made | other))
+
+
+def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undecided, **other: Any) -> Pair:
+    made: dict[str, Any] = {
+        "arm": name,
+        "baseline": baseline,
+        "seeds": (2, 3),
+        "entropy_range": (0.1, 0.5),
+        "last_step": 400.0,
+        "differences": (
+            difference("reward_at_entropy", 0.012, decision),
+            Difference(
+                quantity="entropy_at_reward", unit="nats", estimate=unknown("reward does not rise in one run")
+            ),
+            difference("last_reward", -0.05, Decision.below),
+            difference("entropy_loss", -0.014, margin=None, seeds_needed=None),
+            difference(
+                "failure_rate", 0.25, estimate=estimate(0.25, 0.5, method="1 of 3 against 0 of 3; Newcombe")
+            ),
+        ),
+        "band": band(),
+        "split": split(),
+        "findings": (caution("left-out-of-curves", runs=(f"{name}_s2",)),),
+    }
+    return Pair(**(made | other))
+
+
+def scaling() -> Scaling:
+    def points(arm: str, *sizes: float, seeds: int = 2) -> tuple[SizePoint, ...]:
+        return tuple(
+            SizePoint(arm=arm, size=size, seeds=seeds, value=estimate(0.3 + 0.1 * np.log10(size), 0.04))
+            for size in sizes
+        )
+
+    return Scaling(
+        key="width",
+        quantity="a",
+        unit="reward",
+        slope=estimate(0.1, 0.03),
+        p_value=0.004,
+        points=points("wide", 32.0, 64.0, 96.0),
+        between=0.011,
+        predicted=points("", 256.0, seeds=0),
+        reference=points("Qwen2.5", 500.0, 1500.0, seeds=1),
+    )
+
+
+def stage(quantity: str = "semantic", change: float = -0.2, **other: Any) -> StageChange:
+    made = {"arm": "two_stages", "place": 1, "stage": "rl", "quantity": quantity, "domain": "maths"}
+    return StageChange(**(made | {"unit": "nats", "change": estimate(change), "seeds": 2} | other))
+
+
+def transfer() -> Transfer:
+    rows = ((0.8, 0.2), (0.7, 0.9))
+    return Transfer(
+        arm="two_stages",
+        stages=("maths", "code"),
+        domains=("maths", "code"),
+        reward=tuple(tuple(map(estimate, row)) for row in rows),
+        backward=estimate(-0.1, 0.04),
+        seeds=2,
+    )
+
+
+def comparison(*names: str, **other: Any) -> ArmComparison:
+    """Arms against ``grpo``, which has three seeds; ``clip_cov`` and ``rloo`` unless named."""
+    named = names or ("clip_cov", "rloo")
+    arms = [arm("grpo", seeds=3)]
+    arms += [arm(name, 0.004 * (place + 1), lost(f"{name}_s2")) for place, name in enumerate(named)]
+    kinds = tuple(Decision)
+    pairs = tuple(pair(name, decision=kinds[place % 4]) for place, name in enumerate(named))
+    made: dict[str, Any] = {
+        "arms": tuple(arms),
+        "baseline": "grpo",
+        "pairs": pairs,
+        "level": 0.95,
+        "margin": 0.01,
+    }
+    return ArmComparison(**(made | other))
+
+
+def complete(*names: str) -> ArmComparison:
+    """The same with a value in every field."""
+    return comparison(
+        *names,
+        between_sd=0.02,
+        scaling=(scaling(),),
+        stages=(stage(),),
+        transfers=(transfer(),),
+        findings=stated("caution", "a caution"),
+    )
+
+
+MANY = ("clip_cov", "kl_cov", "gppo", "rloo", "entropy_bonus_0.02", "entropy_bonus_0.1")
