@@ -1,4 +1,4 @@
-"""Arms of an experiment from logs and stored fits to a comparison; all runs of an arm count, refused ones too."""
+"""Arms from logs and stored fits to a comparison; every run of an arm counts, refused ones too."""
 
 from __future__ import annotations
 
