@@ -383,7 +383,7 @@ class CompareOptions(LawOptions, Coverage):
 
     arms: str | None = setting(
         "--arms REGEX|COLUMN|config:KEY",
-        "Runs are one arm that have the same text where REGEX matches their names (its first group, if it has "
+        "Runs of one arm have the same text where REGEX matches their names (its first group, if there is "
         "one), in a column, or under a key of their configuration.",
         *(TEXT, ARMS),
         unset="names, W&B groups or configurations that differ by a seed alone",

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class History(NamedTuple):
-    """A run's display name, its configuration, its history as JSON lines, and its group, which may be empty."""
+    """A run's display name, its configuration, its history as JSON lines, and its group (may be empty)."""
 
     name: str
     config: Mapping[str, object]

@@ -20,8 +20,8 @@ from entropylaw.ingest.runs.step_column import folded
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
 HOW = (
-    "name them: entropylaw compare A=LOGS B=LOGS; or give --arms REGEX for a part of the names, --arms COLUMN, "
-    "or --arms config:KEY"
+    "name them: entropylaw compare A=LOGS B=LOGS; or give --arms REGEX for a part of the names, "
+    "--arms COLUMN, or --arms config:KEY"
 )
 CONFIG = "config:"
 _MOST_KEYS = 3
@@ -32,7 +32,15 @@ _OWN_KEYS = frozenset(
     for name in (
         *("run", "name", "run_name", "run_id", "id", "exp_name", "experiment_name", "project_name", "about"),
         *("description", "notes", "tags", "date", "time", "timestamp", "host", "hostname", "port", "path"),
-        *("output_dir", "out_dir", "log_dir", "logging_dir", "save_dir", "default_local_dir", "checkpoint_dir"),
+        *(
+            "output_dir",
+            "out_dir",
+            "log_dir",
+            "logging_dir",
+            "save_dir",
+            "default_local_dir",
+            "checkpoint_dir",
+        ),
         *("output_path", "log_path", "save_path", "resume_from_path", WANDB_GROUP),
     )
 )
@@ -83,7 +91,10 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
     if any(one.arm for one in members):
         found = [(one.arm, "as given") for one in members]
     elif how is None:
-        found, missing = _recognised(members), "no seed in its name, no group, no configuration like another's"
+        found, missing = (
+            _recognised(members),
+            "no seed in its name, no group, no configuration like another's",
+        )
     elif how.startswith(CONFIG):
         found, missing = _by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
     elif any(_has(one.run, how) for one in members):
@@ -130,11 +141,18 @@ def _recognised(members: Sequence[Member]) -> Found:
 def _by_config(configs: Sequence[Mapping[str, object]]) -> dict[int, str]:
     """Place → arm, of runs with one configuration but for the seed, two or more; named by what differs."""
     groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
+    seeds: list[tuple[object, ...]] = []
     for place, config in enumerate(configs):
-        if any(map(_SEED_KEY.search, config)):
+        seeds.append(tuple(value for key, value in config.items() if _SEED_KEY.search(key)))
+        if seeds[-1]:
             core = {key: value for key, value in config.items() if not _is_own(key)}
             groups.setdefault(tuple(sorted(core.items(), key=lambda item: item[0])), []).append(place)
-    groups = {core: places for core, places in groups.items() if len(places) > 1}
+    # What is also equal in its seed differs in something that the configuration does not say.
+    groups = {
+        core: places
+        for core, places in groups.items()
+        if len(places) > 1 and len({seeds[place] for place in places}) == len(places)
+    }
     cores = list(map(dict, groups))
     keys = sorted(set(chain.from_iterable(cores)))
     differing = [key for key in keys if len({str(core.get(key)) for core in cores}) > 1]
@@ -215,8 +233,7 @@ def _text(value: object) -> str:
 
 
 def sizes(arms: Mapping[str, Sequence[Member]], key: str) -> dict[str, float]:
-    """The size of every arm: the number beside ``key`` in the names of its runs, or in its own or its runs'
-    configurations.
+    """The size of every arm: the number beside ``key`` in its name, its runs' names, or in configurations.
 
     ``B``, ``M`` and ``K`` are units: of ``500M`` the size in B is 0.5.
 
@@ -228,7 +245,9 @@ def sizes(arms: Mapping[str, Sequence[Member]], key: str) -> dict[str, float]:
         if len(values) != 1 or not min(values) > 0 or not np.isfinite(min(values)):
             runs = listing([one.name for one in members], 4)
             what = f"arm {shown(arm)} has " + (
-                f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})" if values else "no size"
+                f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})"
+                if values
+                else "no size"
             )
             hint = f"name it in the arm, as {arm}_{key}7=LOGS or 7B=LOGS --by B, or give --by config:KEY"
             raise UsageError("no-size", f"{what} for --by {key}: its runs are {runs}", hint)
@@ -248,7 +267,7 @@ def _size(arm: str, one: Member, key: str) -> float | None:
 
 
 def size_in(name: str, key: str) -> float | None:
-    """The number beside a key in a name: 32 of ``width_32`` or ``width=32``, 0.5 of ``Qwen-0.5B`` by ``B``."""
+    """The number beside a key in a name: 32 of ``width_32`` by ``width``, 0.5 of ``Qwen-0.5B`` by ``B``."""
     number = r"(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
     if key.upper() in _SCALES:
         found = re.search(rf"(?<![\w.]){number}(?P<unit>[KMBT])(?![^\W_])", name, re.IGNORECASE)

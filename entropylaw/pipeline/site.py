@@ -17,9 +17,7 @@ from pathlib import Path
 from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
 from entropylaw.documents.document import (
     AnyDocument,
-    FitDocument,
     InputFile,
-    ReportDocument,
     RunReport,
     input_files,
     refused_run,

@@ -89,7 +89,7 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
 
 
 def configuration(run: Run) -> Mapping[str, object]:
-    """The whole configuration of a run: from its log, or from a ``config.json`` next to that; may be empty."""
+    """The whole configuration of a run: from its log, or from a ``config.json`` beside that; may be empty."""
     if run.config:
         return run.config
     place = Path((run.source.parts or (run.source,))[0].path).parent / "config.json"
@@ -101,7 +101,7 @@ def configuration(run: Run) -> Mapping[str, object]:
 
 
 def flat_settings(whole: object) -> dict[str, object]:
-    """Return numbers, flags and text by their path, W&B's wrapper ``{value: …}`` removed.
+    """Return numbers, flags and text by their path, W&B's wrapper ``{value: …}`` removed; lists by place.
 
     W&B's own entry (``_wandb``), which describes the machine, is left out.
     """
@@ -123,6 +123,10 @@ def flat_settings(whole: object) -> dict[str, object]:
             inner = [(f"{before}{name}", value) for name, value in islice(node.items(), budget)]
             budget -= len(inner)
             stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
+        elif isinstance(node, list):
+            items = [(f"{path}/{place}", value) for place, value in enumerate(islice(node, budget))]
+            budget -= len(items)
+            stack += items if len(path) <= _LONGEST_NAME else ()
         elif isinstance(node, (bool, int, float, str)):
             flat[path] = node
     return dict(sorted(flat.items()))

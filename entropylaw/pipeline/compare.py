@@ -1,0 +1,406 @@
+"""Arms of an experiment from logs and stored fits to a comparison; all runs of an arm count, refused ones too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.comparison import ComparisonDocument
+from entropylaw.documents.document import (
+    InputFile,
+    RunFit,
+    RunReport,
+    input_files,
+    refused_run,
+    skipped_files,
+)
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import listing, quoted_path, shown
+from entropylaw.gates.quantities import pages_of
+from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.sources.assemble import display_name
+from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
+from entropylaw.paths import expanded, is_file, shown_path
+from entropylaw.pipeline import steps
+from entropylaw.pipeline.arms import Grouping, Member
+from entropylaw.pipeline.pool import cores
+from entropylaw.pipeline.sources import load_runs, places, read, same_settings
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import replace
+from entropylaw.run_names import split_arm
+
+if TYPE_CHECKING:
+    from entropylaw.ingest.load import Reading
+    from entropylaw.results.arms import ArmComparison
+
+Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
+"""Reads logs, by the options of a fit, with further columns."""
+
+EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """All runs of some sources, how they are fitted, the files behind them, and warnings about files."""
+
+    settings: FitOptions
+    members: list[Member] = field(default_factory=list)
+    inputs: dict[tuple[str, str], InputFile] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
+    """Name of an arm → its paths, of ``ARM=PATH``; all paths under an empty name where no arm is named.
+
+    Raises UsageError (``arms-named-twice``, ``arm-missing``); InputError ``arm-without-logs``.
+    """
+    split = list(map(split_arm, arguments))
+    named: dict[str, list[str]] = {}
+    for words in split:
+        arm = words[0] if len(words) == 2 else ""
+        named.setdefault(arm, []).extend(_paths(arm, words[-1]))
+    if arms is not None and any(named):
+        what = f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}"
+        raise UsageError("arms-named-twice", what, "leave out one of them")
+    if "" in named and len(named) > 1:
+        lone = named[""][0]
+        what = f"{quoted_path(lone)} has no arm, and other logs have one"
+        raise UsageError("arm-missing", what, f"type ARM={lone}, or name no arm at all")
+    return named
+
+
+def _paths(arm: str, given: str) -> list[str]:
+    """The paths of one argument: a path, a pattern, or several with commas between them."""
+    one = expanded(given)
+    parts = given.split(",") if one == [given] and "," in given and not Path(given).exists() else []
+    if parts and all(expanded(part) != [part] or Path(part).exists() for part in parts):
+        return [path for part in parts for path in expanded(part)]
+    if one == [given] and any(letter in given for letter in "*?[") and not Path(given).exists():
+        what = f"{quoted_path(given)} matches no file" + f", and is all of arm {shown(arm)}" * bool(arm)
+        raise InputError("arm-without-logs", what, f"check the pattern; as in {EXAMPLE}")
+    return one
+
+
+def gather(
+    arms: Mapping[str, Sequence[Any]], options: CompareOptions, read: Read, fixed: Sequence[str] = ()
+) -> Gathered:
+    """Read the sources of every arm; those of the empty name belong to none yet.
+
+    ``fixed`` are flags of the user that are options of the fit, which a stored fit cannot follow.
+
+    Raises InputError (``file-not-found``, ``arm-without-logs``, ``not-a-document``, a damaged document);
+    UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
+    """
+    fresh = part(options, FitOptions)
+    found = {arm: _sources(paths) for arm, paths in arms.items()}
+    stored = [document for documents, _ in found.values() for document in documents]
+    if stored and fixed:
+        message = f"a stored fit was given together with {', '.join(fixed)}, an option of the fit"
+        raise UsageError("fit-is-fixed", message, "give the logs themselves to fit them anew")
+    logs = any(logs for _, logs in found.values())
+    settings = same_settings([*(one.settings for one in stored), *([fresh] if logs or not stored else [])])
+    whole = Gathered(settings=settings)
+    columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
+    for arm, (documents, logs_of) in found.items():
+        for document in documents:
+            whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
+            fits = (one.fit if isinstance(one, RunReport) else one for one in document.runs)
+            whole.members.extend(Member(fit.run, fit.path, known=fit, arm=arm) for fit in fits)
+        if logs_of:
+            _take(read(logs_of, settings, columns), arm, whole)
+        if not any(one.arm == arm for one in whole.members):
+            raise _empty(arm, arms[arm])
+    names = distinct_names([one.name for one in whole.members], [one.path for one in whole.members])
+    whole.members[:] = map(_renamed, whole.members, names)
+    return whole
+
+
+def _empty(arm: str, paths: Sequence[Any]) -> InputError:
+    given = ", ".join(map(str, paths)) or "nothing"
+    what = f"arm {shown(arm)} has no log: {given}" if arm else f"there is no log: {given}"
+    return InputError("arm-without-logs", what, f"as in {EXAMPLE}")
+
+
+def _sources(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The documents at some paths, and the paths of logs."""
+    documents, logs = [], [path for path in paths if not isinstance(path, str)]
+    for place in places([path for path in paths if isinstance(path, str)]):
+        index = next((one for one in place.documents if one.kind == "index"), None)
+        if index is not None:
+            pages = [str(page) for page in pages_of(index)]
+            if missing := [page for page in pages if not is_file(page)]:
+                what = f"there is no {shown_path(missing[0])}, which {shown_path(index.path)} names"
+                raise InputError("file-not-found", what, "make the report again")
+            documents += [load_runs(one) for page in pages for one in next(places([page])).documents]
+        elif place.stored:
+            documents += map(load_runs, place.documents)
+        else:
+            logs.append(place.path)
+    return documents, logs
+
+
+def _take(reading: Reading, arm: str, whole: Gathered) -> None:
+    """Add what was read to an arm; a log that cannot be read is a run of it."""
+    for path, error, name in reading.failures:
+        if error.slug == "file-not-found":
+            raise error
+        if error.slug == "no-logs-in-folder" and arm:
+            raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
+        if error.slug == "no-logs-in-folder":
+            raise error
+        known = refused_run(path, None, error, name or display_name(path))
+        whole.members.append(Member(known.run, path, known=known, arm=arm))
+    whole.members.extend(Member(run.name, run.source.path, run=run, arm=arm) for run in reading.runs)
+    whole.inputs.update({(file.path, file.sha256): file for file in input_files(reading.runs)})
+    whole.warnings.extend(skipped_files(reading.ignored))
+
+
+def _renamed(member: Member, name: str) -> Member:
+    run = None if member.run is None else replace(member.run, name=name)
+    known = None if member.known is None else steps.renamed(member.known, name)
+    return member._replace(name=name, run=run, known=known)
+
+
+def baseline_of(grouping: Grouping, options: CompareOptions) -> str | None:
+    """The baseline; None where all pairs are compared.
+
+    Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
+    """
+    names = list(grouping.arms)
+    if options.baseline is not None and options.baseline not in names:
+        message = f"the baseline {options.baseline!r} is no arm"
+        raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
+    if options.all_pairs and options.baseline is not None:
+        message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
+        raise UsageError("baseline-of-all-pairs", message, "leave out one of them")
+    return None if options.all_pairs else options.baseline or names[0]
+
+
+def entries_of(
+    grouping: Grouping, fit: Callable[[Sequence[Any]], Sequence[RunFit]]
+) -> dict[str, list[RunFit]]:
+    """Name of an arm → the fits of its runs, each of which has an answer or a refusal."""
+    members = [one for runs in grouping.arms.values() for one in runs]
+    # A configuration and texts are of no use in a fit, and need not go to another process.
+    light = [replace(one.run, config={}, words={}) for one in members if one.run is not None]
+    fitted = iter(fit(light))
+    every = iter([next(fitted) if one.run is not None else one.known for one in members])
+    return {
+        arm: [one for _ in runs if (one := next(every)) is not None] for arm, runs in grouping.arms.items()
+    }
+
+
+def compared(
+    grouping: Grouping,
+    entries: Mapping[str, Sequence[RunFit]],
+    options: CompareOptions,
+    gathered: Gathered,
+) -> ComparisonDocument:
+    """The document of a comparison.
+
+    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``) and as
+    :func:`entropylaw.analysis.arms.compare_arms`.
+    """
+    baseline = baseline_of(grouping, options)
+    alike(entries)
+    apart({arm: [(one.run, one.answer) for one in runs] for arm, runs in entries.items()})
+    result = engine(
+        {arm: [one.answer for one in runs if one.answer is not None] for arm, runs in entries.items()},
+        {arm: [(one.run, _why(one)) for one in runs if one.answer is None] for arm, runs in entries.items()},
+        baseline,
+        options,
+    )
+    fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
+    return as_stored(
+        ComparisonDocument(
+            inputs=tuple(gathered.inputs.values()),
+            settings=replace(options, **fit_settings),
+            grouped=grouping.grouped,
+            left_out=tuple(grouping.left_out),
+            comparison=result,
+            warnings=tuple(gathered.warnings),
+        )
+    )
+
+
+def engine(
+    fits: Mapping[str, Sequence[Fit]],
+    refused: Mapping[str, Sequence[tuple[str, str]]],
+    baseline: str | None,
+    options: CompareOptions,
+) -> ArmComparison:
+    """The comparison itself."""
+    from entropylaw.analysis.arms import compare_arms
+
+    return compare_arms(
+        fits,
+        baseline=baseline or "all",
+        refused=refused,
+        level=options.level,
+        margin=options.margin,
+        between_sd=options.between_sd,
+    )
+
+
+def _why(entry: RunFit) -> str:
+    return f"refused: {entry.refusal.message}" if entry.refusal is not None else "it has no fit"
+
+
+def alike(arms: Mapping[str, Sequence[RunFit]]) -> None:
+    """Refuse arms whose entropies, rewards or pairings differ: their numbers do not compare.
+
+    Raises InputError (``arms-mix-columns``), which names two runs.
+    """
+    runs = [(arm, one) for arm, entries in arms.items() for one in entries if one.answer is not None]
+    for name, about, hint in (
+        ("entropy", _about_entropy, "name one column with --entropy, or compare runs of one kind"),
+        ("reward", _about_reward, "name one column with --reward, or compare runs of one kind"),
+        ("pairing", lambda one: one.pair, "give --pair same or --pair next"),
+    ):
+        kinds = {about(one): (arm, one) for arm, one in reversed(runs)}
+        if len(kinds) > 1:
+            said = " and ".join(
+                f"{shown(one.run)} ({arm}) has {_said(kind)}" for kind, (arm, one) in [*kinds.items()][:2]
+            )
+            raise InputError("arms-mix-columns", f"the arms differ in {name}: {said}", hint)
+
+
+def _about_entropy(one: RunFit) -> tuple[str | None, ...] | None:
+    """What an entropy measures; of an unknown one its column."""
+    choice = one.entropy_column
+    if choice is None:
+        return None
+    known = choice.meaning
+    about = (known.unit, known.aggregation, known.estimator)
+    return about if any(about) else (choice.column,)
+
+
+def _about_reward(one: RunFit) -> tuple[str | None, ...] | None:
+    choice = one.reward_column
+    return None if choice is None else (choice.column, choice.meaning.kind)
+
+
+def _said(kind: object) -> str:
+    return ", ".join(filter(None, kind)) if isinstance(kind, tuple) else str(kind)
+
+
+def apart(arms: Mapping[str, Sequence[tuple[str, Fit | None]]]) -> None:
+    """Refuse evaluations that are in two arms, or twice in one.
+
+    Raises InputError ``run-in-two-arms``.
+    """
+    seen: dict[bytes, tuple[str, str]] = {}
+    for arm, runs in arms.items():
+        for run, fit in runs:
+            if fit is None:
+                continue
+            values = (fit.law.step, fit.law.entropy, fit.law.reward)
+            content = b"".join(np.asarray(one, dtype=float).tobytes() for one in values)
+            other, name = seen.setdefault(content, (arm, run))
+            if (other, name) == (arm, run):
+                continue
+            where = f"arms {shown(other)} and {shown(arm)}" if other != arm else f"arm {shown(arm)} twice"
+            same = "" if name == run else f" (there called {shown(name)})"
+            what = f"run {shown(run)}{same} is in {where}, with the same evaluations"
+            hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+            raise InputError("run-in-two-arms", what, hint)
+
+
+def compare(
+    arms: Mapping[str, Any],
+    *,
+    baseline: str | None = None,
+    all_pairs: bool = False,
+    margin: float = 0.01,
+    between_sd: float | None = None,
+    level: float = 0.95,
+    jobs: int | None = None,
+    **options: Any,
+) -> ArmComparison:
+    """Compare arms of an experiment, the seed as the unit.
+
+    Parameters
+    ----------
+    arms
+        Name of an arm → its runs: fits, or paths of logs, of folders, of stored fits; one or a list.
+    baseline
+        The arm that the others are compared with, by default the first; ``all_pairs`` compares all.
+    margin
+        The smallest difference of reward that counts, in reward units.
+    between_sd
+        Standard deviation of the reward between seeds, where it is known from elsewhere.
+    level
+        Of the intervals.
+    jobs
+        Processes, by default one per core.
+    options
+        How logs are read and fitted, as in :class:`~entropylaw.options.CompareOptions`: ``entropy``,
+        ``reward``, ``pair`` and others.
+
+    A run that cannot be read or fitted counts as failed in its arm.
+
+    Raises
+    ------
+    UsageError
+        ``too-few-arms``, ``no-such-arm``, ``bad-level``, ``bad-margin``, ``bad-argument``.
+    InputError
+        ``file-not-found``, ``arm-without-logs``, ``arms-mix-columns``, ``run-in-two-arms``.
+
+    Notes
+    -----
+    See :func:`entropylaw.analysis.arms.compare_arms`.
+    """
+    if not isinstance(arms, Mapping):
+        message = (
+            f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}"
+        )
+        raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
+    known = CompareOptions(
+        baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
+    )
+    given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
+    fits = {arm: [one for one in runs if isinstance(one, Fit)] for arm, runs in given.items()}
+    paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
+    for arm, runs in given.items():
+        if not runs:
+            raise _empty(arm, ())
+    gathered = gather({arm: some for arm, some in paths.items() if some}, known, read)
+    members = {arm: [one for one in gathered.members if one.arm == arm] for arm in given}
+    step = steps.Fit(gathered.settings)
+
+    def fitted(runs: Sequence[Any]) -> list[RunFit]:
+        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs or cores())]
+
+    entries = entries_of(Grouping(members, {}, []), fitted)
+    alike(entries)
+    names = {
+        arm: [one.run or f"{arm} {place}" for place, one in enumerate(some, 1)] for arm, some in fits.items()
+    }
+    runs_of = {
+        arm: [
+            *((name, replace(fit, run=name)) for name, fit in zip(names[arm], fits[arm], strict=True)),
+            *((one.run, one.answer) for one in entries[arm]),
+        ]
+        for arm in given
+    }
+    apart(runs_of)
+    refused = {arm: [(one.run, _why(one)) for one in entries[arm] if one.answer is None] for arm in given}
+    chosen = baseline_of(Grouping(members, {}, []), known) if len(given) > 1 else None
+    kept = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in runs_of.items()}
+    return as_stored(engine(kept, refused, chosen, known))
+
+
+def _listed(runs: Any) -> Iterator[Any]:
+    """The runs of an arm, paths as texts and patterns expanded."""
+    several = isinstance(runs, Sequence) and not isinstance(runs, str)
+    for one in runs if several else [runs]:
+        if isinstance(one, str | os.PathLike):
+            yield from _paths("", os.fspath(one))
+        else:
+            yield one
