@@ -139,8 +139,8 @@ def quantities_table() -> str:
         unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
         lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | {compared} | {unknown} | {where} |")
     for one in COMPARED.values():
-        unknown = "the arms were not compared, or there is no interval"
-        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | interval | {unknown} | comparison |")
+        cells = (f"`{one.name}`", one.meaning, one.unit.name, "interval", "not compared, no interval")
+        lines.append(f"| {' | '.join(cells)} | comparison |")
     return "\n".join(lines)
 
 

@@ -80,8 +80,9 @@ def compare(options: CompareCommand) -> None:
 
         extra = read_style(options.style)
         output.say_missing_fonts(options.style, extra, quiet=quiet)
+    from entropylaw.documents.document import RunFit
     from entropylaw.pipeline import steps
-    from entropylaw.pipeline.arms import grouped
+    from entropylaw.pipeline.arms import grouped, sizes
     from entropylaw.pipeline.compare import baseline_of, by_arm, compared, entries_of, gather
 
     settings = opt.part(options, opt.CompareOptions)
@@ -89,12 +90,14 @@ def compare(options: CompareCommand) -> None:
     gathered = gather(arms, settings, output.read_shown, options.flags_given(opt.LawOptions))
     output.say_skipped(gathered.warnings, quiet=quiet)
     grouping = grouped(gathered.members, options.arms)
-    baseline = baseline_of(grouping, settings)
+    baseline = baseline_of(list(grouping.arms), settings)
+    if options.by is not None:
+        sizes(grouping.arms, options.by)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
         output.say(line, quiet=quiet)
     step = steps.Fit(gathered.settings)
-    entries = entries_of(grouping, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
-    runs = [entry for some in entries.values() for entry in some]
+    entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
+    runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
     if any(entry.answer is not None for entry in runs):
         document = compared(grouping, entries, settings, gathered)
         check_targets([*formats, *([options.figure] if options.figure is not None else [])])
@@ -105,7 +108,7 @@ def compare(options: CompareCommand) -> None:
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
-    """What was grouped; ``first`` is a baseline that nobody named."""
+    """What was grouped; ``first`` is a baseline that was not named."""
     from entropylaw.escaping import one_line
 
     by = ", ".join(dict.fromkeys(grouping.by.values()))
