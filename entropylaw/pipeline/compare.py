@@ -275,7 +275,9 @@ def alike(arms: Mapping[str, Sequence[Entry]]) -> None:
         ("reward", _about_reward, "name one column with --reward, or compare runs of one kind"),
         ("pairing", lambda one: one.pair, "give --pair same or --pair next"),
     ):
-        kinds = {about(one): (arm, one) for arm, one in reversed(runs)}
+        kinds: dict[object, tuple[str, RunFit]] = {}
+        for arm, one in runs:
+            kinds.setdefault(about(one), (arm, one))
         if len(kinds) > 1:
             said = " and ".join(
                 f"{shown(one.run)} ({arm}) has {_said(kind)}" for kind, (arm, one) in [*kinds.items()][:2]
