@@ -73,6 +73,9 @@ def compare(options: CompareCommand) -> None:
         raise UsageError(
             "at-size-without-by", message, "add --by KEY, such as --by B for 0.5B and 7B in names"
         )
+    if options.domain is not None and options.stage is None:
+        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
+        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
     extra = None
     if options.style is not None:

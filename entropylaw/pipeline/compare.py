@@ -24,6 +24,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.gates.quantities import pages_of
 from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.select import candidates
 from entropylaw.ingest.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
 from entropylaw.paths import expanded, is_file, shown_path
@@ -39,6 +40,7 @@ from entropylaw.run_names import split_arm
 if TYPE_CHECKING:
     from entropylaw.ingest.load import Reading
     from entropylaw.results.arms import ArmComparison
+    from entropylaw.results.stages import StageRows
 
 Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
 """Reads logs, by the options of a fit, with further columns."""
@@ -108,6 +110,7 @@ def gather(
     settings = same_settings([*(one.settings for one in stored), *([fresh] if logs or not stored else [])])
     whole = Gathered(settings=settings)
     columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
+    columns += candidates() if options.stage is not None else ()
     for arm, (documents, logs_of) in found.items():
         for document in documents:
             whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
@@ -232,6 +235,7 @@ def result_of(
     """
     from entropylaw.analysis.arms import compare_arms
     from entropylaw.analysis.scaling import scale_numbers
+    from entropylaw.analysis.stages import breadth, stage_changes, transfers
 
     alike(entries)
     apart(entries)
@@ -247,11 +251,41 @@ def result_of(
         margin=options.margin,
         between_sd=options.between_sd,
     )
-    if options.by is None:
+    if options.by is not None:
+        known = sizes(members, options.by)
+        scaling = scale_numbers(fits, known, key=options.by, at=options.at_size, level=options.level)
+        result = replace(result, scaling=scaling)
+    if options.stage is None:
         return result
-    known = sizes(members, options.by)
-    scaling = scale_numbers(fits, known, key=options.by, at=options.at_size, level=options.level)
-    return replace(result, scaling=scaling)
+    rows = stages_of(members, answers, options)
+    changes = stage_changes(rows, level=options.level)
+    findings, moved = (*result.findings, *breadth(changes)), transfers(rows, level=options.level)
+    return replace(result, stages=changes, transfers=moved, findings=findings)
+
+
+def stages_of(
+    members: Mapping[str, Sequence[Member]],
+    answers: Mapping[str, Sequence[tuple[Entry, Fit | None]]],
+    options: CompareOptions,
+) -> dict[str, list[StageRows]]:
+    """The stages of all runs that have a fit, by arm.
+
+    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.ingest.stages.stage_rows`.
+    """
+    from entropylaw.ingest.stages import stage_rows
+
+    assert options.stage is not None
+    columns = {"entropy": options.entropy, "reward": options.reward}
+    found: dict[str, list[StageRows]] = {}
+    for arm, runs in members.items():
+        pairs = zip(runs, answers[arm], strict=True)
+        fitted = [one for one, (_, fit) in pairs if fit is not None]
+        if stored := [one.name for one in fitted if one.run is None]:
+            what = f"--stage reads a column of logs, and {shown(stored[0])} is a stored fit"
+            raise UsageError("stages-need-logs", what, "give the logs themselves")
+        runs_of = (one.run for one in fitted if one.run is not None)
+        found[arm] = [stage_rows(run, options.stage, options.domain, **columns) for run in runs_of]
+    return found
 
 
 def _why(entry: Entry) -> str:
