@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# No log and no document holds the tokens' sums that some figures need.
+# Of one run, without the tokens' sums, which no log and no document holds.
 FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across", "arms")}
 
 FAN = 12

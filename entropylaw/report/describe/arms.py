@@ -40,7 +40,11 @@ spread between seeds that was given."""
 
 _OK = {Decision.above: True, Decision.below: False}
 
-_OF_RUNS = {"last_reward": "last reward", "entropy_first": "first entropy"}
+_OF_RUNS = {
+    "last_reward": "last reward",
+    "entropy_first": "first entropy",
+    "entropy_loss": "nats lost per 100 steps",
+}
 """Own numbers of a run → heads of their columns, where :data:`QUANTITIES` has no other."""
 
 
