@@ -11,6 +11,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.cli.phases import picture_of
+from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
 from entropylaw.kinds import ARM_PATH, PATH
 from entropylaw.paths import check_targets
@@ -36,6 +37,7 @@ class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
         many=True,
         required=True,
     )
+    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".xml", ".xml .html"))
     details: bool = opt.switch(
         "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
     )
@@ -66,7 +68,9 @@ def compare(options: CompareCommand) -> None:
             message = f"--details is for text, and --format {format} has everything"
             raise UsageError("details-are-text", message, "leave out one of them")
         format = "details"
-    formats = output.destinations(options.output or ["-"], format)
+    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
+    others = [path for path in options.output if path not in pages]
+    formats = output.destinations(others or ["-"][: not pages], format)
     picture = picture_of(options.figure)
     if options.at_size and options.by is None:
         message = f"--at-size {options.at_size[0]:g} predicts for a size, and no --by names one"
@@ -103,10 +107,17 @@ def compare(options: CompareCommand) -> None:
     runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
     if any(entry.answer is not None for entry in runs):
         document = compared(grouping, entries, settings, gathered)
-        check_targets([*formats, *([options.figure] if options.figure is not None else [])])
+        check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
         for path in draw(document, options.figure, picture, extra):
             output.say(f"wrote {path}", quiet=quiet)
-        output.deliver(document, formats, quiet=quiet)
+        made = {}
+        if pages:
+            from entropylaw.report.single_page import single_page
+
+            made = dict.fromkeys(pages, single_page(document))
+        output.deliver(document, formats, others=made, quiet=quiet)
+        for path in made:
+            output.say(f"wrote {path}", quiet=quiet)
     output.finish_fits(runs)
 
 

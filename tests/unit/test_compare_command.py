@@ -265,6 +265,12 @@ def test_figures_are_written(logs, tmp_path):
     assert (tmp_path / "one.svg").read_text().startswith("<svg")
     assert typed("compare", *pair, "--figure", "all", "--jobs", "1", cwd=tmp_path).returncode == 0
     assert {"arms.svg", "arms.png", "differences.svg"} <= {path.name for path in (tmp_path / "all").iterdir()}
+    done = typed("compare", *pair, "-o", "arms.html", "-o", "arms.md", "--jobs", "1", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    page = (tmp_path / "arms.html").read_text()
+    assert page.count("<svg") >= 2
+    assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in page
+    assert "clip against grpo" in (tmp_path / "arms.md").read_text()
     done = typed("compare", *pair, "--figure", "x.gif", cwd=tmp_path)
     assert_error(done, "unknown-suffix", 2)
 
