@@ -22,6 +22,8 @@ from entropylaw.kinds import (
     NUMBER,
     PATH,
     SAMPLES,
+    SIZE,
+    SPREAD,
     SWITCH,
     TEXT,
     Kind,
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED = "Columns", "Intervals", "Output", "General", "Advanced"
-GROUPS = ("Targets", "Gates", COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED)
+ARMS = "Arms"
+GROUPS = ("Targets", "Gates", ARMS, COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED)
 """The headings of a command's help, in order."""
 
 
@@ -370,6 +373,47 @@ class FitOptions(LawOptions, Gained, Coverage):
         ADVANCED,
         default=(),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(LawOptions, Coverage):
+    """Family: arms of an experiment. The settings of a document of comparisons."""
+
+    ALWAYS: ClassVar = frozenset({"level", "margin"})
+
+    arms: str | None = setting(
+        "--arms REGEX|COLUMN|config:KEY",
+        "Runs of one arm have the same text where REGEX matches their names (its first group, if there is "
+        "one), in a column, or under a key of their configuration.",
+        *(TEXT, ARMS),
+        unset="names, W&B groups or configurations that differ by a seed alone",
+    )
+    baseline: str | None = setting(
+        "--baseline ARM", "The arm that the others are compared with.", TEXT, ARMS, unset="the first"
+    )
+    all_pairs: bool = setting(
+        "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
+    )
+    by: str | None = setting(
+        "--by KEY",
+        "How a, b, ceiling and first entropy move with a size: the number beside KEY in the names of runs (B "
+        "of 0.5B, width of width_32), or under KEY in their configuration.",
+        *(TEXT, ARMS),
+    )
+    at_size: tuple[float, ...] = setting(
+        "--at-size", "A size to predict for, such as 14B. Repeatable.", SIZE, ARMS, many=True
+    )
+    margin: float = setting(
+        "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, default=ONE_POINT
+    )
+    between_sd: float | None = setting(
+        "--between-sd",
+        "Standard deviation of the reward between seeds, known from elsewhere; every line repeats it.",
+        *(SPREAD, INTERVALS),
+        unset="estimated from two seeds or more",
+    )
+    stage: str | None = column("stage", "Column that names the stage of training.", "none")
+    domain: str | None = column("domain", "Column that names the domain of an evaluation.", "none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -55,6 +55,15 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
+def expanded(pattern: str) -> list[str]:
+    """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, unchanged."""
+    import glob
+
+    magic = glob.has_magic(pattern) and not Path(pattern).exists()
+    # pathlib would take a "./" off the names, and has no patterns from the root.
+    return (sorted(glob.glob(pattern, recursive=True)) if magic else []) or [pattern]  # noqa: PTH207
+
+
 Visit = tuple[str, list[str], list[str]]
 """A folder, the names of the folders in it, and those of its files; the caller may remove folders."""
 
@@ -100,6 +109,7 @@ _OWN_TABLES = (
     b"run,path,question,target,",
     b"run,path,role,column,",
     b"run,protocol,entropy,fitted,",
+    b"arm,baseline,seeds,",
 )
 """How our own CSV files begin."""
 

@@ -19,11 +19,12 @@ T = TypeVar("T")
 
 
 class History(NamedTuple):
-    """A run's display name, its configuration, and its history as JSON lines."""
+    """A run's display name, its configuration, its history as JSON lines, and its group (may be empty)."""
 
     name: str
     config: Mapping[str, object]
     lines: bytes
+    group: str = ""
 
 
 def history(url: str) -> History:
@@ -40,7 +41,8 @@ def history(url: str) -> History:
 
     def fetch() -> History:
         rows = [json.dumps(row, sort_keys=True) for row in run.scan_history()]
-        return History(str(run.name or run.id), dict(run.config), "\n".join([*rows, ""]).encode())
+        lines, group = "\n".join([*rows, ""]).encode(), getattr(run, "group", None)
+        return History(str(run.name or run.id), dict(run.config), lines, str(group or ""))
 
     return _answered(path, fetch)
 

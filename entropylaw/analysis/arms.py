@@ -191,16 +191,16 @@ class _Design:
         return spread(value, variance, arm, between_sd=self.between_sd)
 
     def _half_widths(
-        self, curves: FloatArray, arm: IntArray, known: Spread, which: tuple[int, ...], sup: bool = False
+        self, curves: FloatArray, arm: IntArray, known: Spread, which: tuple[int, ...]
     ) -> FloatArray:
-        """Half of the band's width at every point, for the mean of one arm or the difference of two."""
-        centre, total = means(curves, known.weight, arm)
-        away = np.sqrt(known.weight)[:, None] * (curves - centre[arm])
-        each = (away**2).sum(axis=0) / known.df if np.isfinite(known.df) else np.ones(curves.shape[1])
+        """Half of the band's width at every point: pointwise of one arm, of a difference simultaneous."""
+        away = curves - means(curves, arm)[arm]
+        given = np.isinf(known.df)
+        each = np.full(curves.shape[1], known.variance) if given else (away**2).sum(axis=0) / known.df
         reach = Contrast(value=0.0, error=1.0, df=known.df, p_value=1.0).interval(self.level)[1]
-        if sup:
+        if len(which) > 1:
             reach = max(reach, band_reach(away, known.df, self.level))
-        return np.asarray(reach * np.sqrt(each * sum(1.0 / total[i] for i in which)))
+        return np.asarray(reach * np.sqrt(each * sum(1.0 / known.seeds[i] for i in which)))
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
@@ -240,7 +240,7 @@ class _Design:
                 "reward_at_entropy", numbers, a, b, self.margin
             )
             band = self._band(grid, curves, numbers, a, b)
-            slope = abs(float(np.polyfit(grid, means(curves, np.ones(len(kept)), numbers.arm)[0][b], 1)[0]))
+            slope = abs(float(np.polyfit(grid, means(curves, numbers.arm)[b], 1)[0]))
             differences["entropy_at_reward"] = self._entropy_at_reward(kept, grid, curves, own, slope, a, b)
         if last is not None:
             differences |= self._at_last_step(last, a, b)
@@ -283,16 +283,15 @@ class _Design:
         method = f"Welch–Satterthwaite, df {gap.df:.3g}" if gap.df != known.df else POOLED
         if given is not None:
             method = f"between-seed sd of {given:g} as given"
-        within = float(np.sqrt(np.mean(numbers.variance)))
-        sd = float(np.sqrt(known.scale * np.mean(1.0 / known.weight)))
+        sd = float(np.sqrt(known.variance))
         return Difference(
             quantity=quantity,
             unit=unit,
             estimate=self._estimate(gap, method),
             p_value=gap.p_value,
             df=gap.df if np.isfinite(gap.df) else None,
-            between=float(np.sqrt(known.tau2)),
-            within=within,
+            between=known.between,
+            within=float(np.sqrt(known.within)),
             margin=margin,
             decision=Decision.same if margin and gap.within(margin, self.level) else Decision.undecided,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
@@ -302,9 +301,9 @@ class _Design:
         known = self.spread(numbers.value, numbers.variance, numbers.arm)
         if known is None or not {a, b} <= set(numbers.arm.tolist()):
             return None
-        centre = means(curves, known.weight, numbers.arm)[0]
+        centre = means(curves, numbers.arm)
         gap = centre[a] - centre[b]
-        half = self._half_widths(curves, numbers.arm, known, (a, b), sup=True)
+        half = self._half_widths(curves, numbers.arm, known, (a, b))
         parts = (grid, gap, gap - half, gap + half)
         return Band(
             **dict(zip(("entropy", "mean", "low", "high"), (tuple(x.tolist()) for x in parts), strict=True))
@@ -442,8 +441,7 @@ class _Design:
     def _contrast(
         self, value: FloatArray, variance: FloatArray, arm: IntArray, a: int, b: int
     ) -> Contrast | None:
-        # All weights are equal: the parts add up to the total.
-        known = spread(value, np.full(value.size, variance.mean()), arm, between_sd=self.between_sd)
+        known = spread(value, variance, arm, between_sd=self.between_sd)
         return None if known is None else contrast(value, arm, a, b, known)
 
     def _estimate(self, one: Contrast, method: str) -> Estimate:

@@ -35,6 +35,7 @@ NAMES = {
     "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
     "phases": "Test whether planning or execution turns to rise.",
+    "compare": "Compare arms of an experiment over their seeds.",
     "plot": "Draw one figure of one run for a paper.",
     "report": "Write a report: pages, tables and figures.",
     "check": "Exit with code 5 if a --fail-if condition holds.",

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.kinds import PATH
+from entropylaw.kinds import ARM_PATH, PATH
 from entropylaw.options import Option
-from entropylaw.paths import hostless, is_file, note_input, shown_path
+from entropylaw.paths import expanded, hostless, is_file, note_input, shown_path
 
 OWN_FILE = "entropylaw.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -295,7 +295,7 @@ def from_file(
             continue
         value = located(known, value, file.folder)
         if key == "inputs":
-            value = list(dict.fromkeys(path for pattern in value for path in _expanded(pattern)))
+            value = list(dict.fromkeys(path for pattern in value for path in expanded(pattern)))
         # A flag of the command line replaces the value before it is checked.
         place = file.place(key, command if key in own else None)
         within = file.folder if key in OUTPUTS else None
@@ -320,15 +320,6 @@ def _allowed(path: str, *, place: str, within: Path | None, allow_urls: bool) ->
     return path
 
 
-def _expanded(pattern: str) -> list[str]:
-    """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, unchanged."""
-    import glob
-
-    magic = glob.has_magic(pattern) and not Path(pattern).exists()
-    # pathlib would take a "./" off the names, and has no patterns from the root.
-    return (sorted(glob.glob(pattern, recursive=True)) if magic else []) or [pattern]  # noqa: PTH207
-
-
 def located(known: Option, value: Any, folder: Path) -> Any:
     """A value with its paths, which are relative to the file's folder, relative to the current one.
 
@@ -346,6 +337,10 @@ def located(known: Option, value: Any, folder: Path) -> Any:
 
 def with_paths(known: Option, value: Any, change: Callable[[str], str]) -> Any:
     """A value with every path in it changed, those of gates' baselines too."""
+    if known.kind is ARM_PATH:
+        from entropylaw.run_names import split_arm
+
+        return ["=".join([*arm, change(path)]) for *arm, path in map(split_arm, value)]
     if known.kind is PATH:
         return [change(item) for item in value] if isinstance(value, list) else change(value)
     if known.key != "gates":

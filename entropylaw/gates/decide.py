@@ -19,7 +19,8 @@ from itertools import chain, product
 
 from entropylaw.documents.document import GateCase
 from entropylaw.documents.loading import KINDS, find_document, load_json
-from entropylaw.errors import InputError, known_form
+from entropylaw.errors import InputError, UsageError, known_form
+from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import (
     QUANTITIES,
@@ -88,7 +89,11 @@ def decide(
     baselines: Mapping[str, Sequence[Subject]],
     rules: Rules,
 ) -> tuple[GateCase, ...]:
-    """Apply every gate to every run, run by run; ``baselines`` are as :func:`load_baselines` has them."""
+    """Apply every gate to every run, run by run; ``baselines`` are as :func:`load_baselines` has them.
+
+    Raises UsageError ``no-such-arm``: no comparison has the arms of a gate.
+    """
+    _check_arms(gates, subjects)
     counts = Counter(subject.run for subject in subjects)
     alone = sum(Part.law in one.parts or one.refusal is not None for one in subjects) == 1
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
@@ -116,8 +121,20 @@ def decide(
     return tuple(cases)
 
 
+def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
+    """Refuse arms that none of some comparisons has: a typing error is no unknown value."""
+    compared = [one.holders[Part.arms].comparison for one in subjects if Part.arms in one.holders]
+    known = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
+    for gate in gates if compared else ():
+        if missing := [arm for arm in gate.arms if arm not in known]:
+            message = f"--fail-if {gate.text!r}: no arm is called {missing[0]!r}"
+            raise UsageError("no-such-arm", message, f"the arms are {listing(known)}")
+
+
 def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
     refusal, name = subject.refusal, gate.quantity.name
+    if Part.arms in subject.holders:
+        return Outcome.unknown, f"{name} is a gate on a run, and a comparison has arms"
     if name == "refused":
         said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
         return (Outcome.tripped if refusal else Outcome.passed), said

@@ -11,12 +11,23 @@ from decimal import Decimal
 from typing import NoReturn
 
 from entropylaw.errors import UsageError
-from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, SHARE, Kind, Quantity
+from entropylaw.gates.quantities import (
+    COMPARED,
+    DIFFERENCE,
+    MEASURED,
+    QUANTITIES,
+    REGRESSION,
+    SHARE,
+    Kind,
+    Quantity,
+    difference,
+)
 from entropylaw.paths import shown_path
 
 GRAMMAR = (
     "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), \"QUANTITY=='WORD'\", "
-    "regression(BASELINE.fit.json)>1%, fails, undecided or refused; OP is one of < <= > >= == !="
+    "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided or "
+    "refused; OP is one of < <= > >= == !="
 )
 
 RENAMED = {
@@ -31,6 +42,9 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?")
 _WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
+_COMPARED_END = re.compile(r"\)\s*\.\s*(?=[A-Za-z_])")
+_ARM = r"""\s*("[^"]*"|'[^']*'|[^,'"\s](?:[^,]*[^,\s])?)\s*"""
+_ARMS = re.compile(f"{_ARM},{_ARM}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +53,7 @@ class Gate:
 
     ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
     with the number ``limit``, as written ``limit_text``; a percentage is a share. A regression is of the
-    quantity ``measured``, against the document ``baseline``.
+    quantity ``measured``, against the document ``baseline``; a difference is between two ``arms``.
     """
 
     text: str
@@ -50,6 +64,7 @@ class Gate:
     word: str | None = None
     baseline: str | None = None
     measured: str | None = None
+    arms: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -88,15 +103,19 @@ class _Reader:
         name = self.take(_NAME)
         if name is None:
             self.fail("a quantity was expected")
-        quantity = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name)
+        quantity, arms = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name), tuple[str, ...]()
+        if name == DIFFERENCE:
+            quantity, arms = self.difference()
         if quantity is None:
-            names = [*QUANTITIES, REGRESSION.name]
+            names = [*QUANTITIES, REGRESSION.name, f"{DIFFERENCE}(ARM, BASELINE).NAME"]
             message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
             message += _meant(name, names)
             hint = RENAMED.get(name, f"the quantities are {', '.join(names)}")
             raise UsageError("unknown-quantity", message, hint)
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
-        gate = Gate(text=self.text.strip(), quantity=quantity, measured=measured, baseline=baseline)
+        gate = Gate(
+            text=self.text.strip(), quantity=quantity, measured=measured, baseline=baseline, arms=arms
+        )
         if quantity.kind is Kind.flag:
             self.end(f"; {name} stands alone")
             return gate
@@ -136,6 +155,26 @@ class _Reader:
             self.fail("the baseline's document was expected", at=begin)
         self.move(ends[-1] + 1)
         return measured, path
+
+    def difference(self) -> tuple[Quantity, tuple[str, ...]]:
+        """``(ARM, BASELINE).QUANTITY``; an arm with a comma in its name has quotes."""
+        hint = f"write {DIFFERENCE}(ARM, BASELINE).{next(iter(COMPARED))}<0"
+        if not self.text.startswith("(", self.place):
+            self.fail("'(' and two arms were expected", hint=hint)
+        begin = self.place + 1
+        ends = list(_COMPARED_END.finditer(self.text, begin))
+        if not ends:
+            self.fail("').' and a quantity after the two arms were expected", at=len(self.text), hint=hint)
+        pair = _ARMS.fullmatch(self.text[begin : ends[-1].start()])
+        arms = [] if pair is None else [one[1:-1] if one[0] in "'\"" else one for one in pair.groups()]
+        if len(arms) != 2 or not all(arms) or arms[0] == arms[1]:
+            self.fail("two different arms were expected, with a comma between them", begin, hint=hint)
+        self.move(ends[-1].end())
+        at, name = self.place, self.take(_NAME)
+        if name is None or name not in COMPARED:
+            near = _meant(name or "", list(COMPARED))
+            self.fail(f"one of {', '.join(COMPARED)} was expected", at, near, hint)
+        return difference(arms[0], arms[1], name), tuple(arms)
 
     def number(self, quantity: Quantity) -> str:
         start = self.place

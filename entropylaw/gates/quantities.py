@@ -17,12 +17,15 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.loading import KINDS, Stored, as_document, damaged, find_document
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import is_file, note_input, shown_path
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
+from entropylaw.results.arms import QUANTITIES as ARM_QUANTITIES
 from entropylaw.results.columns import Refusal
+from entropylaw.results.result import replace as replace_estimate
 from entropylaw.results.result import sentences
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ class Part(StrEnum):
     law = "law"
     ahead = "ahead"
     phases = "phases"
+    arms = "arms"
 
 
 class Kind(StrEnum):
@@ -77,10 +81,11 @@ class Unit:
 
 NONE, REWARD, STEPS, NATS = Unit(), Unit("reward"), Unit("steps"), Unit("nats")
 EVALUATIONS, COUNT = Unit("evaluations", 0.0), Unit("", 0.0)
-PROBABILITY, R_SQUARED, CORRELATION = (
+PROBABILITY, R_SQUARED, CORRELATION, CHANGE = (
     Unit("probability", 0.0, 1.0),
     Unit("share", 0.0, 1.0),
     Unit("", -1.0, 1.0),
+    Unit("share", -1.0, 1.0),
 )
 SHARE = Unit("share", -5.0, 5.0)
 """An estimated share may be beyond 0 and 1; far beyond, a percentage was meant."""
@@ -246,6 +251,45 @@ QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _A
 REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs=Needs.relation)
 """Computed from a quantity in two documents, which its expression names."""
 
+COMPARED = {
+    name: Quantity(
+        f"difference(ARM, BASELINE).{name}",
+        f"{words}: that of ARM minus that of BASELINE",
+        {"reward": REWARD, "nats": NATS, "share": CHANGE}[unit],
+        part=Part.arms,
+    )
+    for name, (words, unit) in ARM_QUANTITIES.items()
+}
+"""Quantities of a comparison of arms, by the name behind the point."""
+
+DIFFERENCE = "difference"
+
+
+def difference(arm: str, baseline: str, name: str) -> Quantity:
+    """A quantity of :data:`COMPARED` for two arms."""
+
+    def read(document: ComparisonDocument) -> Value:
+        comparison, what = document.comparison, f"{arm} against {baseline}"
+        pair, turned = comparison.pair(arm, baseline), False
+        if pair is None:
+            pair, turned = comparison.pair(baseline, arm), True
+        if pair is None:
+            again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
+            return Unknown(reason=f"{what} is not in the comparison; {again}")
+        found = next((one for one in pair.differences if one.quantity == name), None)
+        if found is None:
+            return Unknown(reason=f"{what} was not compared in {name}")
+        one = found.estimate
+        if one.value is None:
+            return Unknown(reason=f"{what}: {one.note or 'the difference is not known'}")
+        if not turned:
+            return one
+        low, high = (None if end is None else -end for end in (one.high, one.low))
+        return replace_estimate(one, value=-one.value, low=low, high=high)
+
+    return replace(COMPARED[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
+
+
 MEASURED = ("ceiling", "reward_now")
 """The quantities that a regression can be of; the first is the default."""
 
@@ -253,6 +297,7 @@ WRITTEN_BY = {
     Part.law: "`entropylaw fit` or `entropylaw report`",
     Part.ahead: "`entropylaw report` or `entropylaw predict --saturation --at-step N`",
     Part.phases: "`entropylaw phases` or `entropylaw report`",
+    Part.arms: "`entropylaw compare`",
 }
 """The commands whose documents hold a part."""
 
@@ -305,11 +350,11 @@ class Subject:
         return f" ({quantity.detail(self.holders[quantity.part])})" if quantity.detail else ""
 
 
-READ = ("fit", "report", "phases", "prediction")
+READ = ("fit", "report", "phases", "prediction", "comparison")
 """The kinds of documents that gates read."""
 
 
-def read_document(data: Any, source: str) -> Document[Any]:
+def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
     """A document from JSON values, its arrays as lists; ``source`` is its name in error messages.
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
@@ -322,16 +367,20 @@ def read_document(data: Any, source: str) -> Document[Any]:
         raise InputError(
             "not-a-document",
             f"{source} has schema {known_form(schema)}, expected one of {expected}",
-            "give a document that `entropylaw fit`, `report`, `phases` or `predict` wrote, or the log itself",
+            "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
+            "log itself",
         )
-    document: Document[Any] = as_document(KINDS[kind], data, source, arrays=False)
-    if not document.runs:
+    document: Document[Any] | ComparisonDocument = as_document(KINDS[kind], data, source, arrays=False)
+    if not getattr(document, "runs", True):
         raise damaged(source, "at $.runs: expected one run or more")
     return document
 
 
-def subjects_of(document: Document[Any], source: str) -> list[Subject]:
-    """The runs of a document of a kind in :data:`READ`, fresh or stored."""
+def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> list[Subject]:
+    """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
+    if isinstance(document, ComparisonDocument):
+        name = f"comparison of {', '.join(one.arm for one in document.comparison.arms)}"
+        return [Subject(run=name, path=source, sources=(source,), holders={Part.arms: document})]
     kind, subjects = document.schema.split("/")[1], []
     for entry in document.runs:
         holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}

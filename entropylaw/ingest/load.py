@@ -15,7 +15,7 @@ from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.ingest import catalog
-from entropylaw.ingest.catalog.config import flat_settings, relevant, settings_beside
+from entropylaw.ingest.catalog.config import WANDB_GROUP, flat_settings, relevant, settings_beside
 from entropylaw.ingest.readers.parquet import fingerprint, from_frame, is_frame
 from entropylaw.ingest.readers.trackers.wandb import history_notes
 from entropylaw.ingest.runs import FRAME, Run, Table
@@ -90,7 +90,7 @@ def read_runs(
         The step column, and the column that labels the runs of one table.
     columns
         Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
-        columns: of these, unknown columns are left out.
+        columns: of these, unknown columns are left out. Of those with text a run has the text at every step.
 
     At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
     :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
@@ -202,9 +202,9 @@ class _Collector:
             hint = "check that the run has logged something"
             raise InputError("file-empty", f"{quoted_path(url)} has an empty history", hint)
         read = self._table_of([Content(url, fetched.lines)], forced="jsonl")
-        settings = relevant(flat_settings(fetched.config))
-        source = replace(read.source, format="wandb-api")
-        return _Read(replace(read.table, settings=settings), source, fetched.name, read.lost)
+        config = flat_settings(fetched.config) | ({WANDB_GROUP: fetched.group} if fetched.group else {})
+        table = replace(read.table, settings=relevant(config), config=config)
+        return _Read(table, replace(read.source, format="wandb-api"), fetched.name, read.lost)
 
     def _take_folder(self, folder: str) -> None:
         """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
@@ -312,7 +312,8 @@ class _Collector:
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; runs of it that cannot be used are failures."""
         note_input(read.source.path, found=True)
-        runs, lost = assemble(read.table, read.source, read.name, step=self._step, run=self._run)
+        words, about = self._columns, (read.table, read.source, read.name)
+        runs, lost = assemble(*about, step=self._step, run=self._run, words=words)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
         if read.lost:
@@ -353,4 +354,5 @@ class _Collector:
             damage = f"{100 * lost / size:.0f} % of {where} are damaged, or NULs at its end"
         if first.damaged and not source.parts:
             damage = f"the compressed file {quoted_path(source.path)} breaks off or is damaged"
-        return _Read(replace(table, notes=notes, settings=kept), source, name, damage)
+        table = replace(table, notes=notes, settings=kept, config=table.config or settings)
+        return _Read(table, source, name, damage)

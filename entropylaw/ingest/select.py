@@ -121,7 +121,8 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
 def candidates() -> tuple[str, ...]:
     """Every name that :func:`phase_series` looks for; a large file is read with these and the catalog's."""
     others = (name for kind in ("planning_share", "length", "prompt_filter") for name in names(kind))
-    return (*_class_names("planning"), *_class_names("execution"), *sum(_COUNTS, ()), *others)
+    classes = (name for kind in ("planning", "execution", "semantic") for name in _class_names(kind))
+    return (*classes, *sum(_COUNTS, ()), *others)
 
 
 def _class_names(kind: str) -> tuple[str, ...]:
@@ -156,7 +157,7 @@ def phase_series(
     UsageError
         ``same-column``.
     """
-    classes = _of_class(run, "planning", planning), _of_class(run, "execution", execution)
+    classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
     _require_two_curves(run, *classes)
     whole, notes = _whole(run, entropy, alone=not any(classes))
     chosen = dict(zip(("planning", "execution", WHOLE), (*classes, whole), strict=True))
@@ -202,8 +203,8 @@ def phase_series(
     )
 
 
-def _of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
-    """Choose the entropy of one class of tokens; None where no column has its name."""
+def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
+    """Choose the entropy of one class of tokens, or of plans; None where no column has its name."""
     option, why = f"--{kind}", "by its name" if column is None else "named by the user"
     found = _first_usable(run, _class_names(kind)) if column is None else named_column(run, column, option)
     if found is None:

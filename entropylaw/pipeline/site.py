@@ -17,27 +17,25 @@ from pathlib import Path
 from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
 from entropylaw.documents.document import (
     AnyDocument,
-    FitDocument,
     InputFile,
-    ReportDocument,
     RunReport,
     input_files,
     refused_run,
     skipped_files,
 )
-from entropylaw.documents.loading import KINDS, Stored, load_fit, load_report
-from entropylaw.errors import InputError, OutputError, UsageError, known_form
+from entropylaw.documents.loading import KINDS, load_report
+from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.select import candidates
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import check_targets, note_input, shown_path
+from entropylaw.paths import check_targets
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
-from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
+from entropylaw.pipeline.sources import histogram_beside, load_runs, places, read, same_settings
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
@@ -161,7 +159,7 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
     pointed = list(places(sources))
     stored = [document for place in pointed if place.stored for document in place.documents]
     logs = [place.path for place in pointed if not place.stored]
-    documents = list(map(_load, stored))
+    documents = list(map(load_runs, stored))
     if stored and fixed:
         message = f"{stored[0].path} is a stored fit, and options of the fit were given"
         raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
@@ -181,19 +179,6 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
     kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
     final = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
     return Outcome(tasks=tuple(_in_order(tasks, final)), settings=settings, warnings=warnings)
-
-
-def _load(source: Stored) -> FitDocument | ReportDocument:
-    """A stored document that a report can be made of."""
-    shown = shown_path(source.path)
-    if source.data is None:
-        raise source.damaged(shown)
-    if source.kind not in ("fit", "report"):
-        message = f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report"
-        hint = "give the log itself, a file that `entropylaw fit` wrote, or files of a report's folder runs"
-        raise InputError("not-a-document", message, hint)
-    note_input(source.path)
-    return load_fit(source.path) if source.kind == "fit" else load_report(source.path)
 
 
 def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:

@@ -11,11 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.loading import Stored, documents_in, find_document
-from entropylaw.errors import UsageError
-from entropylaw.paths import is_file, is_folder, note_input
+from entropylaw.documents.loading import Stored, documents_in, find_document, load_fit, load_report
+from entropylaw.errors import InputError, UsageError, known_form
+from entropylaw.paths import is_file, is_folder, note_input, shown_path
 
 if TYPE_CHECKING:
+    from entropylaw.documents.document import FitDocument, ReportDocument
     from entropylaw.ingest.load import Reading
     from entropylaw.ingest.runs import Run
     from entropylaw.options import Command, FitOptions
@@ -51,6 +52,22 @@ def places(sources: Sequence[str]) -> Iterator[Place]:
             yield Place(path=source, documents=inside, others=others, folder=True)
         else:
             yield Place(path=source, documents=[document] if document else [], others=document is None)
+
+
+def load_runs(source: Stored) -> FitDocument | ReportDocument:
+    """A stored document that has fits of runs.
+
+    Raises InputError (``not-a-document``, ``damaged-document``, ``other-document-version``).
+    """
+    shown = shown_path(source.path)
+    if source.data is None:
+        raise source.damaged(shown)
+    if source.kind not in ("fit", "report"):
+        message = f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report"
+        hint = "give the log itself, a file that `entropylaw fit` wrote, or files of a report's folder runs"
+        raise InputError("not-a-document", message, hint)
+    note_input(source.path)
+    return load_fit(source.path) if source.kind == "fit" else load_report(source.path)
 
 
 def read(

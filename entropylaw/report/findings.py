@@ -56,6 +56,18 @@ def _said(values: Values) -> str:
     return f"{values['verdict']} ({values['why']})" if values["why"] else str(values["verdict"])
 
 
+_BREADTH = {
+    "narrows": "narrows the policy",
+    "widens": "widens the policy",
+    "undecided": "is not shown to narrow or widen the policy",
+}
+
+
+def _between(low: float | None, high: float | None) -> str:
+    """An interval in brackets; of an unknown one nothing."""
+    return "" if low is None or high is None else f" [{low:.2g}, {high:.2g}]"
+
+
 _CURVES = {
     "line": "a straight line in H",
     "rate": "the form with a free rate k",
@@ -245,6 +257,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "estimated: the intervals are no better than it",
     "left-out-of-curves": lambda values: (
         f"left out at equal entropy: {_some(values['runs'])}, which did not pass all of these entropies"
+    ),
+    "stage-breadth": lambda values: (
+        f"{values['stage']} of {values['arm']} {_BREADTH[values['says']]}: its {values['quantity']} entropy "
+        f"changes by {values['change']:.2g}{_between(values['low'], values['high'])} nats"
     ),
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "

@@ -7,7 +7,6 @@ buttons and the ``order`` of grid rows do the ordering; a browser without ``:has
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -39,6 +38,7 @@ from entropylaw.report.render.markdown import whole
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
+from entropylaw.run_names import arm_by_pattern, without_seed
 
 WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
@@ -322,15 +322,9 @@ def _orders(rows: Sequence[IndexRow]) -> list[str]:
     return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
 
 
-_SEED = re.compile(r"(?i)(?:[\W_]|\b)(?:seed|s)[\W_]?\d+(?![^\W_])")
-
-
 def arm_of(name: str, arms: str | None) -> str | None:
     """The arm of a run by its name, see :func:`index_page`; None for a run of its own."""
-    if arms is not None:
-        found = re.search(arms, name)
-        return None if found is None else found[1] if found.re.groups else found[0]
-    return (_SEED.sub("", name).strip("-_/. ,") or None) if _SEED.search(name) else None
+    return without_seed(name) or None if arms is None else arm_by_pattern(name, arms)
 
 
 class Arm(NamedTuple):

@@ -7,9 +7,11 @@ events are read, with a bound on their number, by libyaml where that is installe
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice, product, takewhile
 from pathlib import Path
@@ -56,6 +58,9 @@ _CONTROL_COLUMNS = {
 # Coefficients that differ by less, relative to the largest, are one number in single precision.
 _ROUNDING = 1e-6
 
+WANDB_GROUP = "wandb_group"
+"""The name of a run's group at W&B in its configuration."""
+
 Node = dict[str, Any] | list[Any] | str | float | int | bool | None
 
 
@@ -83,8 +88,20 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     return {}, ()
 
 
+def configuration(run: Run) -> Mapping[str, object]:
+    """The whole configuration of a run: from its log, or from a ``config.json`` beside that; may be empty."""
+    if run.config:
+        return run.config
+    place = Path((run.source.parts or (run.source,))[0].path).parent / "config.json"
+    with suppress(OSError, ValueError, RecursionError):
+        if is_file(place) and place.stat().st_size <= _LONGEST_FILE:
+            note_input(place, found=True)
+            return flat_settings(json.loads(place.read_bytes()))
+    return {}
+
+
 def flat_settings(whole: object) -> dict[str, object]:
-    """Return numbers, flags and text by their path, W&B's wrapper ``{value: …}`` removed.
+    """Return numbers, flags and text by their path, W&B's wrapper ``{value: …}`` removed; lists by place.
 
     W&B's own entry (``_wandb``), which describes the machine, is left out.
     """
@@ -106,6 +123,10 @@ def flat_settings(whole: object) -> dict[str, object]:
             inner = [(f"{before}{name}", value) for name, value in islice(node.items(), budget)]
             budget -= len(inner)
             stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
+        elif isinstance(node, list):
+            items = [(f"{path}/{place}", value) for place, value in enumerate(islice(node, budget))]
+            budget -= len(items)
+            stack += items if len(path) <= _LONGEST_NAME else ()
         elif isinstance(node, (bool, int, float, str)):
             flat[path] = node
     return dict(sorted(flat.items()))

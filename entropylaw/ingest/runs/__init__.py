@@ -36,8 +36,8 @@ class Table:
         Sentences on what was decided while reading.
     labelled
         Whether the reader itself wrote the column ``run``, so that it separates runs whatever is in it.
-    partial, settings, unread
-        As in :class:`Run`.
+    partial, settings, config, unread
+        As in :class:`Run`; where there is no ``config``, ``settings`` are all.
     unreadable
         Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
         Its row holds at most the label of its run, so that a run without any other record has a name.
@@ -54,6 +54,7 @@ class Table:
     labelled: bool = False
     partial: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
+    config: Mapping[str, object] = field(default_factory=dict, repr=False)
     unread: tuple[str, ...] = ()
     unreadable: BoolArray | None = None
     lost: tuple[str, ...] = ()
@@ -105,14 +106,18 @@ class Run:
     partial
         Whether its file is by its format a part of a log, such as one metric of several.
     settings
-        The run's configuration from the log or from the ``config.yaml`` next to it: flat, with ``/`` between
-        names.
+        Those settings of its configuration that are used: flat, with ``/`` between names.
+    config
+        The whole configuration, from the log or from the ``config.yaml`` next to it, as ``settings``. It may
+        hold what is private, and goes into no document; runs are grouped into arms by it.
     unread
         Columns of a large file that were not read, because no analysis uses them.
     labels
         Columns that label runs; they are not in ``columns``.
     spoiled
         Name of a column → the steps at which it has text and no number.
+    words
+        Column of text that the user names → its text at every step, (m,), empty where there is none.
     """
 
     name: str
@@ -129,6 +134,8 @@ class Run:
     unread: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     spoiled: Mapping[str, FloatArray] = field(default_factory=dict)
+    config: Mapping[str, object] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:

@@ -150,6 +150,7 @@ def _merged(parts: Sequence[Run]) -> Run:
         notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
         unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
         settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
+        config=dict(ChainMap(*(dict(part.config) for part in parts))),
     )
     # Averages at steps where other charts have single values belong to other steps.
     metrics = [name for name in columns if name + LEAST in columns]

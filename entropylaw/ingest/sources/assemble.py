@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +35,7 @@ from entropylaw.ingest.runs.step_column import (
 )
 from entropylaw.ingest.sources.content import plain_name
 from entropylaw.ingest.suggest import no_step
-from entropylaw.results.arrays import IntArray
+from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.columns import Source
 
 # Names of files that do not identify the run in them.
@@ -76,14 +76,21 @@ def display_name(path: str) -> str:
 
 
 def assemble(
-    table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
+    table: Table,
+    source: Source,
+    name: str,
+    *,
+    step: str | None = None,
+    run: str | None = None,
+    words: Collection[str] = (),
 ) -> tuple[tuple[Run, ...], tuple[tuple[str, InputError], ...]]:
     """Turn a table into runs and errors: of each run that is lost its name, empty if unknown, and the error.
 
     Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
     their label occurs in no other record, or they are so many that they may be a run, there is an error.
 
-    ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names.
+    ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names,
+    and so are ``words``, of which those with text are kept at every step.
     The rows are counted where ``step`` is ``"row"`` and no column has that name.
 
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
@@ -116,11 +123,13 @@ def assemble(
         step_why=steps.why,
         partial=table.partial,
         settings=table.settings,
+        config=table.config,
         unread=table.unread,
         labels=split.columns,
     )
     texts = {name: np.array(p.where, dtype=np.intp) for name, p in parsed.items() if p.numeric and p.texts}
-    runs = [one for group in split.groups for one in _starts(group, whole, texts)]
+    written = {column: _coded(cells) for column, cells in table.columns.items() if column in words}
+    runs = [one for group in split.groups for one in _starts(group, whole, texts, written)]
     read = True if table.unreadable is None else ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
@@ -190,8 +199,20 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
 
 
-def _starts(group: Group, whole: Run, texts: Mapping[str, IntArray]) -> Iterator[Run]:
-    """Yield a run for each start that the records of one label hold; ``texts`` are records by column."""
+def _coded(cells: Column) -> tuple[list[str], FloatArray]:
+    """The texts of a column, each once, and the place of each cell's among them; nan for an empty cell."""
+    texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
+    known = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    return list(known), np.array([known.get(text, np.nan) for text in texts], dtype=float)
+
+
+def _starts(
+    group: Group, whole: Run, texts: Mapping[str, IntArray], words: Mapping[str, tuple[list[str], FloatArray]]
+) -> Iterator[Run]:
+    """Yield a run for each start that the records of one label hold; ``texts`` are records by column.
+
+    ``words`` are columns as :func:`_coded` gives them.
+    """
     step, name = whole.step[group.rows], group.label or whole.name
     columns = {column: values[group.rows] for column, values in whole.columns.items()}
     watched = frozenset(filter(is_metric, columns))
@@ -209,11 +230,18 @@ def _starts(group: Group, whole: Run, texts: Mapping[str, IntArray]) -> Iterator
         for column, records in texts.items():
             at = whole.step[np.intersect1d(group.rows[life.rows], records)]
             spoiled[column] = np.setdiff1d(at, merged.step[~np.isnan(merged.columns[column])])
+        codes = {column: places[group.rows] for column, (_, places) in words.items()}
+        written = {
+            column: tuple("" if np.isnan(place) else words[column][0][int(place)] for place in places)
+            for column, places in (merge(life, step, codes, frozenset()).columns if codes else {}).items()
+            if np.isfinite(places).any()
+        }
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
+            words=written,
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
             spoiled={column: at for column, at in spoiled.items() if at.size},

@@ -14,6 +14,7 @@ _MODULES = {
     "Backtest BacktestDocument RunBacktest",
     "phases": "PhasesDocument RunPhases PhaseFit PhasesAcross",
     "arms": "ArmComparison",
+    "comparison": "ComparisonDocument",
     "check": "CheckDocument GateCase",
     "logs": "ColumnsDocument ColumnReport TokenSummary",
 }

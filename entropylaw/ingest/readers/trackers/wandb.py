@@ -3,7 +3,7 @@
 The ``.wandb`` file is a LevelDB log of protocol buffers, read without ``wandb``: frames are as in
 google/leveldb's doc/log_format.md, with the file header and CRC-32 of wandb 0.29's
 wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto (0.31). Only the history, the
-run's name and the settings that are used are decoded: a log also holds its user's e-mail, machine, command
+run's name, its group and its configuration are decoded: a log also holds its user's e-mail, machine, command
 line and git remote.
 
 ``Run.history`` in ``wandb/apis/public/runs.py`` (wandb 0.31) returns 500 sampled rows by default,
@@ -30,7 +30,7 @@ from contextlib import suppress
 import numpy as np
 
 from entropylaw.escaping import counted
-from entropylaw.ingest.catalog.config import flat_settings, relevant
+from entropylaw.ingest.catalog.config import WANDB_GROUP, flat_settings, relevant
 from entropylaw.ingest.readers.delimited import sample
 from entropylaw.ingest.readers.jsonl import leaves
 from entropylaw.ingest.readers.trackers import (
@@ -70,7 +70,7 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 # Keys as fields() yields them: field number × 8 + wire type.
 _RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN = 2 << 3 | 2, 5 << 3 | 2, 17 << 3 | 2
 _RECORDS = frozenset((_RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN))
-_RUN_ID, _RUN_CONFIG, _RUN_DISPLAY_NAME = 1 << 3 | 2, 4 << 3 | 2, 8 << 3 | 2
+_RUN_ID, _RUN_CONFIG, _RUN_GROUP, _RUN_DISPLAY_NAME = 1 << 3 | 2, 4 << 3 | 2, 6 << 3 | 2, 8 << 3 | 2
 _CONFIG_UPDATE = 1 << 3 | 2
 _HISTORY_ITEM, _HISTORY_STEP, _STEP_NUM = 1 << 3 | 2, 2 << 3 | 2, 1 << 3
 _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 | 2
@@ -154,6 +154,8 @@ class _History:
                     self._names[key] = value.decode(errors="replace")[:LONGEST_NAME]
                 elif key == _RUN_CONFIG:
                     self._settings |= _settings(value)
+                elif key == _RUN_GROUP and value:
+                    self._settings[WANDB_GROUP] = value.decode(errors="replace")[:LONGEST_NAME]
         except ValueError:
             self._lost[UNREADABLE] += 1
 
@@ -170,6 +172,7 @@ class _History:
             dropped={reason: number for reason, number in self._lost.items() if number} | damage.dropped,
             notes=(*damage.notes, *more),
             settings=relevant(self._settings),
+            config=self._settings,
         )
 
     def _row(self, message: bytes) -> None:

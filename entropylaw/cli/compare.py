@@ -1,0 +1,169 @@
+"""``entropylaw compare``: arms of an experiment, the seed as the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entropylaw import options as opt
+from entropylaw.cli import output
+from entropylaw.cli.command import takes
+from entropylaw.cli.phases import picture_of
+from entropylaw.cli.report import PAGES
+from entropylaw.errors import FitError, UsageError
+from entropylaw.kinds import ARM_PATH, PATH
+from entropylaw.paths import check_targets
+
+if TYPE_CHECKING:
+    from entropylaw.documents.comparison import ComparisonDocument
+    from entropylaw.pipeline.arms import Grouping
+
+MOST_NAMED = 8
+"""Runs without an arm that are named; the others are counted."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
+    """``entropylaw compare``."""
+
+    logs: tuple[str, ...] = opt.option(
+        "ARM=LOGS|LOGS",
+        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
+        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
+        ARM_PATH,
+        key="inputs",
+        many=True,
+        required=True,
+    )
+    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".xml", ".xml .html"))
+    details: bool = opt.switch(
+        "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
+    )
+    figure: str | None = opt.option(
+        "--figure",
+        "Draw the arms, reward against entropy, into FILE (.svg .png .pdf), or every figure into a folder, "
+        "as SVG and PNG.",
+        PATH,
+    )
+
+
+@takes(
+    CompareCommand,
+    example="entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'",
+)
+def compare(options: CompareCommand) -> None:
+    """Compare arms of an experiment over their seeds.
+
+    Which arm gives more reward at the same entropy, and which only moves along the same curve? Every run
+    is fitted first, on its own residuals; the seed is then the unit, and all runs count, failed ones too.
+    How runs are grouped into arms is printed first. An arm is higher or lower where the test, adjusted for
+    the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
+    the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
+    """
+    format, quiet = options.format, options.quiet
+    if options.details:
+        if format != "text":
+            message = f"--details is for text, and --format {format} has everything"
+            raise UsageError("details-are-text", message, "leave out one of them")
+        format = "details"
+    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
+    others = [path for path in options.output if path not in pages]
+    formats = output.destinations(others or ["-"][: not pages], format)
+    picture = picture_of(options.figure)
+    if options.at_size and options.by is None:
+        message = f"--at-size {options.at_size[0]:g} predicts for a size, and no --by names one"
+        raise UsageError(
+            "at-size-without-by", message, "add --by KEY, such as --by B for 0.5B and 7B in names"
+        )
+    if options.domain is not None and options.stage is None:
+        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
+        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
+    output.begin(options.logs, options.jobs)
+    extra = None
+    if options.style is not None:
+        from entropylaw.report.figures.plotting import read_style
+
+        extra = read_style(options.style)
+        output.say_missing_fonts(options.style, extra, quiet=quiet)
+    from entropylaw.documents.document import RunFit
+    from entropylaw.pipeline import steps
+    from entropylaw.pipeline.arms import grouped, sizes
+    from entropylaw.pipeline.compare import baseline_of, by_arm, compared, entries_of, gather
+
+    settings = opt.part(options, opt.CompareOptions)
+    arms = by_arm(options.logs, options.arms)
+    gathered = gather(arms, settings, output.read_shown, options.flags_given(opt.LawOptions))
+    output.say_skipped(gathered.warnings, quiet=quiet)
+    grouping = grouped(gathered.members, options.arms)
+    baseline = baseline_of(list(grouping.arms), settings)
+    if options.by is not None:
+        sizes(grouping.arms, options.by)
+    for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
+        output.say(line, quiet=quiet)
+    step = steps.Fit(gathered.settings)
+    entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
+    runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
+    if any(entry.answer is not None for entry in runs):
+        document = compared(grouping, entries, settings, gathered)
+        check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
+        for path in draw(document, options.figure, picture, extra):
+            output.say(f"wrote {path}", quiet=quiet)
+        made = {}
+        if pages:
+            from entropylaw.report.single_page import single_page
+
+            made = dict.fromkeys(pages, single_page(document))
+        output.deliver(document, formats, others=made, quiet=quiet)
+        for path in made:
+            output.say(f"wrote {path}", quiet=quiet)
+    output.finish_fits(runs)
+
+
+def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
+    """What was grouped; ``first`` is a baseline that was not named."""
+    from entropylaw.escaping import one_line
+
+    by = ", ".join(dict.fromkeys(grouping.by.values()))
+    yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
+    for arm in grouping.grouped:
+        yield one_line(f"  {arm.sentence}")
+    reasons: dict[str, list[str]] = {}
+    for one in grouping.left_out:
+        reasons.setdefault(one.why, []).append(one.run)
+    for why, names in reasons.items():
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{more} ({why})")
+    if first is not None:
+        yield one_line(f"baseline: {first}, the first (--baseline ARM names another)")
+
+
+def draw(
+    document: ComparisonDocument, figure: str | None, picture: str, extra: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """Write the ``picture`` of the arms, or every figure into a folder; yields the paths.
+
+    ``extra`` is a style of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
+    """
+    if figure is None:
+        return
+    from entropylaw.documents.codec import write_atomically
+    from entropylaw.report.figures import FIGURES, plotting
+
+    kinds: tuple[plotting.Kind, ...] = (picture,) if picture else ("svg", "png")  # type: ignore[assignment]
+    entries = [entry for entry in FIGURES if entry.needs == "arms"]
+    for entry in entries[:1] if picture else entries:
+        with plotting.style(extra):
+            try:
+                drawing = entry.draw(document.comparison)
+            except ValueError as error:
+                if not picture:
+                    continue
+                message = f"the arms have no figure: {error}"
+                raise FitError("nothing-to-draw", message, "leave out --figure") from error
+            made = {kind: plotting.figure_bytes(drawing, kind, entry.name) for kind in kinds}
+        for kind, content in made.items():
+            path = figure if picture else str(Path(figure) / f"{entry.name}.{kind}")
+            write_atomically(path, content)
+            yield path

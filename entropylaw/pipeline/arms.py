@@ -1,0 +1,279 @@
+"""Which runs are an arm: by arguments, names, columns, groups at W&B, or configurations."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from entropylaw.documents.comparison import ArmRuns, LeftOut
+from entropylaw.documents.document import RunFit
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, listing, nearest, shown
+from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
+from entropylaw.ingest.runs import Run
+from entropylaw.ingest.runs.number_parsing import parse_number
+from entropylaw.ingest.runs.step_column import folded
+from entropylaw.kinds import UNITS
+from entropylaw.results.fit import Fit
+from entropylaw.run_names import arm_by_pattern, arm_by_seed
+
+HOW = (
+    "name them: entropylaw compare A=LOGS B=LOGS; or give --arms REGEX for a part of the names, "
+    "--arms COLUMN, or --arms config:KEY"
+)
+CONFIG = "config:"
+_MOST_KEYS = 3
+_SEED_KEY = re.compile(r"(?:^|[/_.-])seed(?:s|_?\d+)?$", re.IGNORECASE)
+# What a configuration says of one run alone.
+_OWN_KEYS = frozenset(
+    folded(name)
+    for name in (
+        *("run", "name", "run_name", "run_id", "id", "exp_name", "experiment_name", "project_name", "about"),
+        *("description", "notes", "tags", "date", "time", "timestamp", "host", "hostname", "port", "path"),
+        *(
+            "output_dir",
+            "out_dir",
+            "log_dir",
+            "logging_dir",
+            "save_dir",
+            "default_local_dir",
+            "checkpoint_dir",
+        ),
+        *("output_path", "log_path", "save_path", "resume_from_path", WANDB_GROUP),
+    )
+)
+NUMBER = r"(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+
+
+class Member(NamedTuple):
+    """A run that may belong to an arm: its name and file, and the run itself or its fit, or why it has none.
+
+    ``arm`` is the one that an argument names, empty where none does.
+    """
+
+    name: str
+    path: str
+    run: Run | None = None
+    known: RunFit | Fit | None = None
+    arm: str = ""
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """Its configuration, which a stored fit has not."""
+        return {} if self.run is None else configuration(self.run)
+
+
+class Grouping(NamedTuple):
+    """Name of an arm → its runs and how they were found; and the runs that belong to none."""
+
+    arms: dict[str, list[Member]]
+    by: dict[str, str]
+    left_out: list[LeftOut]
+
+    @property
+    def grouped(self) -> tuple[ArmRuns, ...]:
+        """The arms as documents have them."""
+        found = ((arm, tuple(one.name for one in runs)) for arm, runs in self.arms.items())
+        return tuple(ArmRuns(arm=arm, by=self.by[arm], runs=runs) for arm, runs in found)
+
+
+def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
+    """Group runs into arms; ``how`` is a regular expression, a column, or ``config:KEY``.
+
+    Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
+    ``bad-option``); InputError (``arm-varies``).
+    """
+    found: Found
+    missing = ""
+    if any(one.arm for one in members):
+        found = [(one.arm, "as given") for one in members]
+    elif how is None:
+        found, missing = (
+            _recognised(members),
+            "no seed in its name, no group, no configuration like another's",
+        )
+    elif how.startswith(CONFIG):
+        found, missing = _by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
+    elif any(_has(one.run, how) for one in members):
+        found, missing = _by_column(members, how), f"no value in column {shown(how)}"
+    else:
+        found, missing = _by_names(members, how), f"--arms {how} does not match its name"
+    whole = Grouping({}, {}, [])
+    for member, (arm, by) in zip(members, found, strict=True):
+        if arm:
+            whole.arms.setdefault(arm, []).append(member)
+            whole.by.setdefault(arm, by)
+        else:
+            known = getattr(member.known, "refusal", None)
+            whole.left_out.append(LeftOut(run=member.name, why=known.message if known else missing))
+    if not whole.arms:
+        names = listing([one.name for one in members], 8)
+        message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
+        raise UsageError("no-arm-recognised", message, HOW)
+    if len(whole.arms) < 2:
+        sentences = "; ".join(one.sentence for one in whole.grouped)
+        more = f"; in no arm: {listing([one.run for one in whole.left_out], 8)}" * bool(whole.left_out)
+        raise UsageError("too-few-arms", f"1 arm, expected at least 2: {sentences}{more}", HOW)
+    return whole
+
+
+Found = list[tuple[str | None, str]]
+"""The arm of each run, None for none, and how it was found."""
+
+
+def _recognised(members: Sequence[Member]) -> Found:
+    """Arms by names without their seeds, then by groups at W&B, then by configurations."""
+    found: Found = []
+    for one in members:
+        arm, by = arm_by_seed(one.name, one.path), "names without their seed"
+        if arm is None and (group := one.config.get(WANDB_GROUP)):
+            arm, by = str(group), "groups at W&B"
+        found.append((arm, by))
+    rest = [place for place, (arm, _) in enumerate(found) if arm is None]
+    for place, arm in _by_config([members[place].config for place in rest]).items():
+        found[rest[place]] = (arm, "configurations that differ in their seed alone")
+    return found
+
+
+def _by_config(configs: Sequence[Mapping[str, object]]) -> dict[int, str]:
+    """Place → arm, of runs with one configuration but for the seed, two or more; named by what differs."""
+    groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
+    seeds: list[tuple[object, ...]] = []
+    for place, config in enumerate(configs):
+        seeds.append(tuple(value for key, value in config.items() if _SEED_KEY.search(key)))
+        if seeds[-1]:
+            core = {key: value for key, value in config.items() if not _is_own(key)}
+            groups.setdefault(tuple(sorted(core.items(), key=lambda item: item[0])), []).append(place)
+    # What is also equal in its seed differs in something that the configuration does not say.
+    groups = {
+        core: places
+        for core, places in groups.items()
+        if len(places) > 1 and len({seeds[place] for place in places}) == len(places)
+    }
+    cores = list(map(dict, groups))
+    keys = sorted(set(chain.from_iterable(cores)))
+    differing = [key for key in keys if len({str(core.get(key)) for core in cores}) > 1]
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for number, (core, places) in enumerate(zip(cores, groups.values(), strict=True), 1):
+        parts = [f"{key.rpartition('/')[2]}={core[key]}" for key in differing[:_MOST_KEYS] if key in core]
+        name = ", ".join(parts) or f"arm {number}"
+        name = f"{name} ({number})" if name in taken else name
+        taken.add(name)
+        names |= dict.fromkeys(places, name)
+    return names
+
+
+def _is_own(key: str) -> bool:
+    """Whether a key of a configuration is a seed, or says what run it is."""
+    return bool(_SEED_KEY.search(key)) or folded(key.rpartition("/")[2]) in _OWN_KEYS
+
+
+def _by_key(members: Sequence[Member], key: str) -> Found:
+    """Arms by a key of the configuration."""
+    values = [value_of(one.config, key) for one in members]
+    if all(value is None for value in values):
+        known = sorted(set(chain.from_iterable(one.config for one in members)))
+        near = nearest([key], known) or known
+        message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
+        hint = f"the keys are {listing(near, 8)}" if known else f"no run has a configuration; {HOW}"
+        raise UsageError("no-such-key", message, hint)
+    name = key.rpartition("/")[2]
+    return [(None if value is None else _text(name, value), f"{CONFIG}{key}") for value in values]
+
+
+def value_of(config: Mapping[str, object], key: str) -> object | None:
+    """The value of a key, or of the only key that ends in it; None where there is none."""
+    if key in config:
+        return config[key]
+    ending = [name for name in config if folded(name.rpartition("/")[2]) == folded(key)]
+    return config[ending[0]] if len(ending) == 1 else None
+
+
+def _has(run: Run | None, column: str) -> bool:
+    return run is not None and (column in run.words or column in run.columns)
+
+
+def _by_column(members: Sequence[Member], column: str) -> Found:
+    """Arms by a column with one value per run."""
+
+    def arm(one: Member) -> str | None:
+        if one.run is None:
+            return None
+        numbers = one.run.finite(column).tolist() if column in one.run.columns else ()
+        found = (*one.run.words.get(column, ()), *(_text(column, number) for number in numbers))
+        values = dict.fromkeys(filter(None, found))
+        if len(values) > 1:
+            what = f"column {shown(column)} has {len(values)} values in run {shown(one.name)}: "
+            hint = f"name its runs apart with --run {column}, or give a column with one value per run"
+            raise InputError("arm-varies", what + listing(list(values), 4), hint)
+        return next(iter(values), None)
+
+    return [(arm(one), f"column {column}") for one in members]
+
+
+def _by_names(members: Sequence[Member], pattern: str) -> Found:
+    """Arms by a regular expression."""
+    try:
+        found = [arm_by_pattern(one.name, pattern) for one in members]
+    except re.error as error:
+        message = f"--arms {pattern[:40]!r} is no column and no regular expression: {error}"
+        raise UsageError("bad-option", message, HOW) from None
+    if not any(found):
+        names = listing([one.name for one in members], 8)
+        message = f"--arms {pattern!r} matches the name of no run, and is no column of any: {names}"
+        hint = "give what names have in common, such as '[^-_]+' for their first part; or leave --arms out"
+        raise UsageError("no-such-arm", message, hint)
+    return [(arm, f"--arms {pattern}") for arm in found]
+
+
+def _text(name: str, value: object) -> str:
+    """A text as it is, and a number with its name: ``grpo``, ``lr=1e-06``."""
+    if isinstance(value, str):
+        return value
+    return f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+
+
+def sizes(arms: Mapping[str, Sequence[Member]], key: str) -> dict[str, float]:
+    """The size of every arm: the number beside ``key`` in its name, its runs' names, or in configurations.
+
+    By a unit (``B``) sizes are numbers with K, M, B or T behind them, and of 0.5B the size is 5·10⁸.
+
+    Raises UsageError ``no-size``: an arm without a size, or with several.
+    """
+    found: dict[str, float] = {}
+    for arm, members in arms.items():
+        values = {size for one in members if (size := _size(arm, one, key)) is not None}
+        if len(values) != 1 or not 0 < min(values) < math.inf:
+            several = f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})"
+            what = f"arm {shown(arm)} has {several if values else 'no size'} for --by {key}"
+            runs = listing([one.name for one in members], 4)
+            hint = "put it into the arm's name, as in width_32=LOGS or 7B=LOGS, or give --by config:KEY"
+            raise UsageError("no-size", f"{what}: its runs are {runs}", hint)
+        found[arm] = min(values)
+    return found
+
+
+def _size(arm: str, one: Member, key: str) -> float | None:
+    """The size of a run: in the arm's name, in its own, or in its configuration."""
+    if not key.startswith(CONFIG):
+        for text in (arm, one.name):
+            if (size := size_in(text, key)) is not None:
+                return size
+    value = value_of(one.config, key.removeprefix(CONFIG))
+    number = math.nan if value is None else parse_number(value)
+    return float(number) if math.isfinite(number) else None
+
+
+def size_in(name: str, key: str) -> float | None:
+    """The number beside a key in a name: 32 of ``width_32`` by ``width``, 5·10⁸ of ``Qwen-0.5B`` by ``B``."""
+    word = re.escape(key)
+    if key.upper() in UNITS:
+        found = re.search(rf"(?i)(?<![^\W_])(?<!\.){NUMBER}(?P<unit>[{''.join(UNITS)}])(?![^\W_])", name)
+        return None if found is None else float(found["number"]) * UNITS[found["unit"].upper()]
+    after = re.search(rf"(?i)(?<![^\W_]){word}[-_=: ]*{NUMBER}(?![^\W_])", name)
+    found = after or re.search(rf"(?i)(?<![^\W_])(?<!\.){NUMBER}[-_ ]?{word}(?![^\W_])", name)
+    return None if found is None else float(found["number"])

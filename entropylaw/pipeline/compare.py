@@ -1,0 +1,442 @@
+"""Arms from logs and stored fits to a comparison; every run of an arm counts, refused ones too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.comparison import ComparisonDocument
+from entropylaw.documents.document import (
+    InputFile,
+    RunFit,
+    RunReport,
+    input_files,
+    refused_run,
+    skipped_files,
+)
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import listing, quoted_path, shown
+from entropylaw.gates.quantities import pages_of
+from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.select import candidates
+from entropylaw.ingest.sources.assemble import display_name
+from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
+from entropylaw.paths import expanded, is_file, shown_path
+from entropylaw.pipeline import steps
+from entropylaw.pipeline.arms import Grouping, Member, sizes
+from entropylaw.pipeline.cache import user_cache
+from entropylaw.pipeline.pool import cores
+from entropylaw.pipeline.sources import load_runs, places, read, same_settings
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import replace
+from entropylaw.run_names import split_arm
+
+if TYPE_CHECKING:
+    from entropylaw.ingest.load import Reading
+    from entropylaw.results.arms import ArmComparison
+    from entropylaw.results.stages import StageRows
+
+Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
+"""Reads logs, by the options of a fit, with further columns."""
+
+EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """All runs of some sources, how they are fitted, the files behind them, and warnings about files."""
+
+    settings: FitOptions
+    members: list[Member] = field(default_factory=list)
+    inputs: dict[tuple[str, str], InputFile] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
+    """Name of an arm → its paths, of ``ARM=PATH``; all paths under an empty name where no arm is named.
+
+    Raises UsageError (``arms-named-twice``, ``arm-missing``); InputError ``arm-without-logs``.
+    """
+    split = list(map(split_arm, arguments))
+    named: dict[str, list[str]] = {}
+    for words in split:
+        arm = words[0] if len(words) == 2 else ""
+        named.setdefault(arm, []).extend(_paths(arm, words[-1]))
+    if arms is not None and any(named):
+        what = f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}"
+        raise UsageError("arms-named-twice", what, "leave out one of them")
+    if "" in named and len(named) > 1:
+        lone = named[""][0]
+        what = f"{quoted_path(lone)} has no arm, and other logs have one"
+        raise UsageError("arm-missing", what, f"type ARM={lone}, or name no arm at all")
+    return named
+
+
+def _paths(arm: str, given: str) -> list[str]:
+    """The paths of one argument: a path, a pattern, or several with commas between them."""
+    one = expanded(given)
+    parts = given.split(",") if one == [given] and "," in given and not Path(given).exists() else []
+    if parts and all(expanded(part) != [part] or Path(part).exists() for part in parts):
+        return [path for part in parts for path in expanded(part)]
+    if one == [given] and any(letter in given for letter in "*?[") and not Path(given).exists():
+        what = f"{quoted_path(given)} matches no file" + f", and is all of arm {shown(arm)}" * bool(arm)
+        raise InputError("arm-without-logs", what, f"check the pattern; as in {EXAMPLE}")
+    return one
+
+
+def gather(
+    arms: Mapping[str, Sequence[Any]], options: CompareOptions, read: Read, fixed: Sequence[str] = ()
+) -> Gathered:
+    """Read the sources of every arm; those of the empty name belong to none yet.
+
+    ``fixed`` are flags of the user that are options of the fit, which a stored fit cannot follow.
+
+    Raises InputError (``file-not-found``, ``arm-without-logs``, ``not-a-document``, a damaged document);
+    UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
+    """
+    fresh = part(options, FitOptions)
+    found = {arm: _sources(paths) for arm, paths in arms.items()}
+    stored = [document for documents, _ in found.values() for document in documents]
+    if stored and fixed:
+        message = f"a stored fit was given together with {', '.join(fixed)}, an option of the fit"
+        raise UsageError("fit-is-fixed", message, "give the logs themselves to fit them anew")
+    logs = any(logs for _, logs in found.values())
+    settings = same_settings([*(one.settings for one in stored), *([fresh] if logs or not stored else [])])
+    whole = Gathered(settings=settings)
+    columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
+    columns += candidates() if options.stage is not None else ()
+    for arm, (documents, logs_of) in found.items():
+        for document in documents:
+            whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
+            fits = (one.fit if isinstance(one, RunReport) else one for one in document.runs)
+            whole.members.extend(Member(fit.run, fit.path, known=fit, arm=arm) for fit in fits)
+        if logs_of:
+            _take(read(logs_of, settings, columns), arm, whole)
+        if not any(one.arm == arm for one in whole.members):
+            raise _empty(arm, arms[arm])
+    names = distinct_names([one.name for one in whole.members], [one.path for one in whole.members])
+    whole.members[:] = map(_renamed, whole.members, names)
+    return whole
+
+
+def _empty(arm: str, paths: Sequence[Any]) -> InputError:
+    given = ", ".join(map(str, paths)) or "nothing"
+    what = f"arm {shown(arm)} has no log: {given}" if arm else f"there is no log: {given}"
+    return InputError("arm-without-logs", what, f"as in {EXAMPLE}")
+
+
+def _sources(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The documents at some paths, and the paths of logs."""
+    documents, logs = [], [path for path in paths if not isinstance(path, str)]
+    for place in places([path for path in paths if isinstance(path, str)]):
+        index = next((one for one in place.documents if one.kind == "index"), None)
+        if index is not None:
+            pages = [str(page) for page in pages_of(index)]
+            if missing := [page for page in pages if not is_file(page)]:
+                what = f"there is no {shown_path(missing[0])}, which {shown_path(index.path)} names"
+                raise InputError("file-not-found", what, "make the report again")
+            documents += [load_runs(one) for page in pages for one in next(places([page])).documents]
+        elif place.stored:
+            documents += map(load_runs, place.documents)
+        else:
+            logs.append(place.path)
+    return documents, logs
+
+
+def _take(reading: Reading, arm: str, whole: Gathered) -> None:
+    """Add what was read to an arm; a log that cannot be read is a run of it."""
+    for path, error, name in reading.failures:
+        if error.slug == "file-not-found":
+            raise error
+        if error.slug == "no-logs-in-folder" and arm:
+            raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
+        if error.slug == "no-logs-in-folder":
+            raise error
+        known = refused_run(path, None, error, name or display_name(path))
+        whole.members.append(Member(known.run, path, known=known, arm=arm))
+    whole.members.extend(Member(run.name, run.source.path, run=run, arm=arm) for run in reading.runs)
+    whole.inputs.update({(file.path, file.sha256): file for file in input_files(reading.runs)})
+    whole.warnings.extend(skipped_files(reading.ignored))
+
+
+def _renamed(member: Member, name: str) -> Member:
+    run = None if member.run is None else replace(member.run, name=name)
+    known = steps.renamed(member.known, name) if isinstance(member.known, RunFit) else member.known
+    return member._replace(name=name, run=run, known=known)
+
+
+def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
+    """The baseline; None where all pairs are compared.
+
+    Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
+    """
+    if options.baseline is not None and options.baseline not in names:
+        message = f"the baseline {options.baseline!r} is no arm"
+        raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
+    if options.all_pairs and options.baseline is not None:
+        message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
+        raise UsageError("baseline-of-all-pairs", message, "leave out one of them")
+    return None if options.all_pairs else options.baseline or names[0]
+
+
+Entry: TypeAlias = RunFit | Fit
+"""The fit of a run, or why it has none; or a fit that was given."""
+
+
+def entries_of(
+    arms: Mapping[str, Sequence[Member]], fit: Callable[[Sequence[Any]], Sequence[RunFit]]
+) -> dict[str, list[Entry]]:
+    """Name of an arm → an entry for each of its runs, of which ``fit`` makes those that are not known."""
+    members = [one for runs in arms.values() for one in runs]
+    # A configuration and texts are of no use in a fit, and need not go to another process.
+    fitted = iter(fit([replace(one.run, config={}, words={}) for one in members if one.run is not None]))
+    return {
+        arm: [entry for one in runs if (entry := one.known if one.run is None else next(fitted)) is not None]
+        for arm, runs in arms.items()
+    }
+
+
+def answer_of(entry: Entry) -> Fit | None:
+    """The fit of a run that has one."""
+    return entry if isinstance(entry, Fit) else entry.answer
+
+
+def compared(
+    grouping: Grouping, entries: Mapping[str, Sequence[Entry]], options: CompareOptions, gathered: Gathered
+) -> ComparisonDocument:
+    """The document of a comparison; raises as :func:`result_of`."""
+    result = result_of(grouping.arms, entries, options)
+    fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
+    return as_stored(
+        ComparisonDocument(
+            inputs=tuple(gathered.inputs.values()),
+            settings=replace(options, **fit_settings),
+            grouped=grouping.grouped,
+            left_out=tuple(grouping.left_out),
+            comparison=result,
+            warnings=tuple(gathered.warnings),
+        )
+    )
+
+
+def result_of(
+    members: Mapping[str, Sequence[Member]], entries: Mapping[str, Sequence[Entry]], options: CompareOptions
+) -> ArmComparison:
+    """The comparison of arms; runs without a fit count as failed.
+
+    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, ``no-size``,
+    and as :func:`entropylaw.analysis.arms.compare_arms`).
+    """
+    from entropylaw.analysis.arms import compare_arms
+    from entropylaw.analysis.scaling import scale_numbers
+    from entropylaw.analysis.stages import breadth, stage_changes, transfers
+
+    alike(entries)
+    apart(entries)
+    answers = {arm: [(one, answer_of(one)) for one in runs] for arm, runs in entries.items()}
+    fits = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in answers.items()}
+    result = compare_arms(
+        fits,
+        baseline=baseline_of(list(members), options) or "all",
+        refused={
+            arm: [(one.run, _why(one)) for one, fit in runs if fit is None] for arm, runs in answers.items()
+        },
+        level=options.level,
+        margin=options.margin,
+        between_sd=options.between_sd,
+    )
+    if options.by is not None:
+        known = sizes(members, options.by)
+        scaling = scale_numbers(fits, known, key=options.by, at=options.at_size, level=options.level)
+        result = replace(result, scaling=scaling)
+    if options.stage is None:
+        return result
+    rows = stages_of(members, answers, options)
+    changes = stage_changes(rows, level=options.level)
+    findings, moved = (*result.findings, *breadth(changes)), transfers(rows, level=options.level)
+    return replace(result, stages=changes, transfers=moved, findings=findings)
+
+
+def stages_of(
+    members: Mapping[str, Sequence[Member]],
+    answers: Mapping[str, Sequence[tuple[Entry, Fit | None]]],
+    options: CompareOptions,
+) -> dict[str, list[StageRows]]:
+    """The stages of all runs that have a fit, by arm.
+
+    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.ingest.stages.stage_rows`.
+    """
+    from entropylaw.ingest.stages import stage_rows
+
+    assert options.stage is not None
+    columns = {"entropy": options.entropy, "reward": options.reward}
+    found: dict[str, list[StageRows]] = {}
+    for arm, runs in members.items():
+        pairs = zip(runs, answers[arm], strict=True)
+        fitted = [one for one, (_, fit) in pairs if fit is not None]
+        if stored := [one.name for one in fitted if one.run is None]:
+            what = f"--stage reads a column of logs, and {shown(stored[0])} is a stored fit"
+            raise UsageError("stages-need-logs", what, "give the logs themselves")
+        runs_of = (one.run for one in fitted if one.run is not None)
+        found[arm] = [stage_rows(run, options.stage, options.domain, **columns) for run in runs_of]
+    return found
+
+
+def _why(entry: Entry) -> str:
+    refusal = getattr(entry, "refusal", None)
+    return f"refused: {refusal.message}" if refusal is not None else "it has no fit"
+
+
+def alike(arms: Mapping[str, Sequence[Entry]]) -> None:
+    """Refuse arms whose entropies, rewards or pairings differ: their numbers do not compare.
+
+    Raises InputError (``arms-mix-columns``), which names two runs.
+    """
+    runs = [
+        (arm, one)
+        for arm, entries in arms.items()
+        for one in entries
+        if isinstance(one, RunFit) and one.answer is not None
+    ]
+    for name, about, hint in (
+        ("entropy", _about_entropy, "name one column with --entropy, or compare runs of one kind"),
+        ("reward", _about_reward, "name one column with --reward, or compare runs of one kind"),
+        ("pairing", lambda one: one.pair, "give --pair same or --pair next"),
+    ):
+        kinds: dict[object, tuple[str, RunFit]] = {}
+        for arm, one in runs:
+            kinds.setdefault(about(one), (arm, one))
+        if len(kinds) > 1:
+            said = " and ".join(
+                f"{shown(one.run)} ({arm}) has {_said(kind)}" for kind, (arm, one) in [*kinds.items()][:2]
+            )
+            raise InputError("arms-mix-columns", f"the arms differ in {name}: {said}", hint)
+
+
+def _about_entropy(one: RunFit) -> tuple[str | None, ...] | None:
+    """What an entropy measures; of an unknown one its column."""
+    choice = one.entropy_column
+    if choice is None:
+        return None
+    known = choice.meaning
+    about = (known.unit, known.aggregation, known.estimator)
+    return about if any(about) else (choice.column,)
+
+
+def _about_reward(one: RunFit) -> tuple[str | None, ...] | None:
+    choice = one.reward_column
+    return None if choice is None else (choice.column, choice.meaning.kind)
+
+
+def _said(kind: object) -> str:
+    return ", ".join(filter(None, kind)) if isinstance(kind, tuple) else str(kind)
+
+
+def apart(arms: Mapping[str, Sequence[Entry]]) -> None:
+    """Refuse evaluations that are in two arms, or twice in one.
+
+    Raises InputError ``run-in-two-arms``.
+    """
+    seen: dict[bytes, tuple[str, str]] = {}
+    for arm, one in ((arm, one) for arm, entries in arms.items() for one in entries):
+        if (fit := answer_of(one)) is None:
+            continue
+        values = (fit.law.step, fit.law.entropy, fit.law.reward)
+        content = b"".join(np.asarray(each, dtype=float).tobytes() for each in values)
+        if content not in seen:
+            seen[content] = arm, one.run
+            continue
+        other, name = seen[content]
+        where = f"arms {shown(other)} and {shown(arm)}" if other != arm else f"arm {shown(arm)} twice"
+        same = "" if name == one.run else f" (there called {shown(name)})"
+        what = f"run {shown(one.run)}{same} is in {where}, with the same evaluations"
+        hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+        raise InputError("run-in-two-arms", what, hint)
+
+
+def compare(
+    arms: Mapping[str, Any],
+    *,
+    baseline: str | None = None,
+    all_pairs: bool = False,
+    margin: float = 0.01,
+    between_sd: float | None = None,
+    level: float = 0.95,
+    jobs: int | None = None,
+    **options: Any,
+) -> ArmComparison:
+    """Compare arms of an experiment, the seed as the unit.
+
+    Parameters
+    ----------
+    arms
+        Name of an arm → its runs: fits, or paths of logs, of folders, of stored fits; one or a list.
+    baseline
+        The arm that the others are compared with, by default the first; ``all_pairs`` compares all.
+    margin
+        The smallest difference of reward that counts, in reward units.
+    between_sd
+        Standard deviation of the reward between seeds, where it is known from elsewhere.
+    level
+        Of the intervals.
+    jobs
+        Processes, by default one per core.
+    options
+        How logs are read and fitted, as in :class:`~entropylaw.options.CompareOptions`: ``entropy``,
+        ``reward``, ``pair`` and others.
+
+    A run that cannot be read or fitted counts as failed in its arm.
+
+    Raises
+    ------
+    UsageError
+        ``too-few-arms``, ``no-such-arm``, ``bad-level``, ``bad-margin``, ``bad-argument``.
+    InputError
+        ``file-not-found``, ``arm-without-logs``, ``arms-mix-columns``, ``run-in-two-arms``.
+
+    Notes
+    -----
+    See :func:`entropylaw.analysis.arms.compare_arms`.
+    """
+    if not isinstance(arms, Mapping):
+        message = (
+            f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}"
+        )
+        raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
+    known = CompareOptions(
+        baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
+    )
+    given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
+    for arm, runs in given.items():
+        if not runs:
+            raise _empty(arm, ())
+    paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
+    gathered = gather({arm: some for arm, some in paths.items() if some}, known, read)
+    members: dict[str, list[Member]] = {}
+    for arm, runs in given.items():
+        fits = [one for one in runs if isinstance(one, Fit)]
+        named = [replace(one, run=one.run or f"{arm} {place}") for place, one in enumerate(fits, 1)]
+        members[arm] = [Member(one.run, "", known=one, arm=arm) for one in named]
+        members[arm] += [one for one in gathered.members if one.arm == arm]
+    step, cache = steps.Fit(gathered.settings), user_cache()
+
+    def fitted(runs: Sequence[Any]) -> list[RunFit]:
+        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs or cores(), cache=cache)]
+
+    return as_stored(result_of(members, entries_of(members, fitted), known))
+
+
+def _listed(runs: Any) -> Iterator[Any]:
+    """The runs of an arm, paths as texts and patterns expanded."""
+    several = isinstance(runs, Sequence) and not isinstance(runs, str)
+    for one in runs if several else [runs]:
+        if isinstance(one, str | os.PathLike):
+            yield from _paths("", os.fspath(one))
+        else:
+            yield one

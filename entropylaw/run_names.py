@@ -1,0 +1,75 @@
+"""Arms of an experiment in the names of runs: runs that differ by their seed alone are one arm.
+
+Without numpy: reports name arms by it, too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import PurePath
+
+SEED = re.compile(r"(?i)(?:(?<=[\W_])|\b)(?:(?:random[-_]?)?seed|s)[-_=: ]?\d+(?![^\W_])")
+"""A seed in a name: ``_s0``, ``-seed1``, ``seed=3``, ``_seed_2``, ``/s1``."""
+
+_ARM = re.compile(r"(?P<arm>[^=/\\]*[^=/\\\s:])=(?P<path>.+)", re.DOTALL)
+_AGAIN = re.compile(r"#\d+\Z")
+_ADDED = re.compile(r"\s\((?P<part>[^()]*)\)\Z")
+_ENDS = " -_/.,;:|"
+
+
+def split_arm(text: str) -> tuple[str, ...]:
+    """``("grpo", "logs")`` of ``grpo=logs``; of a path alone, which may hold an equals sign, the path."""
+    found = _ARM.fullmatch(text)
+    if found is None or os.path.lexists(text):
+        return (text,)
+    return found["arm"].strip(), found["path"]
+
+
+def without_seed(name: str) -> str | None:
+    """The rest of a name that has a seed, which is empty for a bare seed; None for a name without one.
+
+    A second start in one file, ``grpo_s0#2``, has the arm of the first.
+    """
+    rest, last = "", 0
+    name = _AGAIN.sub("", name)
+    for seed in SEED.finditer(name):
+        rest += name[last : seed.start()]
+        # The separators before it stay, those behind it go.
+        last = seed.end() + len(name[seed.end() :]) - len(name[seed.end() :].lstrip(_ENDS))
+    if not last:
+        return None
+    rest = re.sub(rf"[{re.escape(_ENDS)}]+(?=\))", "", rest + name[last:]).replace("()", "")
+    return rest.strip(_ENDS)
+
+
+def arm_by_seed(name: str, path: str = "") -> str | None:
+    """The arm of a run by its name, or by the folders of its ``path`` where the name is a bare seed.
+
+    None where neither has a seed.
+    """
+    added = _ADDED.search(name)
+    bare = name[: added.start()] if added else name
+    for text in (bare, name):
+        rest = without_seed(text)
+        if rest:
+            return rest
+        if rest == "":
+            break
+    else:
+        return None
+    folders = [*PurePath(path.split(" + ")[0]).parts[:-1]]
+    # The arm is in the folder of the seed, or above it.
+    while any(without_seed(folder) is not None for folder in folders):
+        folder = folders.pop()
+        if rest := without_seed(folder):
+            return rest
+    if folders and folders[-1] not in ("..", ".", "/"):
+        return folders[-1]
+    return added["part"].strip(_ENDS) or None if added else None
+
+
+def arm_by_pattern(name: str, pattern: str) -> str | None:
+    """The first group of a regular expression in a name, or all that it matches; None where it does not."""
+    found = re.search(pattern, name)
+    return None if found is None else (found[1] if found.re.groups else found[0]) or None
