@@ -260,6 +260,14 @@ def test_sizes_stages_and_transfers_are_shown_where_there_are_some():
         "maths 0.800 [0.790, 0.810] 0.200 [0.190, 0.210]",
     ):
         assert part in whole
+    assert "caution a caution note a note" in whole
+    one = arms.transfer()
+    missing = replace(one, reward=((one.reward[0][0], arms.unknown("not evaluated")), one.reward[1]))
+    lost = replace(missing, backward=arms.unknown("one stage"))
+    text = " ".join(rendered(arms.comparison(transfers=(lost,)), "text").split())
+    assert "backward transfer — (one stage) (seeds" in text
+    assert "maths 0.800 [0.790, 0.810] —" in text
+    assert "reward: not evaluated" in text
     plain = rendered(arms.comparison(), "text")
     assert not any(word in plain for word in ("tenfold", "place", "backward"))
 
