@@ -114,7 +114,7 @@ def meta_regression(
     if tau2 is None:
         target, tau2 = float(df) if misfit is None else misfit, 0.0
         if fitted(0.0)[0] > target:
-            top = float(np.ptp(value)) ** 2
+            top = float(np.ptp(value)) ** 2 + float(variance.min())
             while fitted(top)[0] > target:
                 top *= 4.0
             tau2 = float(brentq(lambda t: fitted(t)[0] - target, 0.0, top, xtol=1e-14 * top))
@@ -232,7 +232,10 @@ class _Seeds:
         slope, p_value, between = self._without_interval(), None, None
         # Without two seeds of a size the variance within one is unknown, and part of that about the line.
         within = 0.0 if self.known is None else self.known.variance
-        variance = np.maximum(within, 1e-9 * float(np.ptp(self.mean)) ** 2 + 1e-300) / self.seeds if k else x
+        least = (
+            1e-9 * float(np.ptp(self.mean)) ** 2 + (1e-12 * float(np.abs(self.mean).max())) ** 2 if k else 0.0
+        )
+        variance = max(within, least, 1e-200) / self.seeds
         if slope.value is not None and slope.note is None:
             line = meta_regression(x, self.mean, variance)
             slope, p_value = self._slope(line)
