@@ -15,6 +15,7 @@ from entropylaw.analysis.nonlinear import to_lmfit as to_lmfit
 from entropylaw.analysis.phases import combine_phases as combine_phases
 from entropylaw.analysis.phases import fit_phases as fit_phases
 from entropylaw.analysis.rivals import compare_forms as compare_forms
+from entropylaw.documents.comparison import ComparisonDocument as ComparisonDocument
 from entropylaw.documents.document import FitDocument as FitDocument
 from entropylaw.documents.document import PhasesDocument as PhasesDocument
 from entropylaw.documents.loading import load_fit as load_fit
@@ -30,12 +31,14 @@ from entropylaw.ingest.runs import Run as Run
 from entropylaw.ingest.runs import Series as Series
 from entropylaw.pipeline.answers import fit_log as fit  # noqa: F401
 from entropylaw.pipeline.answers import fit_run as fit_run
+from entropylaw.pipeline.compare import compare as compare
 from entropylaw.pipeline.steps import fit_logs as fit_logs
 from entropylaw.results import EntropySet as EntropySet
 from entropylaw.results import Estimate as Estimate
 from entropylaw.results import Prediction as Prediction
 from entropylaw.results import Verdict as Verdict
 from entropylaw.results import Why as Why
+from entropylaw.results.arms import ArmComparison as ArmComparison
 from entropylaw.results.fit import Fit as Fit
 from entropylaw.results.forecast import Backtest as Backtest
 from entropylaw.results.forecast import Forecast as Forecast

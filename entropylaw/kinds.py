@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from entropylaw.errors import UsageError
@@ -42,6 +42,16 @@ def _gain(text: str) -> float:
     if not 0 < (value := float(text)) < math.inf:
         raise ValueError(text)
     return value
+
+
+UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+"""Letter after a number of parameters → its factor."""
+
+
+def _size(text: str) -> float:
+    """``7B`` or ``32`` as a number."""
+    factor = UNITS.get(text[-1:].upper(), 1.0)
+    return _gain(text[:-1] if factor > 1 else text) * factor
 
 
 def _level(text: str) -> float:
@@ -94,8 +104,21 @@ ARM_PATH = Kind(expected="a path, or ARM=PATH", several="paths, or texts such as
 """A path, which may have the name of an arm before it."""
 
 NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
-POSITIVE = Kind(expected="a number above 0", metavar="X", example="7", read=_gain, types=(int, float))
-SPREAD = replace(POSITIVE, expected="a standard deviation above 0", metavar="SD", example="0.02")
+SIZE = Kind(
+    expected="a number above 0, or one such as 7B",
+    several="numbers above 0, or texts such as '7B'",
+    metavar="X",
+    example="7B",
+    read=_size,
+    types=(int, float, str),
+)
+SPREAD = Kind(
+    expected="a standard deviation above 0",
+    metavar="SD",
+    example="0.02",
+    read=_gain,
+    types=(int, float),
+)
 GAIN = Kind(expected="a reward above 0", metavar="X", example="0.01", read=_gain, types=(int, float))
 COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))
 LEVEL = Kind(

@@ -21,8 +21,8 @@ from entropylaw.kinds import (
     NOISE,
     NUMBER,
     PATH,
-    POSITIVE,
     SAMPLES,
+    SIZE,
     SPREAD,
     SWITCH,
     TEXT,
@@ -401,7 +401,7 @@ class CompareOptions(LawOptions, Coverage):
         *(TEXT, ARMS),
     )
     at_size: tuple[float, ...] = setting(
-        "--at-size", "A size to predict for. Repeatable.", POSITIVE, ARMS, many=True
+        "--at-size", "A size to predict for, such as 14B. Repeatable.", SIZE, ARMS, many=True
     )
     margin: float = setting(
         "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, default=ONE_POINT

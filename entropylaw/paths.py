@@ -109,6 +109,7 @@ _OWN_TABLES = (
     b"run,path,question,target,",
     b"run,path,role,column,",
     b"run,protocol,entropy,fitted,",
+    b"arm,baseline,seeds,",
 )
 """How our own CSV files begin."""
 

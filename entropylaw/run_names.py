@@ -58,10 +58,14 @@ def arm_by_seed(name: str, path: str = "") -> str | None:
             break
     else:
         return None
-    for folder in reversed(PurePath(path.split(" + ")[0]).parts[:-1]):
-        rest = without_seed(folder)
-        if rest or (rest is None and folder not in ("..", ".", "/")):
-            return rest or folder
+    folders = [*PurePath(path.split(" + ")[0]).parts[:-1]]
+    # The arm is in the folder of the seed, or above it.
+    while any(without_seed(folder) is not None for folder in folders):
+        folder = folders.pop()
+        if rest := without_seed(folder):
+            return rest
+    if folders and folders[-1] not in ("..", ".", "/"):
+        return folders[-1]
     return added["part"].strip(_ENDS) or None if added else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def difference(
 
 
 def band(shift: float = 0.02) -> Band:
-    """Above 0 over the lower part of the entropies."""
+    """Above 0 over the lower part of the entropies, or below."""
     entropy = tuple(np.linspace(0.1, 0.5, POINTS).tolist())
     mean = tuple(shift * (1.4 - 2.0 * x) for x in entropy)
     low, high = (tuple(x + end for x in mean) for end in (-0.012, 0.012))
@@ -148,7 +149,7 @@ def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undeci
 def scaling() -> Scaling:
     def points(arm: str, *sizes: float, seeds: int = 2) -> tuple[SizePoint, ...]:
         return tuple(
-            SizePoint(arm=arm, size=size, seeds=seeds, value=estimate(0.3 + 0.1 * np.log10(size), 0.04))
+            SizePoint(arm=arm, size=size, seeds=seeds, value=estimate(0.3 + 0.1 * math.log10(size), 0.04))
             for size in sizes
         )
 
@@ -188,7 +189,10 @@ def comparison(*names: str, **other: Any) -> ArmComparison:
     arms = [arm("grpo", seeds=3)]
     arms += [arm(name, 0.004 * (place + 1), lost(f"{name}_s2")) for place, name in enumerate(named)]
     kinds = tuple(Decision)
-    pairs = tuple(pair(name, decision=kinds[place % 4]) for place, name in enumerate(named))
+    pairs = tuple(
+        pair(name, decision=kinds[place % 4], band=band(0.02 * (-1) ** place))
+        for place, name in enumerate(named)
+    )
     made: dict[str, Any] = {
         "arms": tuple(arms),
         "baseline": "grpo",
@@ -199,16 +203,16 @@ def comparison(*names: str, **other: Any) -> ArmComparison:
     return ArmComparison(**(made | other))
 
 
-def complete(*names: str) -> ArmComparison:
+def complete(*names: str, **other: Any) -> ArmComparison:
     """The same with a value in every field."""
-    return comparison(
-        *names,
-        between_sd=0.02,
-        scaling=(scaling(),),
-        stages=(stage(),),
-        transfers=(transfer(),),
-        findings=stated("caution", "a caution"),
-    )
+    made = {
+        "between_sd": 0.02,
+        "scaling": (scaling(),),
+        "stages": (stage(),),
+        "transfers": (transfer(),),
+        "findings": stated("caution", "a caution"),
+    }
+    return comparison(*names, **(made | other))
 
 
 MANY = ("clip_cov", "kl_cov", "gppo", "rloo", "entropy_bonus_0.02", "entropy_bonus_0.1")

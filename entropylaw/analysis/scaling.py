@@ -16,6 +16,7 @@ from entropylaw.analysis.law.estimates import checked_level, from_mixture, unkno
 from entropylaw.analysis.seeds import estimate_of, why_failed
 from entropylaw.errors import UsageError
 from entropylaw.escaping import listing, shown
+from entropylaw.kinds import UNITS
 from entropylaw.results import Estimate
 from entropylaw.results.arms import Scaling, SizePoint
 from entropylaw.results.arrays import FloatArray, IntArray
@@ -28,9 +29,6 @@ SCALED: dict[str, str] = {"ceiling": "reward", "a": "reward", "b": "reward", "en
 
 FEWEST_SIZES = 3
 """Fewest arms, of different sizes, for an interval of a slope: two lie on a line whatever they are."""
-
-UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-"""Letter after a number of parameters → its factor."""
 
 PUBLISHED: dict[str, tuple[float, float, float]] = {
     "0.5B": (0.043, 0.191, 1.41),

@@ -17,8 +17,8 @@ from entropylaw.results.fit import Fit
 POINTS = 121
 """Points of a run's curve over its own range."""
 
-NEIGHBOURS, FEWEST_NEIGHBOURS = 8, 5
-"""A point of a curve rests on the nearest eighth of the evaluations, at least five."""
+NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
+"""A point of a curve rests on the nearest twelfth of the evaluations, at least five."""
 
 LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""
@@ -51,18 +51,13 @@ class Seed:
         """The run with its curve: the averaged one, and where its evaluations are beside that locally.
 
         The drift of a run about its averaged curve belongs to what the run reached at an entropy, and differs
-        between seeds. It is the mean of the residuals of the nearest eighth of the evaluations, with tricube
-        weights (Cleveland 1979, doi:10.1080/01621459.1979.10481038).
+        between seeds: it is the local line through the residuals, see :func:`local_lines`.
         """
         law = fit.law
         smooth = np.asarray(law.smoothed_entropy)
         entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
         residual = np.asarray(law.reward) - mean_curve(fit, smooth)
-        nearest = min(smooth.size - 1, max(FEWEST_NEIGHBOURS, -(-smooth.size // NEIGHBOURS)))
-        distance = np.abs(entropy[:, None] - smooth)
-        reach = np.partition(distance, nearest, axis=1)[:, nearest, None]
-        weight = np.maximum(1.0 - (distance / np.maximum(reach, 1e-12)) ** 3, 0.0) ** 3
-        smoother = weight / weight.sum(axis=1, keepdims=True)
+        smoother = local_lines(smooth, entropy)
         curve = mean_curve(fit, entropy) + smoother @ residual
         noise = float(np.median(np.abs(np.diff(residual)))) / 0.6745 / np.sqrt(2.0)
         return cls(
@@ -105,6 +100,26 @@ class Seed:
     def entropy_at(self, step: float) -> float:
         """Smoothed entropy at a step."""
         return float(np.interp(step, self.fit.law.step, self.fit.law.smoothed_entropy))
+
+
+def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:
+    """Weights (m, n) of n evaluations in local lines through them at m entropies.
+
+    Lines through the nearest twelfth of the evaluations, with tricube weights (Cleveland 1979,
+    doi:10.1080/01621459.1979.10481038), and their mean where they are all at one entropy.
+    """
+    nearest = min(entropy.size - 1, max(FEWEST_NEIGHBOURS, -(-entropy.size // NEIGHBOURS)))
+    away = entropy - at[:, None]
+    distance = np.abs(away)
+    reach = np.partition(distance, nearest, axis=1)[:, nearest, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(reach > 0, distance / reach, np.where(distance > 0, 1.0, 0.0))
+    weight = np.maximum(1.0 - part**3, 0.0) ** 3
+    total, first, second = ((weight * away**power).sum(axis=1, keepdims=True) for power in (0, 1, 2))
+    spread = total * second - first**2
+    line = spread > 1e-9 * total * second
+    slope = np.where(line, second - first * away, 1.0) / np.where(line, spread, total)
+    return np.asarray(weight * slope)
 
 
 def seeds_of(arms: Mapping[str, Sequence[Fit]]) -> list[Seed]:

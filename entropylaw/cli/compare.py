@@ -11,6 +11,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.cli.phases import picture_of
+from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
 from entropylaw.kinds import ARM_PATH, PATH
 from entropylaw.paths import check_targets
@@ -36,6 +37,7 @@ class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
         many=True,
         required=True,
     )
+    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".xml", ".xml .html"))
     details: bool = opt.switch(
         "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
     )
@@ -66,13 +68,18 @@ def compare(options: CompareCommand) -> None:
             message = f"--details is for text, and --format {format} has everything"
             raise UsageError("details-are-text", message, "leave out one of them")
         format = "details"
-    formats = output.destinations(options.output or ["-"], format)
+    pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
+    others = [path for path in options.output if path not in pages]
+    formats = output.destinations(others or ["-"][: not pages], format)
     picture = picture_of(options.figure)
     if options.at_size and options.by is None:
         message = f"--at-size {options.at_size[0]:g} predicts for a size, and no --by names one"
         raise UsageError(
             "at-size-without-by", message, "add --by KEY, such as --by B for 0.5B and 7B in names"
         )
+    if options.domain is not None and options.stage is None:
+        message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
+        raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
     extra = None
     if options.style is not None:
@@ -80,8 +87,9 @@ def compare(options: CompareCommand) -> None:
 
         extra = read_style(options.style)
         output.say_missing_fonts(options.style, extra, quiet=quiet)
+    from entropylaw.documents.document import RunFit
     from entropylaw.pipeline import steps
-    from entropylaw.pipeline.arms import grouped
+    from entropylaw.pipeline.arms import grouped, sizes
     from entropylaw.pipeline.compare import baseline_of, by_arm, compared, entries_of, gather
 
     settings = opt.part(options, opt.CompareOptions)
@@ -89,23 +97,32 @@ def compare(options: CompareCommand) -> None:
     gathered = gather(arms, settings, output.read_shown, options.flags_given(opt.LawOptions))
     output.say_skipped(gathered.warnings, quiet=quiet)
     grouping = grouped(gathered.members, options.arms)
-    baseline = baseline_of(grouping, settings)
+    baseline = baseline_of(list(grouping.arms), settings)
+    if options.by is not None:
+        sizes(grouping.arms, options.by)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
         output.say(line, quiet=quiet)
     step = steps.Fit(gathered.settings)
-    entries = entries_of(grouping, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
-    runs = [entry for some in entries.values() for entry in some]
+    entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
+    runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
     if any(entry.answer is not None for entry in runs):
         document = compared(grouping, entries, settings, gathered)
-        check_targets([*formats, *([options.figure] if options.figure is not None else [])])
+        check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
         for path in draw(document, options.figure, picture, extra):
             output.say(f"wrote {path}", quiet=quiet)
-        output.deliver(document, formats, quiet=quiet)
+        made = {}
+        if pages:
+            from entropylaw.report.single_page import single_page
+
+            made = dict.fromkeys(pages, single_page(document))
+        output.deliver(document, formats, others=made, quiet=quiet)
+        for path in made:
+            output.say(f"wrote {path}", quiet=quiet)
     output.finish_fits(runs)
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
-    """What was grouped; ``first`` is a baseline that nobody named."""
+    """What was grouped; ``first`` is a baseline that was not named."""
     from entropylaw.escaping import one_line
 
     by = ", ".join(dict.fromkeys(grouping.by.values()))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# No log and no document holds the tokens' sums that some figures need.
-FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across")}
+# Of one run, without the tokens' sums, which no log and no document holds.
+FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across", "arms")}
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""

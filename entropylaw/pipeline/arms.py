@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
-
-import numpy as np
 
 from entropylaw.documents.comparison import ArmRuns, LeftOut
 from entropylaw.documents.document import RunFit
@@ -17,6 +16,8 @@ from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.number_parsing import parse_number
 from entropylaw.ingest.runs.step_column import folded
+from entropylaw.kinds import UNITS
+from entropylaw.results.fit import Fit
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
 HOW = (
@@ -44,12 +45,11 @@ _OWN_KEYS = frozenset(
         *("output_path", "log_path", "save_path", "resume_from_path", WANDB_GROUP),
     )
 )
-# Sizes in names: 500M is half of 1B.
-_SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+NUMBER = r"(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 
 
 class Member(NamedTuple):
-    """A run that may belong to an arm: its name and file, and the run itself or its stored or refused fit.
+    """A run that may belong to an arm: its name and file, and the run itself or its fit, or why it has none.
 
     ``arm`` is the one that an argument names, empty where none does.
     """
@@ -57,7 +57,7 @@ class Member(NamedTuple):
     name: str
     path: str
     run: Run | None = None
-    known: RunFit | None = None
+    known: RunFit | Fit | None = None
     arm: str = ""
 
     @property
@@ -107,7 +107,7 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
             whole.arms.setdefault(arm, []).append(member)
             whole.by.setdefault(arm, by)
         else:
-            known = member.known.refusal if member.known is not None else None
+            known = getattr(member.known, "refusal", None)
             whole.left_out.append(LeftOut(run=member.name, why=known.message if known else missing))
     if not whole.arms:
         names = listing([one.name for one in members], 8)
@@ -181,7 +181,8 @@ def _by_key(members: Sequence[Member], key: str) -> Found:
         message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
         hint = f"the keys are {listing(near, 8)}" if known else f"no run has a configuration; {HOW}"
         raise UsageError("no-such-key", message, hint)
-    return [(None if value is None else _text(value), f"{CONFIG}{key}") for value in values]
+    name = key.rpartition("/")[2]
+    return [(None if value is None else _text(name, value), f"{CONFIG}{key}") for value in values]
 
 
 def value_of(config: Mapping[str, object], key: str) -> object | None:
@@ -203,7 +204,8 @@ def _by_column(members: Sequence[Member], column: str) -> Found:
         if one.run is None:
             return None
         numbers = one.run.finite(column).tolist() if column in one.run.columns else ()
-        values = dict.fromkeys(filter(None, (*one.run.words.get(column, ()), *map(_text, numbers))))
+        found = (*one.run.words.get(column, ()), *(_text(column, number) for number in numbers))
+        values = dict.fromkeys(filter(None, found))
         if len(values) > 1:
             what = f"column {shown(column)} has {len(values)} values in run {shown(one.name)}: "
             hint = f"name its runs apart with --run {column}, or give a column with one value per run"
@@ -228,29 +230,29 @@ def _by_names(members: Sequence[Member], pattern: str) -> Found:
     return [(arm, f"--arms {pattern}") for arm in found]
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _text(name: str, value: object) -> str:
+    """A text as it is, and a number with its name: ``grpo``, ``lr=1e-06``."""
+    if isinstance(value, str):
+        return value
+    return f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
 
 
 def sizes(arms: Mapping[str, Sequence[Member]], key: str) -> dict[str, float]:
     """The size of every arm: the number beside ``key`` in its name, its runs' names, or in configurations.
 
-    ``B``, ``M`` and ``K`` are units: of ``500M`` the size in B is 0.5.
+    By a unit (``B``) sizes are numbers with K, M, B or T behind them, and of 0.5B the size is 5·10⁸.
 
     Raises UsageError ``no-size``: an arm without a size, or with several.
     """
     found: dict[str, float] = {}
     for arm, members in arms.items():
         values = {size for one in members if (size := _size(arm, one, key)) is not None}
-        if len(values) != 1 or not min(values) > 0 or not np.isfinite(min(values)):
+        if len(values) != 1 or not 0 < min(values) < math.inf:
+            several = f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})"
+            what = f"arm {shown(arm)} has {several if values else 'no size'} for --by {key}"
             runs = listing([one.name for one in members], 4)
-            what = f"arm {shown(arm)} has " + (
-                f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})"
-                if values
-                else "no size"
-            )
-            hint = f"name it in the arm, as {arm}_{key}7=LOGS or 7B=LOGS --by B, or give --by config:KEY"
-            raise UsageError("no-size", f"{what} for --by {key}: its runs are {runs}", hint)
+            hint = "put it into the arm's name, as in width_32=LOGS or 7B=LOGS, or give --by config:KEY"
+            raise UsageError("no-size", f"{what}: its runs are {runs}", hint)
         found[arm] = min(values)
     return found
 
@@ -262,19 +264,16 @@ def _size(arm: str, one: Member, key: str) -> float | None:
             if (size := size_in(text, key)) is not None:
                 return size
     value = value_of(one.config, key.removeprefix(CONFIG))
-    number = parse_number(value) if value is not None else np.nan
-    return float(number) if np.isfinite(number) else None
+    number = math.nan if value is None else parse_number(value)
+    return float(number) if math.isfinite(number) else None
 
 
 def size_in(name: str, key: str) -> float | None:
-    """The number beside a key in a name: 32 of ``width_32`` by ``width``, 0.5 of ``Qwen-0.5B`` by ``B``."""
-    number = r"(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
-    if key.upper() in _SCALES:
-        found = re.search(rf"(?<![\w.]){number}(?P<unit>[KMBT])(?![^\W_])", name, re.IGNORECASE)
-        if found is None:
-            return None
-        return float(found["number"]) * _SCALES[found["unit"].upper()] / _SCALES[key.upper()]
+    """The number beside a key in a name: 32 of ``width_32`` by ``width``, 5·10⁸ of ``Qwen-0.5B`` by ``B``."""
     word = re.escape(key)
-    after = re.search(rf"(?i)(?<![^\W_]){word}[-_=: ]*{number}(?![^\W_])", name)
-    found = after or re.search(rf"(?i)(?<![\w.]){number}[-_ ]?{word}(?![^\W_])", name)
+    if key.upper() in UNITS:
+        found = re.search(rf"(?i)(?<![^\W_])(?<!\.){NUMBER}(?P<unit>[{''.join(UNITS)}])(?![^\W_])", name)
+        return None if found is None else float(found["number"]) * UNITS[found["unit"].upper()]
+    after = re.search(rf"(?i)(?<![^\W_]){word}[-_=: ]*{NUMBER}(?![^\W_])", name)
+    found = after or re.search(rf"(?i)(?<![^\W_])(?<!\.){NUMBER}[-_ ]?{word}(?![^\W_])", name)
     return None if found is None else float(found["number"])

@@ -1,4 +1,4 @@
-"""Arms of an experiment from logs and stored fits to a comparison; all runs of an arm count, refused ones too."""
+"""Arms from logs and stored fits to a comparison; every run of an arm counts, refused ones too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,11 +24,13 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.gates.quantities import pages_of
 from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.select import candidates
 from entropylaw.ingest.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
 from entropylaw.paths import expanded, is_file, shown_path
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.arms import Grouping, Member
+from entropylaw.pipeline.arms import Grouping, Member, sizes
+from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.sources import load_runs, places, read, same_settings
 from entropylaw.results.fit import Fit
@@ -38,6 +40,7 @@ from entropylaw.run_names import split_arm
 if TYPE_CHECKING:
     from entropylaw.ingest.load import Reading
     from entropylaw.results.arms import ArmComparison
+    from entropylaw.results.stages import StageRows
 
 Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
 """Reads logs, by the options of a fit, with further columns."""
@@ -107,6 +110,7 @@ def gather(
     settings = same_settings([*(one.settings for one in stored), *([fresh] if logs or not stored else [])])
     whole = Gathered(settings=settings)
     columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
+    columns += candidates() if options.stage is not None else ()
     for arm, (documents, logs_of) in found.items():
         for document in documents:
             whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
@@ -163,16 +167,15 @@ def _take(reading: Reading, arm: str, whole: Gathered) -> None:
 
 def _renamed(member: Member, name: str) -> Member:
     run = None if member.run is None else replace(member.run, name=name)
-    known = None if member.known is None else steps.renamed(member.known, name)
+    known = steps.renamed(member.known, name) if isinstance(member.known, RunFit) else member.known
     return member._replace(name=name, run=run, known=known)
 
 
-def baseline_of(grouping: Grouping, options: CompareOptions) -> str | None:
+def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     """The baseline; None where all pairs are compared.
 
     Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
     """
-    names = list(grouping.arms)
     if options.baseline is not None and options.baseline not in names:
         message = f"the baseline {options.baseline!r} is no arm"
         raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
@@ -182,40 +185,33 @@ def baseline_of(grouping: Grouping, options: CompareOptions) -> str | None:
     return None if options.all_pairs else options.baseline or names[0]
 
 
+Entry: TypeAlias = RunFit | Fit
+"""The fit of a run, or why it has none; or a fit that was given."""
+
+
 def entries_of(
-    grouping: Grouping, fit: Callable[[Sequence[Any]], Sequence[RunFit]]
-) -> dict[str, list[RunFit]]:
-    """Name of an arm → the fits of its runs, each of which has an answer or a refusal."""
-    members = [one for runs in grouping.arms.values() for one in runs]
+    arms: Mapping[str, Sequence[Member]], fit: Callable[[Sequence[Any]], Sequence[RunFit]]
+) -> dict[str, list[Entry]]:
+    """Name of an arm → an entry for each of its runs, of which ``fit`` makes those that are not known."""
+    members = [one for runs in arms.values() for one in runs]
     # A configuration and texts are of no use in a fit, and need not go to another process.
-    light = [replace(one.run, config={}, words={}) for one in members if one.run is not None]
-    fitted = iter(fit(light))
-    every = iter([next(fitted) if one.run is not None else one.known for one in members])
+    fitted = iter(fit([replace(one.run, config={}, words={}) for one in members if one.run is not None]))
     return {
-        arm: [one for _ in runs if (one := next(every)) is not None] for arm, runs in grouping.arms.items()
+        arm: [entry for one in runs if (entry := one.known if one.run is None else next(fitted)) is not None]
+        for arm, runs in arms.items()
     }
 
 
-def compared(
-    grouping: Grouping,
-    entries: Mapping[str, Sequence[RunFit]],
-    options: CompareOptions,
-    gathered: Gathered,
-) -> ComparisonDocument:
-    """The document of a comparison.
+def answer_of(entry: Entry) -> Fit | None:
+    """The fit of a run that has one."""
+    return entry if isinstance(entry, Fit) else entry.answer
 
-    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``) and as
-    :func:`entropylaw.analysis.arms.compare_arms`.
-    """
-    baseline = baseline_of(grouping, options)
-    alike(entries)
-    apart({arm: [(one.run, one.answer) for one in runs] for arm, runs in entries.items()})
-    result = engine(
-        {arm: [one.answer for one in runs if one.answer is not None] for arm, runs in entries.items()},
-        {arm: [(one.run, _why(one)) for one in runs if one.answer is None] for arm, runs in entries.items()},
-        baseline,
-        options,
-    )
+
+def compared(
+    grouping: Grouping, entries: Mapping[str, Sequence[Entry]], options: CompareOptions, gathered: Gathered
+) -> ComparisonDocument:
+    """The document of a comparison; raises as :func:`result_of`."""
+    result = result_of(grouping.arms, entries, options)
     fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
     return as_stored(
         ComparisonDocument(
@@ -229,41 +225,93 @@ def compared(
     )
 
 
-def engine(
-    fits: Mapping[str, Sequence[Fit]],
-    refused: Mapping[str, Sequence[tuple[str, str]]],
-    baseline: str | None,
-    options: CompareOptions,
+def result_of(
+    members: Mapping[str, Sequence[Member]], entries: Mapping[str, Sequence[Entry]], options: CompareOptions
 ) -> ArmComparison:
-    """The comparison itself."""
-    from entropylaw.analysis.arms import compare_arms
+    """The comparison of arms; runs without a fit count as failed.
 
-    return compare_arms(
+    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, ``no-size``,
+    and as :func:`entropylaw.analysis.arms.compare_arms`).
+    """
+    from entropylaw.analysis.arms import compare_arms
+    from entropylaw.analysis.scaling import scale_numbers
+    from entropylaw.analysis.stages import breadth, stage_changes, transfers
+
+    alike(entries)
+    apart(entries)
+    answers = {arm: [(one, answer_of(one)) for one in runs] for arm, runs in entries.items()}
+    fits = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in answers.items()}
+    result = compare_arms(
         fits,
-        baseline=baseline or "all",
-        refused=refused,
+        baseline=baseline_of(list(members), options) or "all",
+        refused={
+            arm: [(one.run, _why(one)) for one, fit in runs if fit is None] for arm, runs in answers.items()
+        },
         level=options.level,
         margin=options.margin,
         between_sd=options.between_sd,
     )
+    if options.by is not None:
+        known = sizes(members, options.by)
+        scaling = scale_numbers(fits, known, key=options.by, at=options.at_size, level=options.level)
+        result = replace(result, scaling=scaling)
+    if options.stage is None:
+        return result
+    rows = stages_of(members, answers, options)
+    changes = stage_changes(rows, level=options.level)
+    findings, moved = (*result.findings, *breadth(changes)), transfers(rows, level=options.level)
+    return replace(result, stages=changes, transfers=moved, findings=findings)
 
 
-def _why(entry: RunFit) -> str:
-    return f"refused: {entry.refusal.message}" if entry.refusal is not None else "it has no fit"
+def stages_of(
+    members: Mapping[str, Sequence[Member]],
+    answers: Mapping[str, Sequence[tuple[Entry, Fit | None]]],
+    options: CompareOptions,
+) -> dict[str, list[StageRows]]:
+    """The stages of all runs that have a fit, by arm.
+
+    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.ingest.stages.stage_rows`.
+    """
+    from entropylaw.ingest.stages import stage_rows
+
+    assert options.stage is not None
+    columns = {"entropy": options.entropy, "reward": options.reward}
+    found: dict[str, list[StageRows]] = {}
+    for arm, runs in members.items():
+        pairs = zip(runs, answers[arm], strict=True)
+        fitted = [one for one, (_, fit) in pairs if fit is not None]
+        if stored := [one.name for one in fitted if one.run is None]:
+            what = f"--stage reads a column of logs, and {shown(stored[0])} is a stored fit"
+            raise UsageError("stages-need-logs", what, "give the logs themselves")
+        runs_of = (one.run for one in fitted if one.run is not None)
+        found[arm] = [stage_rows(run, options.stage, options.domain, **columns) for run in runs_of]
+    return found
 
 
-def alike(arms: Mapping[str, Sequence[RunFit]]) -> None:
+def _why(entry: Entry) -> str:
+    refusal = getattr(entry, "refusal", None)
+    return f"refused: {refusal.message}" if refusal is not None else "it has no fit"
+
+
+def alike(arms: Mapping[str, Sequence[Entry]]) -> None:
     """Refuse arms whose entropies, rewards or pairings differ: their numbers do not compare.
 
     Raises InputError (``arms-mix-columns``), which names two runs.
     """
-    runs = [(arm, one) for arm, entries in arms.items() for one in entries if one.answer is not None]
+    runs = [
+        (arm, one)
+        for arm, entries in arms.items()
+        for one in entries
+        if isinstance(one, RunFit) and one.answer is not None
+    ]
     for name, about, hint in (
         ("entropy", _about_entropy, "name one column with --entropy, or compare runs of one kind"),
         ("reward", _about_reward, "name one column with --reward, or compare runs of one kind"),
         ("pairing", lambda one: one.pair, "give --pair same or --pair next"),
     ):
-        kinds = {about(one): (arm, one) for arm, one in reversed(runs)}
+        kinds: dict[object, tuple[str, RunFit]] = {}
+        for arm, one in runs:
+            kinds.setdefault(about(one), (arm, one))
         if len(kinds) > 1:
             said = " and ".join(
                 f"{shown(one.run)} ({arm}) has {_said(kind)}" for kind, (arm, one) in [*kinds.items()][:2]
@@ -290,26 +338,26 @@ def _said(kind: object) -> str:
     return ", ".join(filter(None, kind)) if isinstance(kind, tuple) else str(kind)
 
 
-def apart(arms: Mapping[str, Sequence[tuple[str, Fit | None]]]) -> None:
+def apart(arms: Mapping[str, Sequence[Entry]]) -> None:
     """Refuse evaluations that are in two arms, or twice in one.
 
     Raises InputError ``run-in-two-arms``.
     """
     seen: dict[bytes, tuple[str, str]] = {}
-    for arm, runs in arms.items():
-        for run, fit in runs:
-            if fit is None:
-                continue
-            values = (fit.law.step, fit.law.entropy, fit.law.reward)
-            content = b"".join(np.asarray(one, dtype=float).tobytes() for one in values)
-            other, name = seen.setdefault(content, (arm, run))
-            if (other, name) == (arm, run):
-                continue
-            where = f"arms {shown(other)} and {shown(arm)}" if other != arm else f"arm {shown(arm)} twice"
-            same = "" if name == run else f" (there called {shown(name)})"
-            what = f"run {shown(run)}{same} is in {where}, with the same evaluations"
-            hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
-            raise InputError("run-in-two-arms", what, hint)
+    for arm, one in ((arm, one) for arm, entries in arms.items() for one in entries):
+        if (fit := answer_of(one)) is None:
+            continue
+        values = (fit.law.step, fit.law.entropy, fit.law.reward)
+        content = b"".join(np.asarray(each, dtype=float).tobytes() for each in values)
+        if content not in seen:
+            seen[content] = arm, one.run
+            continue
+        other, name = seen[content]
+        where = f"arms {shown(other)} and {shown(arm)}" if other != arm else f"arm {shown(arm)} twice"
+        same = "" if name == one.run else f" (there called {shown(name)})"
+        what = f"run {shown(one.run)}{same} is in {where}, with the same evaluations"
+        hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
+        raise InputError("run-in-two-arms", what, hint)
 
 
 def compare(
@@ -365,35 +413,23 @@ def compare(
         baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
     )
     given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
-    fits = {arm: [one for one in runs if isinstance(one, Fit)] for arm, runs in given.items()}
-    paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
     for arm, runs in given.items():
         if not runs:
             raise _empty(arm, ())
+    paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
     gathered = gather({arm: some for arm, some in paths.items() if some}, known, read)
-    members = {arm: [one for one in gathered.members if one.arm == arm] for arm in given}
-    step = steps.Fit(gathered.settings)
+    members: dict[str, list[Member]] = {}
+    for arm, runs in given.items():
+        fits = [one for one in runs if isinstance(one, Fit)]
+        named = [replace(one, run=one.run or f"{arm} {place}") for place, one in enumerate(fits, 1)]
+        members[arm] = [Member(one.run, "", known=one, arm=arm) for one in named]
+        members[arm] += [one for one in gathered.members if one.arm == arm]
+    step, cache = steps.Fit(gathered.settings), user_cache()
 
     def fitted(runs: Sequence[Any]) -> list[RunFit]:
-        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs or cores())]
+        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs or cores(), cache=cache)]
 
-    entries = entries_of(Grouping(members, {}, []), fitted)
-    alike(entries)
-    names = {
-        arm: [one.run or f"{arm} {place}" for place, one in enumerate(some, 1)] for arm, some in fits.items()
-    }
-    runs_of = {
-        arm: [
-            *((name, replace(fit, run=name)) for name, fit in zip(names[arm], fits[arm], strict=True)),
-            *((one.run, one.answer) for one in entries[arm]),
-        ]
-        for arm in given
-    }
-    apart(runs_of)
-    refused = {arm: [(one.run, _why(one)) for one in entries[arm] if one.answer is None] for arm in given}
-    chosen = baseline_of(Grouping(members, {}, []), known) if len(given) > 1 else None
-    kept = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in runs_of.items()}
-    return as_stored(engine(kept, refused, chosen, known))
+    return as_stored(result_of(members, entries_of(members, fitted), known))
 
 
 def _listed(runs: Any) -> Iterator[Any]:

@@ -235,6 +235,19 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"|ESTIMATES\..*"
         ),
     },
+    ("arms details", "arms markdown", "arms csv"): {
+        "curves, which the figure draws": r"arms\.(mean|low|high|runs\.(entropy|reward))|pairs\.band\.mean",
+    },
+    ("arms details", "arms markdown"): {
+        "the level is in the head": r"ESTIMATES\.level",
+    },
+    ("arms csv",): {
+        "a row per comparison and quantity; text and Markdown have the rest": (
+            r"baseline|level|margin|arms\.(arm|entropy|failure_rate\..*|runs\.(run|n|last_step|failed|values.*))"
+            r"|pairs\.(band\.(entropy|low|high)|split\.(at_entropy|total\..*)|findings\..*)"
+            r"|(scaling|stages|transfers|findings)\..*"
+        ),
+    },
     ("influences csv",): {
         "a row per evaluation; text and Markdown have the covariance": r"drift_share|length",
     },

@@ -43,6 +43,7 @@ from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
 from entropylaw.results.columns import TokenSummary
 from entropylaw.results.result import field_names, replace
+from tests import arms
 from tests.conftest import ended
 from tests.findings import stated
 from tests.golden import inputs
@@ -117,6 +118,7 @@ MEDIA: dict[str, dict[str, Render]] = {
     },
     "columns": {name: partial(output.rendered, format=name) for name in FORMATS},
     **{kind: {name: partial(rendered, medium=name) for name in FORMATS} for kind in LIBRARY},
+    "arms": {name: partial(rendered, medium=name) for name in ("details", *FORMATS[1:])},
     "tokens": {
         "text": lambda columns: rendered(TokenSummary(columns=columns, about=ABOUT, notes=()), "text"),
     },
@@ -152,6 +154,9 @@ def results(kind: str) -> tuple[Any, ...]:
         return (replace(document, settings=PHASE_OPTIONS),)
     if kind == "report":
         return tuple(map(_reported, results("fit")))
+    if kind == "arms":
+        few = arms.complete()
+        return few, arms.complete(baseline=None), arms.complete(*arms.MANY)
     if kind in LIBRARY:
         # The last fit of one run: with errors in the entropy every form takes thirty times as long.
         return (LIBRARY[kind](results("fit")[3].runs[0].answer),)
@@ -305,7 +310,9 @@ def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
     assert useless == [], "these entries name no field"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "tokens", *LIBRARY)])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in MEDIA if kind not in ("columns", "tokens", "arms", *LIBRARY)]
+)
 def test_json_has_every_field(kind: str) -> None:
     for result in results(kind):
         assert lost(result, result.to_json()) == set()

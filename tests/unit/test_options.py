@@ -16,6 +16,7 @@ from entropylaw.options import (
     ClassColumns,
     ColumnOptions,
     Command,
+    CompareOptions,
     Coverage,
     FitOptions,
     LawOptions,
@@ -28,11 +29,12 @@ from entropylaw.options import (
 )
 
 FAMILIES: dict[type, set[str]] = {
-    LogOptions: {"fit", "predict", "columns", "backtest", "phases", "report", "check"},
-    ColumnOptions: {"fit", "predict", "columns", "backtest", "plot", "report", "check"},
-    LawOptions: {"fit", "predict", "plot", "report", "check"},
+    LogOptions: {"fit", "predict", "columns", "backtest", "phases", "compare", "report", "check"},
+    ColumnOptions: {"fit", "predict", "columns", "backtest", "compare", "plot", "report", "check"},
+    LawOptions: {"fit", "predict", "compare", "plot", "report", "check"},
     FitOptions: {"fit", "report"},
-    Coverage: {"fit", "backtest", "phases", "plot", "report", "check"},
+    CompareOptions: {"compare"},
+    Coverage: {"fit", "backtest", "phases", "compare", "plot", "report", "check"},
     ClassColumns: {"phases", "plot"},
 }
 
@@ -129,7 +131,14 @@ def test_a_part_of_a_command_is_a_family():
     assert given.flags_given(ColumnOptions) == ["--entropy"]
 
 
-@pytest.mark.parametrize("options", [FitOptions(seams=(1.0, 2.5), shared=("a",)), PhaseOptions(planning="p")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        FitOptions(seams=(1.0, 2.5), shared=("a",)),
+        PhaseOptions(planning="p"),
+        CompareOptions(by="B", at_size=(7.0,), between_sd=0.02, all_pairs=True),
+    ],
+)
 def test_settings_in_documents_are_the_options(options):
     stored = json.loads(json.dumps(encode(options)))
     assert set(stored) == set(options_of(type(options)))

@@ -32,13 +32,19 @@ SPLIT = {"movement": "movement along the curve", "shift": "shift of the curve"}
 TABLE = (
     *b.columns("arm baseline seeds seeds_baseline entropy_low entropy_high last_step quantity unit"),
     b.Column("difference", estimate=True),
-    *b.columns("p_value p_adjusted df between within margin decision seeds_needed level method note"),
+    *b.columns("p_value p_adjusted df between within between_sd margin decision seeds_needed"),
+    *b.columns("level method note"),
 )
-"""A row per comparison and quantity, and per part of the difference in final reward."""
+"""A row per comparison and quantity, and per part of the difference in final reward; ``between_sd`` is the
+spread between seeds that was given."""
 
 _OK = {Decision.above: True, Decision.below: False}
 
-_OF_RUNS = {"last_reward": "last reward", "entropy_first": "first entropy"}
+_OF_RUNS = {
+    "last_reward": "last reward",
+    "entropy_first": "first entropy",
+    "entropy_loss": "nats lost per 100 steps",
+}
 """Own numbers of a run → heads of their columns, where :data:`QUANTITIES` has no other."""
 
 
@@ -52,24 +58,28 @@ def describe(result: ArmComparison) -> list[b.Block]:
     cautions = [f"{name}: {said}" for name, pair in named for said in pair.cautions]
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     about = f"{runs}, the seed as the unit; {format_percent(result.level)} intervals"
-    first: list[b.Block] = [_answers(named, result)]
-    parts: list[b.Block] = [b.Heading("Final reward in its parts", name="split")]
-    parts += [_with_sd(_splits(named), result), _ranges(named)]
     if few:
-        first, parts = [*_verdicts(named, result), b.Notes(_parts(named, result))], []
+        first = [*_verdicts(named, result), b.Notes(_parts(named, result))]
+        beside: list[b.Block] = []
+        for one in named:
+            said = f"{one[0]} against {one[1].baseline}" if result.baseline is not None else one[0]
+            beside += [b.paragraphs(said)] * (len(named) > 1)
+            beside.append(_with_sd(_quantities([one], several=len(named) > 1), result))
+    else:
+        first = [_answers(named, result), _with_sd(_splits(named), result)]
+        beside = [_ranges(named), b.Heading("All quantities", name="quantities")]
+        beside.append(replace(_with_sd(_quantities(named), result), detail=True))
     return [
         b.Heading(title(result), 2, about),
         b.Notes(_grouped(result)),
         *first,
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("caution", cautions), detail=not few),
+        b.Heading("Curves and differences", name="differences"),
         *figures_of("arms", result),
-        b.Heading("All quantities", name="quantities"),
-        *figures_of("differences", result),
-        replace(_with_sd(_quantities(named), result), detail=not few),
+        *beside,
         b.Notes(_unknown(named), detail=not few),
         b.Notes([*_methods(named, result), *_next(result)]),
-        *parts,
         b.Heading("What the intervals rest on", name="intervals"),
         _spreads(named),
         *scalings(result),
@@ -83,7 +93,8 @@ def describe(result: ArmComparison) -> list[b.Block]:
 
 def table(result: ArmComparison) -> b.Table:
     """A row per comparison and quantity."""
-    return b.table_of(TABLE, (row for pair in result.pairs for row in _rows(pair)), words=2)
+    given: b.Row = {"between_sd": result.between_sd}
+    return b.table_of(TABLE, (row | given for pair in result.pairs for row in _rows(pair)), words=2)
 
 
 def title(result: ArmComparison) -> str:
@@ -232,29 +243,27 @@ _BY = {"movement": "movement along the curve", "shift": "a shift of the curve"}
 
 
 def _answers(named: Named, result: ArmComparison) -> b.Table:
-    """A row per comparison: reward at equal entropy and final reward."""
-    columns = [
+    """A row per comparison with the verdict on reward at equal entropy."""
+    heads = [
         b.Column("arm", "arm"),
         b.Column("decision", "at equal entropy"),
         b.Column("difference", "reward at equal entropy"),
         b.Column("over", "over, nats"),
-        b.Column("last", "final reward"),
         b.Column("seeds_needed", f"seeds for {_within(result.margin)}"),
     ]
-    rows: list[tuple[b.Cell, ...]] = []
+    rows = []
     for name, pair in named:
-        one, last = find(pair, "reward_at_entropy"), find(pair, "last_reward")
+        one = find(pair, "reward_at_entropy")
         rows.append(
             (
                 name,
                 MISSING if one is None else decided(one),
                 _cell(one),
                 MISSING if pair.entropy_range is None else _over(*pair.entropy_range),
-                _cell(last),
                 None if one is None or one.decision is not Decision.undecided else one.seeds_needed,
             )
         )
-    return _with_sd(b.Table(columns, rows, words=2), result)
+    return _with_sd(b.Table(heads, rows, words=2), result)
 
 
 def _with_sd(table: b.Table, result: ArmComparison) -> b.Table:
@@ -272,11 +281,11 @@ def _cell(one: Difference | None) -> b.Cell:
     return None if one is None else replace(one.estimate, note=None)
 
 
-def _quantities(named: Named) -> b.Table:
-    """A row per comparison and quantity with its decision."""
-    several = len(named) > 1
+def _quantities(named: Named, *, several: bool = True) -> b.Table:
+    """A row per quantity with its decision, and of several comparisons per comparison."""
+    labelled = len(named) > 1
     columns = [
-        *([b.Column("arm", "arm")] if several else []),
+        *([b.Column("arm", "arm")] if labelled else []),
         b.Column("quantity", "quantity"),
         b.Column("difference", "difference"),
         b.Column("p_adjusted", "p, Holm" if several else "p"),
@@ -285,7 +294,7 @@ def _quantities(named: Named) -> b.Table:
     ]
     rows = [
         (
-            *([name] if several else []),
+            *([name] if labelled else []),
             _quantity(one),
             _cell(one),
             _p(one.p_adjusted),
@@ -295,7 +304,7 @@ def _quantities(named: Named) -> b.Table:
         for name, pair in named
         for one in pair.differences
     ]
-    return b.Table(columns, rows, words=1 + several)
+    return b.Table(columns, rows, words=1 + labelled)
 
 
 def _quantity(one: Difference) -> str:
@@ -356,7 +365,7 @@ def _splits(named: Named) -> b.Table:
         (name, *(None if pair.split is None else getattr(pair.split, part) for part in ("total", *SPLIT)))
         for name, pair in named
     ]
-    return b.Table(heads, rows, detail=True)
+    return b.Table(heads, rows)
 
 
 def _ranges(named: Named) -> b.Table:
@@ -425,21 +434,17 @@ def _arms(result: ArmComparison) -> b.Table:
 
 
 def _runs(result: ArmComparison) -> b.Table:
-    """A row per run with its own numbers."""
+    """A row per run with its own numbers; those that failed have been named."""
     runs = [(arm.arm, run) for arm in result.arms for run in arm.runs]
     names = list(dict.fromkeys(name for _, run in runs for name in run.values))
     columns = [
         b.Column("run", "run"),
         b.Column("arm", "arm"),
-        b.Column("n", "evaluations"),
+        b.Column("n", "n"),
         b.Column("last_step", "last step", unit="step"),
         *(b.Column(name, _OF_RUNS.get(name) or QUANTITIES.get(name, (name,))[0]) for name in names),
-        b.Column("failed", "failed"),
     ]
-    rows = [
-        (run.run, arm, run.n, run.last_step, *map(run.values.get, names), run.failed is not None)
-        for arm, run in runs
-    ]
+    rows = [(run.run, arm, run.n, run.last_step, *map(run.values.get, names)) for arm, run in runs]
     return b.Table(columns, rows, detail=True, words=2)
 
 
@@ -466,7 +471,8 @@ def _rows(pair: Pair) -> Iterator[b.Row]:
     )
     for one in pair.differences:
         row: b.Row = {name: getattr(one, name) for name in fields}
-        yield base | row | _of(one.estimate) | {"decision": decided(one)}
+        decision = NOT_COMPARABLE if one.p_value is None else one.decision.value
+        yield base | row | _of(one.estimate) | {"decision": decision}
     if pair.split is not None:
         for name in SPLIT:
             yield base | {"quantity": name, "unit": "reward"} | _of(getattr(pair.split, name))

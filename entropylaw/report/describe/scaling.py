@@ -8,7 +8,8 @@ from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_interval
 from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, ArmComparison, Scaling, Transfer
+from entropylaw.results.arms import QUANTITIES, ArmComparison, Transfer
+from entropylaw.results.result import replace
 
 OTHER = {"entropy_first": "first entropy"}
 """Quantities that move with size, or change over a stage, and are no key of :data:`QUANTITIES`."""
@@ -20,7 +21,7 @@ def scalings(result: ArmComparison) -> list[b.Block]:
         return []
     keys = ", ".join(dict.fromkeys(one.key for one in result.scaling))
     slopes = [
-        (label(one.quantity, one.unit), one.slope, _p(one.p_value), one.between, direction(one.slope))
+        (label(one.quantity, one.unit), bare(one.slope), _p(one.p_value), one.between, direction(one.slope))
         for one in result.scaling
     ]
     heads = [
@@ -30,43 +31,69 @@ def scalings(result: ArmComparison) -> list[b.Block]:
         b.Column("between", "sd between sizes"),
         b.Column("direction", "direction"),
     ]
-    sizes = [row for one in result.scaling for row in _sizes(one)]
+    sizes = [
+        b.Column("quantity", "quantity"),
+        b.Column("what", "what"),
+        b.Column("arm", "arm"),
+        b.Column("size", keys),
+        b.Column("seeds", "seeds"),
+        b.Column("value", "value"),
+    ]
+    points = [
+        (one, what, point)
+        for one in result.scaling
+        for what, some in (
+            ("measured", one.points),
+            ("predicted", one.predicted),
+            ("published", one.reference),
+        )
+        for point in some
+    ]
+    rows = [
+        (
+            label(one.quantity, one.unit),
+            what,
+            point.arm,
+            f"{point.size:g}",
+            point.seeds or None,
+            bare(point.value),
+        )
+        for one, what, point in points
+    ]
+    values = [("slope", one.slope) for one in result.scaling]
+    values += [(what, point.value) for _, what, point in points]
     return [
         b.Heading(f"By {keys}", name="sizes"),
         *figures_of("sizes", result),
         b.Table(heads, slopes),
-        b.Table(
-            [
-                b.Column("quantity", "quantity"),
-                b.Column("what", "what"),
-                b.Column("arm", "arm"),
-                b.Column("size", keys),
-                b.Column("seeds", "seeds"),
-                b.Column("value", "value"),
-            ],
-            sizes,
-            words=4,
-        ),
-        *_methods([one.slope for one in result.scaling]),
+        b.Table(sizes, rows, words=4),
+        *origins(values),
     ]
 
 
-def _methods(estimates: Iterable[Estimate]) -> list[b.Block]:
-    """How the intervals were made."""
-    return [b.Notes([b.Note("method", "; ".join(dict.fromkeys(one.method for one in estimates)))])]
+def bare(estimate: Estimate) -> Estimate:
+    """An estimate without its note, which is below the table."""
+    return replace(estimate, note=None)
+
+
+def origins(estimates: Iterable[tuple[str, Estimate]]) -> list[b.Block]:
+    """How the numbers of a table were made, and what is missing; what they have in common once."""
+    methods: dict[str, dict[str, None]] = {}
+    notes: dict[str, dict[str, None]] = {}
+    for what, one in estimates:
+        methods.setdefault(one.method, {})[what] = None
+        if one.note:
+            notes.setdefault(one.note, {})[what] = None
+    said = [
+        (name, f"{', '.join(whats)}: {text}")
+        for name, found in (("method", methods), ("note", notes))
+        for text, whats in found.items()
+    ]
+    return [b.Notes([b.Note(name, text) for name, text in said])]
 
 
 def _p(p: float | None) -> str:
     return MISSING if p is None else f"{p:.2g}"
-
-
-def _sizes(one: Scaling) -> list[tuple[b.Cell, ...]]:
-    kinds = (("measured", one.points), ("predicted", one.predicted), ("published", one.reference))
-    return [
-        (label(one.quantity, one.unit), what, point.arm, f"{point.size:g}", point.seeds or None, point.value)
-        for what, points in kinds
-        for point in points
-    ]
 
 
 def stages(result: ArmComparison) -> list[b.Block]:
@@ -86,11 +113,11 @@ def stages(result: ArmComparison) -> list[b.Block]:
     rows = [
         (
             *(one.arm, one.place, one.stage, label(one.quantity, one.unit), one.domain),
-            *(one.change, direction(one.change), one.seeds),
+            *(bare(one.change), direction(one.change), one.seeds),
         )
         for one in result.stages
     ]
-    methods = _methods([one.change for one in result.stages])
+    methods = origins((one.quantity, one.change) for one in result.stages)
     return [b.Heading("By stage", name="stages"), b.Table(heads, rows), *methods]
 
 

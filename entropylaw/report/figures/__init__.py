@@ -195,7 +195,6 @@ FIGURES = (
     FigureEntry(
         name="differences",
         needs="arms",
-        section="differences",
         maker="arms:differences_figure",
         about="differences of the arms with their intervals",
         label="differences",

@@ -162,7 +162,7 @@ def _panels(result: ArmComparison) -> Figure:
             arm = shown[place]
             others = [arms[0]] if result.baseline is not None else [one for one in arms if one is not arm]
             for one in others:
-                _arm(axes, one, p.colour("grey"), seeds=result.baseline is not None)
+                _arm(axes, one, p.colour("grey"), seeds=False)
             _arm(axes, arm, p.colour("blue"))
             if result.baseline is not None:
                 _excluded(axes, result.pair(arm.arm, result.baseline))
@@ -300,7 +300,10 @@ def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
         face = colour if mark.filled else p.colour("ring")
         axes.plot([value], [mark.y], mark.marker, markerfacecolor=face, zorder=6, **look)
     elif mark.named:
-        edge, side, away = (least, "left", 4) if value < least else (most, "right", -4)
+        # Inside of the part of the interval that is on the axes.
+        edge, side, away = (max(least, ends[1]), "left", 4)
+        if value > most:
+            edge, side, away = (min(most, ends[0]), "right", -4)
         text = format_number(value, 2).replace("-", "−")
         at: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": side, "zorder": 3.5}
         at["bbox"] = {"facecolor": p.colour("ring"), "linewidth": 0, "pad": 0.4}

@@ -1,0 +1,153 @@
+"""Arms: what is compared, what counts as failed, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from entropylaw import fit_law
+from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.seeds import local_lines, why_failed
+from entropylaw.errors import UsageError
+from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision
+from entropylaw.results.fit import Fit
+
+STEP = np.linspace(0.0, 400.0, 40)
+
+
+def run(
+    name: str, *, shift: float = 0.0, first: float = 1.0, last: float = 0.1, seed: int = 0, until: int = 40
+) -> Fit:
+    """A run that follows the law with a ceiling of 0.6 + shift, and noise."""
+    random = np.random.default_rng([seed, int(1000 * shift), int(1000 * last)])
+    entropy = last + (first - last) * np.exp(-STEP / 100.0)
+    reward = 0.6 + shift - 0.2 * np.expm1(entropy) + 0.004 * random.standard_normal(40)
+    return fit_law(entropy[:until], reward[:until], STEP[:until], run=name)
+
+
+@pytest.fixture(scope="module")
+def plain() -> list[Fit]:
+    return [run(f"plain_s{seed}", seed=seed) for seed in range(3)]
+
+
+@pytest.fixture(scope="module")
+def comparison(plain: list[Fit]) -> ArmComparison:
+    arms = {
+        "plain": plain,
+        "better": [run(f"better_s{seed}", shift=0.05, seed=seed) for seed in range(3)],
+        "slower": [run(f"slower_s{seed}", last=0.4, seed=seed) for seed in range(3)],
+    }
+    return compare_arms(arms, margin=0.02)
+
+
+def test_a_shift_is_found_at_equal_entropy(comparison: ArmComparison) -> None:
+    pair = comparison.pair("better", "plain")
+    assert pair is not None
+    one = pair["reward_at_entropy"]
+    assert one.decision is Decision.above
+    assert one.estimate.low is not None
+    assert one.estimate.high is not None
+    assert one.estimate.low < 0.05 < one.estimate.high
+    # The slower runs have not passed all of these entropies, and do not count in the spread there.
+    assert (one.df, pair["last_reward"].df) == (4, 6)
+    assert pair.band is not None
+    assert min(pair.band.low) > 0
+    assert pair["entropy_at_reward"].decision is Decision.above
+
+
+def test_an_arm_that_only_stops_earlier_on_the_curve_is_the_same_there(comparison: ArmComparison) -> None:
+    pair = comparison.pair("slower", "plain")
+    assert pair is not None
+    assert pair["reward_at_entropy"].decision is Decision.same
+    assert pair["last_reward"].decision is Decision.below
+    split = pair.split
+    assert split is not None
+    total, shift, movement = (getattr(split, name).value for name in ("total", "shift", "movement"))
+    assert total == pytest.approx(shift + movement)
+    # 0.2·(exp(H) − 1) at the last entropies of both: all of the difference is movement.
+    ends = [last + (1.0 - last) * np.exp(-4.0) for last in (0.4, 0.1)]
+    assert movement == pytest.approx(-0.2 * (np.expm1(ends[0]) - np.expm1(ends[1])), abs=0.01)
+    assert split.share.value == pytest.approx(1.0, abs=0.15)
+
+
+def test_every_quantity_is_compared(comparison: ArmComparison) -> None:
+    for pair in comparison.pairs:
+        assert [one.quantity for one in pair.differences] == list(QUANTITIES)
+
+
+def test_p_values_are_adjusted_over_arms(comparison: ArmComparison) -> None:
+    first, second = (pair["reward_at_entropy"] for pair in comparison.pairs)
+    assert first.p_value is not None
+    assert first.p_adjusted == pytest.approx(2 * first.p_value)
+    assert second.p_adjusted == second.p_value
+
+
+def test_no_common_entropies_are_said_with_the_runs_that_bound_them(plain: list[Fit]) -> None:
+    far = [run(f"far_s{seed}", first=3.0, last=2.0, seed=seed) for seed in range(2)]
+    pair = compare_arms({"plain": plain, "far": far}).pairs[0]
+    assert pair.entropy_range is None
+    note = pair["reward_at_entropy"].estimate.note or ""
+    assert "far_s" in note
+    assert "plain_s" in note
+    assert pair["last_reward"].estimate.value is not None
+
+
+def test_one_seed_per_arm_is_not_comparable_without_a_given_spread(plain: list[Fit]) -> None:
+    arms = {"plain": plain[:1], "other": [run("other_s0", shift=0.05)]}
+    one = compare_arms(arms).pairs[0]["reward_at_entropy"]
+    assert one.estimate.value is not None
+    assert one.estimate.low is None
+    assert "not comparable" in (one.estimate.note or "")
+    known = compare_arms(arms, between_sd=0.01).pairs[0]["reward_at_entropy"]
+    assert known.estimate.std_error == pytest.approx(0.01 * np.sqrt(2), rel=0.1)
+    assert "0.01" in known.estimate.method
+
+
+def test_a_run_that_stops_early_counts_as_failed_with_its_last_reward(plain: list[Fit]) -> None:
+    arms = {"plain": plain, "other": [run("other_s0"), run("other_s1", until=15)]}
+    found = compare_arms(arms, refused={"other": [("other_s2", "no evaluations")]})
+    other = found.arms[1]
+    assert [bool(one.failed) for one in other.runs] == [False, True, True]
+    assert other.failure_rate.value == pytest.approx(2 / 3)
+    pair = found.pairs[0]
+    assert pair.last_step == 400.0
+    assert pair["last_reward"].estimate.value is not None
+    assert [one.code for one in pair.findings] == ["left-out-of-curves"]
+
+
+def test_a_run_that_loses_its_reward_has_failed() -> None:
+    fit = run("lost")
+    reward = np.asarray(fit.law.reward).copy()
+    lost = reward.copy()
+    lost[25:] = 0.2
+    entropy = np.asarray(fit.law.entropy)
+    assert why_failed(fit, 400.0) is None
+    assert "lost reward" in (why_failed(fit_law(entropy, lost, STEP), 400.0) or "")
+
+
+def test_local_lines_reproduce_lines() -> None:
+    entropy = np.array([0.1, 0.1, 0.12, 0.2, 0.25, 0.5, 0.9, 1.0, 1.0])
+    at = np.linspace(0.1, 1.0, 11)
+    weights = local_lines(entropy, at)
+    assert weights @ (2.0 - 3.0 * entropy) == pytest.approx(2.0 - 3.0 * at)
+    assert local_lines(np.full(9, 0.5), np.array([0.5])).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "slug"),
+    [
+        ({"baseline": "nobody"}, "no-such-arm"),
+        ({"margin": 0.0}, "bad-margin"),
+        ({"level": 1.5}, "bad-level"),
+    ],
+)
+def test_wrong_options_are_named(plain: list[Fit], options: dict[str, object], slug: str) -> None:
+    with pytest.raises(UsageError) as error:
+        compare_arms({"plain": plain, "other": plain}, **options)  # type: ignore[arg-type]
+    assert error.value.slug == slug
+
+
+def test_one_arm_is_too_few(plain: list[Fit]) -> None:
+    with pytest.raises(UsageError) as error:
+        compare_arms({"plain": plain})
+    assert error.value.slug == "too-few-arms"

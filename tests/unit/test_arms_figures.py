@@ -1,0 +1,194 @@
+"""What is drawn of arms: words apart and on the paper, every run and comparison, the same bytes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.figure import Figure
+
+from entropylaw.report.figures import NAMED, plotting
+from entropylaw.report.figures.arms import arms_figure, differences_figure, sizes_figure
+from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.results.result import replace
+from tests import arms
+from tests.unit.test_phase_figures import drawn_words
+
+TWENTY = tuple(f"a_treatment_{place}" for place in range(19))
+
+
+def unlike(*names):
+    """Comparisons of which one difference is far from the others."""
+    result = arms.comparison(*names)
+    first = result.pairs[0]
+    changed = replace(first.differences[0], estimate=arms.estimate(-0.8, 0.02))
+    pair = replace(first, differences=(changed, *first.differences[1:]))
+    return replace(result, pairs=(pair, *result.pairs[1:]))
+
+
+RESULTS = {
+    "one pair": lambda: arms.complete("clip_cov"),
+    "two pairs": arms.complete,
+    "four arms": lambda: arms.complete(*arms.MANY[:3]),
+    "all pairs": lambda: arms.complete(*arms.MANY[:2], baseline=None),
+    "all pairs of many": lambda: arms.complete(*arms.MANY, baseline=None),
+    "seven arms": lambda: arms.complete(*arms.MANY),
+    "twenty arms": lambda: arms.complete(*TWENTY),
+    "one far off": lambda: unlike(*arms.MANY),
+}
+FIGURES = {
+    f"{name}, {kind}": lambda make=make, result=result: make(result())
+    for name, result in RESULTS.items()
+    for kind, make in {"arms": arms_figure, "differences": differences_figure}.items()
+} | {"sizes": lambda: sizes_figure(arms.complete())}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_words_are_on_the_paper_large_enough_and_apart(name):
+    figure = FIGURES[name]()
+    assert figure.get_size_inches()[0] == plotting.WIDTH
+    assert figure.get_size_inches()[1] < 9.0
+    boxes = [(word.get_text(), word.get_window_extent()) for word in drawn_words(figure)]
+    assert all(float(word.get_fontsize()) >= 7.0 for word in drawn_words(figure))
+    for text, box in boxes:
+        assert figure.bbox.x0 - 1 <= box.x0, text
+        assert box.x1 <= figure.bbox.x1 + 1, text
+        assert figure.bbox.y0 - 1 <= box.y0, text
+        assert box.y1 <= figure.bbox.y1 + 1, text
+    for (one, a), (other, b) in combinations(boxes, 2):
+        assert not a.padded(-1.5).overlaps(b.padded(-1.5)), (one, other)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_numbers_of_an_axis_are_apart(name):
+    figure = FIGURES[name]()
+    with plotting.style():
+        figure.canvas.draw()
+    for axes in figure.axes:
+        labels = [label for label in axes.get_xticklabels() if label.get_text() and axes.get_visible()]
+        boxes = [label.get_window_extent() for label in labels if label.get_visible()]
+        for a, b in combinations(boxes, 2):
+            assert not a.overlaps(b), [label.get_text() for label in labels]
+
+
+@pytest.mark.parametrize("name", ["two pairs, arms", "seven arms, arms", "seven arms, differences", "sizes"])
+def test_the_same_bytes(name):
+    for kind in ("svg", "png", "pdf"):
+        assert figure_bytes(FIGURES[name](), kind, "x") == figure_bytes(FIGURES[name](), kind, "x")
+
+
+def test_few_arms_share_their_axes_and_every_comparison_has_a_band():
+    result = arms.complete()
+    axes, *below = arms_figure(result).axes
+    drawn = [list(line.get_ydata()) for line in axes.lines]
+    for arm in result.arms:
+        assert list(arm.mean) in drawn
+        for run in arm.runs:
+            assert (list(run.reward) in drawn) or not run.reward
+    assert len(below) == len(result.pairs)
+    for lower, pair in zip(below, result.pairs, strict=True):
+        (band,) = [c for c in lower.collections if isinstance(c, FillBetweenPolyCollection)]
+        ends = band.get_paths()[0].get_extents()
+        assert ends.y0 == pytest.approx(min(pair.band.low))
+        assert ends.y1 == pytest.approx(max(pair.band.high))
+        assert any(list(line.get_ydata()) == list(pair.band.mean) for line in lower.lines)
+
+
+def test_many_arms_have_a_panel_each_with_the_baseline_and_where_the_band_excludes_0():
+    result = arms.complete(*arms.MANY)
+    panels = [axes for axes in arms_figure(result).axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in panels[:4]] == list(arms.MANY[:4])
+    baseline = list(result.arms[0].mean)
+    for axes, arm, pair in zip(panels, result.arms[1:], result.pairs, strict=True):
+        drawn = [list(line.get_ydata()) for line in axes.lines]
+        assert baseline in drawn
+        assert list(arm.mean) in drawn
+        above = pair.band.low[0] > 0
+        assert ([0.97, 0.97] in drawn, [0.03, 0.03] in drawn) == (above, not above)
+
+
+def test_names_that_differ_in_their_ends_stay_different():
+    names = [f"a_long_name_of_a_treatment_{place}" for place in range(5)]
+    titles = [axes.get_title(loc="left") for axes in arms_figure(arms.comparison(*names)).axes]
+    assert len({*titles} - {""}) == 5
+
+
+def test_every_comparison_is_a_row_with_its_numbers():
+    result = arms.comparison()
+    panels = differences_figure(result).axes
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["clip_cov", "rloo"]
+    values = [list(line.get_xdata()) for line in panels[0].lines]
+    assert values.count([0.012]) == 2
+    lines = [np.round(line.get_xdata(), 9).tolist() for line in panels[1].lines]
+    for value in (-0.05, -0.109, 0.059):
+        assert [value] in lines
+    assert [-0.064, -0.036] in lines
+    assert [-0.119, -0.099] in lines
+
+
+def test_decided_differences_are_filled():
+    def faces(decision):
+        result = arms.comparison("a", pairs=(arms.pair("a", decision=decision),))
+        marks = [line for line in differences_figure(result).axes[0].lines if line.get_marker() == "s"]
+        return [mark.get_markerfacecolor() == mark.get_markeredgecolor() for mark in marks]
+
+    assert faces(arms.Decision.above) == [True]
+    assert faces(arms.Decision.undecided) == [False]
+
+
+def test_what_is_far_off_is_an_arrow_with_its_number():
+    figure = differences_figure(unlike(*arms.MANY))
+    low, high = figure.axes[0].get_xlim()
+    assert low > -0.8
+    assert high > 0.026
+    assert "−0.80" in [word.get_text() for word in drawn_words(figure)]
+    assert any(line.get_marker() == "<" for line in figure.axes[0].lines)
+    assert not any(line.get_marker() in "<>" for line in differences_figure(arms.comparison()).axes[0].lines)
+
+
+def test_sizes_have_every_point_and_published_ones_only_where_they_are_near():
+    (axes,) = sizes_figure(arms.complete()).axes
+    drawn = [list(line.get_xdata()) for line in axes.lines]
+    assert [32.0, 64.0, 96.0] in drawn
+    assert [256.0] in drawn
+    assert [500.0, 1500.0] in drawn
+    one = arms.scaling()
+    far = tuple(replace(point, size=point.size * 1e7) for point in one.reference)
+    (axes,) = sizes_figure(arms.comparison(scaling=(replace(one, reference=far),))).axes
+    assert max(axes.get_xlim()) < 1000
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels[0] == "32"
+    billions = tuple(replace(point, size=point.size * 5e7) for point in one.points)
+    scaled = replace(one, points=billions, predicted=(), reference=())
+    (axes,) = sizes_figure(arms.comparison(scaling=(scaled,))).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1.6B", "3.2B", "4.8B"]
+
+
+def test_nothing_to_draw_is_said():
+    nothing = arms.arm("grpo", seeds=1)
+    empty = replace(nothing, runs=(arms.lost("grpo_s0"),), entropy=(), mean=(), low=(), high=())
+    with pytest.raises(ValueError, match="no run of these arms"):
+        arms_figure(arms.comparison("a", arms=(empty, replace(empty, arm="a"))))
+    with pytest.raises(ValueError, match="nothing is comparable"):
+        differences_figure(arms.comparison("a", pairs=(arms.pair("a", differences=()),)))
+    with pytest.raises(ValueError, match="no sizes"):
+        sizes_figure(arms.comparison())
+
+
+@pytest.mark.parametrize("names", [("clip_cov",), arms.MANY])
+def test_a_plot_on_given_axes(names):
+    axes = Figure().add_subplot()
+    assert arms.comparison(*names).plot(axes) is axes
+    assert axes.get_xlabel() == "entropy H (nats per token)"
+    assert len(axes.lines) > len(names)
+
+
+@pytest.mark.parametrize("names", [("clip_cov",), arms.MANY])
+def test_captions_are_of_what_is_drawn(names):
+    result = arms.complete(*names)
+    caption = NAMED["arms"].caption(result)
+    assert ("a panel per arm" in caption) == (len(names) > 3)
+    assert "95 %" in caption
+    assert "±0.01" in NAMED["differences"].caption(result)

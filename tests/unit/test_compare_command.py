@@ -1,0 +1,324 @@
+"""``entropylaw compare`` and ``entropylaw.compare``: what is grouped, counted, refused and stored."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+import entropylaw
+from entropylaw.cli.info import schema_text
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.loading import load_document
+from entropylaw.errors import EntropyLawError
+from tests.conftest import LAB, ROOT
+from tests.typed import assert_error, imported, typed, write_csv
+
+HEAD = "step,actor/entropy,critic/score/mean"
+
+
+def write(path, seed, gain=0.0, *, n=32, head=HEAD):
+    """A run of an arm: reward follows entropy, an arm has ``gain`` more of it, and a seed its own part."""
+    chance = np.random.default_rng([seed, int(1000 * gain)])
+    entropy = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / n) + 0.005 * chance.random(n)
+    reward = 0.5 + gain + 0.005 * chance.standard_normal() - 0.2 * np.expm1(entropy)
+    reward += 0.003 * chance.standard_normal(n)
+    write_csv(path, n=n, entropy=list(entropy), reward=list(reward), header=head)
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """Three seeds of two arms, and a run of none."""
+    folder = tmp_path_factory.mktemp("logs")
+    for arm, gain in (("clip", 0.1), ("grpo", 0.0)):
+        for seed in range(3):
+            write(folder / f"{arm}_s{seed}.csv", seed, gain)
+    write(folder / "other.csv", 7, 0.3)
+    return folder
+
+
+def stored(folder, *arguments):
+    done = typed("compare", *arguments, "-o", "comparison.json", "--jobs", "1", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done, load_document("comparison", folder / "comparison.json")
+
+
+def test_arms_are_recognised_said_first_and_stored(logs, tmp_path):
+    done, document = stored(tmp_path, logs)
+    said = done.stderr.splitlines()
+    assert said[:5] == [
+        "arms by names without their seed:",
+        "  clip: 3 runs (clip_s0, clip_s1, clip_s2)",
+        "  grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)",
+        "  in no arm: other (no seed in its name, no group, no configuration like another's)",
+        "baseline: clip, the first (--baseline ARM names another)",
+    ]
+    assert [(one.arm, one.runs) for one in document.grouped] == [
+        ("clip", ("clip_s0", "clip_s1", "clip_s2")),
+        ("grpo", ("grpo_s0", "grpo_s1", "grpo_s2")),
+    ]
+    assert [one.run for one in document.left_out] == ["other"]
+    assert document.comparison.baseline == "clip"
+    assert len(document.inputs) == 7
+    # The difference of the rewards is planted.
+    found = document.comparison.pair("grpo", "clip")["reward_at_entropy"]
+    assert found.estimate.low < -0.1 < found.estimate.high < 0
+    quiet = typed("compare", logs, "-q", "--jobs", "1", cwd=tmp_path)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in quiet.stdout
+    assert "other" in quiet.stdout
+
+
+def test_a_document_is_read_back_and_fits_its_schema(logs, tmp_path):
+    _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*", "--level", "0.9")
+    text = (tmp_path / "comparison.json").read_text()
+    assert dumps(document.to_json()) == text
+    jsonschema.Draft202012Validator(json.loads(schema_text("comparison"))).validate(json.loads(text))
+    assert document.settings.level == document.comparison.level == 0.9
+    assert {one.by for one in document.grouped} == {"as given"}
+    assert str(logs) not in text
+    done = typed("compare", f"grpo={logs}/grpo_*", f"clip={logs}/clip_*", "-o", "x.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    fresh = (tmp_path / "x.txt").read_text()
+    assert fresh == str(stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")[1])
+
+
+def test_the_baseline_and_all_pairs(logs, tmp_path):
+    _, document = stored(tmp_path, logs, "--baseline", "grpo")
+    assert [(one.arm, one.baseline) for one in document.comparison.pairs] == [("clip", "grpo")]
+    write(logs.parent / "x_s0.csv", 1, 0.2)
+    _, document = stored(tmp_path, logs, logs.parent / "x_s0.csv", "--all-pairs")
+    assert document.comparison.baseline is None
+    assert len(document.comparison.pairs) == 3
+
+
+def test_arms_by_a_pattern_have_its_first_group(logs, tmp_path):
+    _, document = stored(tmp_path, logs, "--arms", r"_(s\d)")
+    assert [(one.arm, len(one.runs)) for one in document.grouped] == [("s0", 2), ("s1", 2), ("s2", 2)]
+    assert document.left_out[0].why == r"--arms _(s\d) does not match its name"
+
+
+def test_a_run_that_cannot_be_read_or_fitted_counts_in_its_arm(logs, tmp_path):
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    write(bad / "grpo_s3.csv", 3, n=3)
+    (bad / "grpo_s4.csv").write_text("step,actor/entropy\n1,0.5\n2,0.4\n3,0.3\n")
+    (bad / "grpo_s5.parquet").write_bytes(b"PAR1 and nothing else")
+    for sources in ((logs, bad), (f"grpo={logs}/grpo_*", f"grpo={bad}", f"clip={logs}/clip_*")):
+        done, document = stored(tmp_path, *sources, "--baseline", "clip")
+        (grpo,) = (one for one in document.comparison.arms if one.arm == "grpo")
+        failed = {one.run: one.failed for one in grpo.runs if one.failed}
+        assert set(failed) == {"grpo_s3", "grpo_s4", "grpo_s5"}
+        assert all(why.startswith("refused: ") for why in failed.values())
+        assert grpo.failure_rate.value == 0.5
+        assert done.stderr.count("error[") == 3
+        (rate,) = (one for one in document.comparison.pairs[0].differences if one.quantity == "failure_rate")
+        assert rate.estimate.value == 0.5
+
+
+def test_nothing_to_fit_is_no_comparison(tmp_path):
+    for name in ("a_s0", "b_s0"):
+        write(tmp_path / f"{name}.csv", 1, n=3)
+    done = typed("compare", "a_s0.csv", "b_s0.csv", cwd=tmp_path)
+    assert_error(done, "too-few-evaluations", 4)
+    assert not done.stdout
+
+
+def test_stored_fits_and_reports_are_runs_of_arms(logs, tmp_path):
+    for arm in ("grpo", "clip"):
+        done = typed("fit", *sorted(logs.glob(f"{arm}_*")), "-o", f"{arm}.fit.json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    report = ("report", *sorted(logs.glob("clip_*")), "-o", "pages", "--figures", "none", "--no-phases")
+    assert typed(*report, "--jobs", "1", cwd=tmp_path).returncode == 0
+    _, fresh = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
+    for clip in ("clip.fit.json", "pages", "pages/report.json", f"{logs}/clip_*"):
+        _, document = stored(tmp_path, "grpo=grpo.fit.json", f"clip={clip}")
+        assert document.comparison == fresh.comparison
+        assert {file.sha256 for file in document.inputs} == {file.sha256 for file in fresh.inputs}
+    _, document = stored(tmp_path, "grpo.fit.json", "clip.fit.json")
+    assert [one.arm for one in document.grouped] == ["grpo", "clip"]
+    fixed = typed("compare", "grpo=grpo.fit.json", "clip=clip.fit.json", "--pair", "next", cwd=tmp_path)
+    assert_error(fixed, "fit-is-fixed", 2)
+
+
+ERRORS = {
+    "one arm": (("grpo={logs}/grpo_*",), "too-few-arms", 2),
+    "no arm": (("{logs}/other.csv",), "no-arm-recognised", 2),
+    "one run in two arms": (("a={logs}/grpo_*", "b={logs}/grpo_s1.csv"), "run-in-two-arms", 3),
+    "one fit in two arms": (("a={logs}/grpo_s0.csv", "b={logs}/grpo_s0.csv"), "run-in-two-arms", 3),
+    "an arm without logs": (("a={logs}/grpo_*", "b={logs}/nothing_*"), "arm-without-logs", 3),
+    "an empty folder": (("a={logs}/grpo_*", "b=empty"), "arm-without-logs", 3),
+    "no such file": (("a={logs}/grpo_*", "b=nothing.csv"), "file-not-found", 3),
+    "a log without an arm": (("a={logs}/grpo_*", "{logs}/clip_s0.csv"), "arm-missing", 2),
+    "arms twice": (("a={logs}/grpo_*", "b={logs}/clip_*", "--arms", "x"), "arms-named-twice", 2),
+    "an unknown baseline": (("{logs}", "--baseline", "grp"), "no-such-arm", 2),
+    "a baseline of all pairs": (("{logs}", "--baseline", "grpo", "--all-pairs"), "baseline-of-all-pairs", 2),
+    "a pattern that matches nothing": (("{logs}", "--arms", "zz"), "no-such-arm", 2),
+    "an unknown key": (("{logs}", "--arms", "config:lr"), "no-such-key", 2),
+    "no size": (("{logs}", "--by", "B"), "no-size", 2),
+    "a size without a key": (("{logs}", "--at-size", "7B"), "at-size-without-by", 2),
+    "a wrong size": (("{logs}", "--by", "s", "--at-size", "-7B"), "bad-option", 2),
+    "a wrong margin": (("{logs}", "--margin", "0"), "bad-option", 2),
+    "a wrong spread": (("{logs}", "--between-sd", "0"), "bad-option", 2),
+    "an unknown column": (("{logs}", "--reward", "val"), "column-not-found", 3),
+    "details as JSON": (("{logs}", "--details", "--format", "json"), "details-are-text", 2),
+    "another document": (("a=other.json", "b={logs}/clip_*"), "not-a-document", 3),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_wrong_input_is_an_error_with_what_to_type(name, logs, tmp_path):
+    arguments, slug, code = ERRORS[name]
+    (tmp_path / "empty").mkdir()
+    other = {"schema": "entropylaw/columns/1", "version": "0.1.0", "runs": []}
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    done = typed("compare", *(one.format(logs=logs) for one in arguments), "--jobs", "1", cwd=tmp_path)
+    assert_error(done, slug, code)
+    assert not done.stdout
+
+
+@pytest.mark.parametrize("reward", ["reward", "val-core/gsm8k/acc/mean@1"])
+def test_arms_with_different_rewards_do_not_compare(reward, logs, tmp_path):
+    write(tmp_path / "x.csv", 9, head=f"step,actor/entropy,{reward}")
+    done = typed("compare", f"grpo={logs}/grpo_*", "x=x.csv", "--jobs", "1", cwd=tmp_path)
+    assert_error(done, "arms-mix-columns", 3)
+    assert "the arms differ in reward: 'grpo_s0' (grpo) has critic/score/mean, training" in done.stderr
+    assert f"'x' (x) has {reward}, " in done.stderr
+
+
+def changed(entry, **changes):
+    """The fit document of one run with another meaning of its entropy, or another pairing."""
+    run = entry["runs"][0]
+    run["pair"] = changes.pop("pair", run["pair"])
+    run["entropy_column"]["meaning"] |= changes
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("changes", "what", "hint"),
+    [
+        ({"unit": "bits"}, "entropy", "--entropy"),
+        ({"aggregation": "sequence sum"}, "entropy", "--entropy"),
+        ({"estimator": "sampled"}, "entropy", "--entropy"),
+        ({"pair": "next"}, "pairing", "--pair same"),
+        ({"trainer": "another", "note": "x"}, None, None),
+    ],
+)
+def test_arms_in_different_units_or_pairings_do_not_compare(changes, what, hint, logs, tmp_path):
+    for name in ("grpo_s0", "clip_s0"):
+        done = typed("fit", logs / f"{name}.csv", "-o", f"{name}.json", "--pair", "same", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    path = tmp_path / "clip_s0.json"
+    path.write_text(json.dumps(changed(json.loads(path.read_text()), **changes)))
+    done = typed("compare", "grpo_s0.json", "clip_s0.json", cwd=tmp_path)
+    if what is None:
+        assert done.returncode == 0, done.stderr
+        return
+    assert_error(done, "arms-mix-columns", 3)
+    assert f"the arms differ in {what}: " in done.stderr
+    assert "'grpo_s0' (grpo)" in done.stderr
+    assert "'clip_s0' (clip)" in done.stderr
+    assert hint in done.stderr
+
+
+def test_one_seed_per_arm_needs_a_spread(logs, tmp_path):
+    pair = (f"grpo={logs}/grpo_s0.csv", f"clip={logs}/clip_s0.csv")
+    _, alone = stored(tmp_path, *pair)
+    assert alone.comparison.pairs[0]["reward_at_entropy"].p_value is None
+    _, given = stored(tmp_path, *pair, "--between-sd", "0.005")
+    assert given.comparison.between_sd == 0.005
+    assert given.comparison.pairs[0]["reward_at_entropy"].p_value < 0.05
+    gate = ("check", "comparison.json", "--fail-if", "difference(clip, grpo).reward_at_entropy<0")
+    assert typed(*gate, cwd=tmp_path).returncode == 0
+    stored(tmp_path, *pair)
+    assert typed(*gate, cwd=tmp_path).returncode == 5
+
+
+def test_sizes_and_predictions(logs, tmp_path):
+    arms = [f"width_{2 ** (place + 4)}={logs}/{name}_s*" for place, name in enumerate(("grpo", "clip"))]
+    _, document = stored(tmp_path, *arms, f"width_64={logs}/other.csv", "--by", "width", "--at-size", "128")
+    (ceiling,) = (one for one in document.comparison.scaling if one.quantity == "ceiling")
+    assert [point.size for point in ceiling.points] == [16, 32, 64]
+    assert [point.size for point in ceiling.predicted] == [128]
+    assert ceiling.key == "width"
+    assert not stored(tmp_path, logs)[1].comparison.scaling
+
+
+def test_settings_of_a_file_name_arms_from_its_folder(logs, tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "logs").symlink_to(logs)
+    (tmp_path / "entropylaw.toml").write_text(
+        'margin = 0.02\nbaseline = "grpo"\n[compare]\ninputs = ["grpo=logs/grpo_*", "clip=logs/clip_*"]\n'
+    )
+    _, document = stored(tmp_path / "inner")
+    assert document.comparison.margin == 0.02
+    assert [(one.arm, len(one.runs)) for one in document.grouped] == [("grpo", 3), ("clip", 3)]
+    assert document.comparison.baseline == "grpo"
+
+
+def test_figures_are_written(logs, tmp_path):
+    pair = (f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
+    done = typed("compare", *pair, "--figure", "one.svg", "--jobs", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "one.svg").read_text().startswith("<svg")
+    assert typed("compare", *pair, "--figure", "all", "--jobs", "1", cwd=tmp_path).returncode == 0
+    assert {"arms.svg", "arms.png", "differences.svg"} <= {path.name for path in (tmp_path / "all").iterdir()}
+    done = typed("compare", *pair, "-o", "arms.html", "-o", "arms.md", "--jobs", "1", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    page = (tmp_path / "arms.html").read_text()
+    assert page.count("<svg") >= 2
+    assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in page
+    assert "clip against grpo" in (tmp_path / "arms.md").read_text()
+    done = typed("compare", *pair, "--figure", "x.gif", cwd=tmp_path)
+    assert_error(done, "unknown-suffix", 2)
+
+
+def test_help_imports_nothing_heavy(tmp_path):
+    heavy = ("numpy", "scipy", "pyarrow", "rich", "matplotlib", "entropylaw.pipeline.compare")
+    assert imported(["compare", "--help"], heavy, tmp_path) == []
+
+
+def test_the_function_takes_paths_and_fits(logs, tmp_path):
+    _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
+    fits = [entropylaw.fit(logs / f"clip_s{seed}.csv") for seed in range(3)]
+    for clip in (f"{logs}/clip_*", sorted(logs.glob("clip_*")), fits, [*fits[:2], logs / "clip_s2.csv"]):
+        found = entropylaw.compare({"grpo": f"{logs}/grpo_*", "clip": clip}, jobs=1)
+        assert {run.run for run in found.arms[1].runs} == {f"clip_s{seed}" for seed in range(3)}
+        for one, other in zip(
+            found.pairs[0].differences, document.comparison.pairs[0].differences, strict=True
+        ):
+            assert one.quantity == other.quantity
+            assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-6)
+    assert isinstance(found, entropylaw.ArmComparison)
+    widths = {"width_1": fits[:1], "width_2": fits[1:2], "width_4": fits[2]}
+    assert entropylaw.compare(widths, by="width", between_sd=0.01).scaling[0].slope.value is not None
+
+
+@pytest.mark.parametrize(
+    ("arms", "options", "slug"),
+    [
+        (["a.csv", "b.csv"], {}, "bad-argument"),
+        ({"a": []}, {}, "arm-without-logs"),
+        ({"a": "no.csv", "b": "no.csv"}, {}, "file-not-found"),
+        ({"grpo": "{logs}/grpo_*"}, {}, "too-few-arms"),
+        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"baseline": "x"}, "no-such-arm"),
+        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"margin": 0.0}, "bad-margin"),
+        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"level": 95.0}, "bad-level"),
+        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/grpo_s1.csv"}, {}, "run-in-two-arms"),
+    ],
+)
+def test_wrong_arguments_of_the_function(arms, options, slug, logs):
+    if isinstance(arms, dict):
+        arms = {name: one.format(logs=logs) if isinstance(one, str) else one for name, one in arms.items()}
+    with pytest.raises(EntropyLawError) as caught:
+        entropylaw.compare(arms, jobs=1, **options)
+    assert caught.value.slug == slug
+
+
+def test_arms_of_the_lab_by_its_configurations(tmp_path):
+    logs = [LAB / name for name in ("grpo_s0", "grpo_s1", "clip_cov_s0", "clip_cov_s1")]
+    _, document = stored(tmp_path, *logs, "--arms", "config:objective/clip_cov")
+    assert [one.arm for one in document.grouped] == ["clip_cov=0", "clip_cov=0.02"]
+    assert str(ROOT) not in (tmp_path / "comparison.json").read_text()

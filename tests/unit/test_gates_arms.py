@@ -1,0 +1,216 @@
+"""Gates on differences between arms: they trip on all of an interval, and fail on what is not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from entropylaw.documents.codec import encode
+from entropylaw.documents.comparison import ArmRuns, ComparisonDocument
+from entropylaw.errors import InputError, UsageError
+from entropylaw.gates.expression import parse
+from entropylaw.gates.quantities import COMPARED
+from entropylaw.options import CompareOptions
+from entropylaw.results import Estimate
+from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, Difference, Pair
+from tests.gate_documents import case, cases, document, fitted
+from tests.typed import assert_error, imported, typed
+
+GATE = "difference(clip, grpo).reward_at_entropy<0"
+
+
+def estimate(value, low=None, high=None, note=None):
+    return Estimate(value=value, low=low, high=high, level=0.95, method="m", note=note)
+
+
+def compared(*pairs, arms=("grpo", "clip", "rloo")):
+    """A comparison; of every pair (arm, baseline, estimate of every quantity)."""
+    made = tuple(
+        Pair(
+            arm=arm,
+            baseline=baseline,
+            seeds=(3, 3),
+            entropy_range=None,
+            last_step=None,
+            differences=tuple(
+                Difference(quantity=name, unit=unit, estimate=known) for name, (_, unit) in QUANTITIES.items()
+            ),
+            band=None,
+            split=None,
+        )
+        for arm, baseline, known in pairs
+    )
+    rate = estimate(0.0, 0.0, 0.5)
+    whole = ArmComparison(
+        arms=tuple(Arm(arm=arm, runs=(), failure_rate=rate) for arm in arms),
+        baseline=arms[0],
+        pairs=made,
+        level=0.95,
+        margin=0.01,
+    )
+    found = ComparisonDocument(
+        inputs=(),
+        settings=CompareOptions(),
+        grouped=tuple(ArmRuns(arm=arm, by="as given", runs=("r",)) for arm in arms),
+        comparison=whole,
+    )
+    return encode(found)
+
+
+@pytest.mark.parametrize(
+    ("ends", "outcome"),
+    [
+        ((-0.03, -0.01), "tripped"),
+        ((-0.03, -1e-9), "tripped"),
+        ((-0.03, 0.0), "not excluded"),
+        ((-0.03, 0.01), "not excluded"),
+        ((0.0, 0.03), "passed"),
+        ((0.01, 0.03), "passed"),
+        ((None, -0.01), "tripped"),
+        ((None, 0.01), "not excluded"),
+        ((0.01, None), "passed"),
+    ],
+)
+def test_the_interval_decides(ends, outcome):
+    low, high = ends
+    value = high if low is None else low if high is None else (low + high) / 2
+    found = case(compared(("clip", "grpo", estimate(value, *ends))), GATE)
+    assert (found.outcome, found.failed) == (outcome, outcome == "tripped")
+    assert found.run == "comparison of grpo, clip, rloo"
+    strict = case(compared(("clip", "grpo", estimate(value, *ends))), GATE, strict=True)
+    assert strict.failed is (outcome != "passed")
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_every_quantity_is_read_for_either_order_of_the_arms(name):
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    for arms, sign, ends in (("clip, grpo", 1, (0.01, 0.04)), ("grpo,clip", -1, (-0.04, -0.01))):
+        found = case(data, f"difference({arms}).{name} < 0")
+        assert (found.value, found.low, found.high) == (sign * 0.02, *ends)
+        assert found.outcome == ("passed" if sign > 0 else "tripped")
+
+
+def test_only_the_named_quantity_and_pair_are_read():
+    data = compared(
+        ("clip", "grpo", estimate(0.02, 0.01, 0.04)), ("rloo", "grpo", estimate(-0.5, -0.6, -0.4))
+    )
+    ceiling = data["comparison"]["pairs"][0]["differences"][list(QUANTITIES).index("ceiling")]
+    ceiling["estimate"] = encode(estimate(-0.2, -0.3, -0.1))
+    found = cases([data], GATE, "difference(clip, grpo).ceiling<0", "difference(rloo, grpo).ceiling<0")
+    assert [one.value for one in found] == [0.02, -0.2, -0.5]
+    assert [one.outcome for one in found] == ["passed", "tripped", "tripped"]
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (estimate(None, note="no common range of entropy: a stays above 0.5 nats"), "no common range"),
+        (estimate(0.2, note="no arm has two seeds: no between-seed variance"), "no arm has two seeds"),
+        (estimate(None), "not known"),
+    ],
+)
+def test_what_is_not_known_fails_with_the_reason(known, words):
+    for gate in (GATE, "difference(grpo, clip).reward_at_entropy>-5", f"{GATE.split('<')[0]}!=3"):
+        found = case(compared(("clip", "grpo", known)), gate)
+        assert (found.outcome, found.failed) == ("unknown", True)
+        assert words in found.sentence
+
+
+def test_a_pair_or_a_quantity_that_was_not_compared_fails():
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    found = case(data, "difference(rloo, clip).ceiling<0")
+    assert (found.outcome, found.failed) == ("unknown", True)
+    assert "--all-pairs" in found.sentence
+    del data["comparison"]["pairs"][0]["differences"][0]
+    found = case(data, GATE)
+    assert (found.outcome, found.failed) == ("unknown", True)
+    assert "was not compared in reward_at_entropy" in found.sentence
+
+
+def test_an_arm_that_no_comparison_has_is_an_error():
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    with pytest.raises(UsageError, match="no arm is called 'clipp'") as caught:
+        case(data, "difference(clipp, grpo).ceiling<0")
+    assert caught.value.slug == "no-such-arm"
+    assert caught.value.hint == "the arms are 'grpo', 'clip', 'rloo'"
+    # Where another comparison has the arms, this one fails as unknown.
+    other = compared(("x", "y", estimate(0.02, 0.01, 0.04)), arms=("y", "x"))
+    found = cases([data, other], "difference(x, y).ceiling<0")
+    assert [one.outcome for one in found] == ["unknown", "passed"]
+
+
+def test_gates_on_runs_are_unknown_for_a_comparison_and_the_other_way_round():
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    gates = ("ceiling<0.1", "fails", "undecided", "refused", "phases=='overlapping'", "n<3")
+    assert [(one.outcome, one.failed) for one in cases([data], *gates)] == [("unknown", True)] * len(gates)
+    found = case(document(fitted()), GATE)
+    assert (found.outcome, found.failed) == ("unknown", True)
+    assert "`entropylaw compare` writes one" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "arms", "name"),
+    [
+        ("difference(a, b).ceiling<0", ("a", "b"), "ceiling"),
+        ("difference(  a b ,c(d) ).failure_rate > 5%", ("a b", "c(d)"), "failure_rate"),
+        ("difference('a, b', \"c\").a!=1", ("a, b", "c"), "a"),
+        ("difference(w(1).5, b).b>=1", ("w(1).5", "b"), "b"),
+    ],
+)
+def test_arms_are_read_from_an_expression(text, arms, name):
+    gate = parse(text)
+    assert gate.arms == arms
+    assert gate.quantity.name == f"difference({arms[0]}, {arms[1]}).{name}"
+    assert gate.quantity.unit == COMPARED[name].unit
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("difference<0", "'(' and two arms were expected at character 11"),
+        ("difference(a, b)<0", "').' and a quantity"),
+        ("difference(a).a<0", "two different arms"),
+        ("difference(a, a).a<0", "two different arms"),
+        ("difference(a, b, c).a<0", "two different arms"),
+        ("difference(, b).a<0", "two different arms"),
+        ("difference('', b).a<0", "two different arms"),
+        ("difference(a, b).reward_at_entropi<0", "did you mean 'reward_at_entropy'?"),
+        ("difference(a, b).reward_now<0", "one of reward_at_entropy"),
+        ("difference(a, b).ceiling", "one of < <= > >= == != was expected"),
+        ("difference(a, b).ceiling<0<1", "the end was expected"),
+        ("difference(a, b).failure_rate>2", "is from -1 to 1"),
+    ],
+)
+def test_a_wrong_expression_says_what_to_write(text, words):
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+    assert caught.value.slug == "bad-gate"
+    assert words in caught.value.message
+
+
+def test_a_check_of_a_stored_comparison(tmp_path):
+    from entropylaw.documents.codec import dumps
+
+    path = tmp_path / "comparison.json"
+    path.write_text(dumps(compared(("clip", "grpo", estimate(-0.02, -0.04, -0.01)))))
+    assert typed("check", path.name, "--fail-if", GATE, cwd=tmp_path).returncode == 5
+    turned = typed("check", path.name, "--fail-if", "difference(grpo, clip).ceiling<0", cwd=tmp_path)
+    assert (turned.returncode, "PASSED" in turned.stdout) == (0, True)
+    wrong = typed("check", path.name, "--fail-if", "difference(grp, clip).ceiling<0", cwd=tmp_path)
+    assert_error(wrong, "no-such-arm", 2)
+    # A folder of documents is read, too, and a comparison is no unread file.
+    assert typed("check", ".", "--fail-if", GATE, cwd=tmp_path).returncode == 5
+    heavy = ("numpy", "scipy", "pyarrow")
+    assert imported(["check", path.name, "--fail-if", "difference(grpo, clip).a<0"], heavy, tmp_path) == []
+
+
+def test_a_damaged_comparison_fails(tmp_path):
+    from entropylaw.documents.codec import dumps
+    from entropylaw.gates.quantities import read_document
+
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    data["comparison"]["pairs"][0]["arm"] = 3
+    with pytest.raises(InputError, match=r"comparison\.pairs\[0\]\.arm"):
+        read_document(data, "x.json")
+    path = tmp_path / "x.json"
+    path.write_text(dumps(data))
+    assert typed("check", path.name, "--fail-if", GATE, cwd=tmp_path).returncode != 0
