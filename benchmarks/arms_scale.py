@@ -3,6 +3,7 @@
 python -m benchmarks.arms_scale               print the tables
 python -m benchmarks.arms_scale --write       and put them into docs/benchmarks/arms_scale.md
 python -m benchmarks.arms_scale --runs 300    fewer draws per cell
+python -m benchmarks.arms_scale --published   the largest published size from the others, alone
 
 A number of k sizes, at most 1.8 decades apart, lies on a line in log10 size up to a spread τ between sizes.
 Its seeds have a standard deviation of 1 between them, and every run an error of its own. τ is in standard
@@ -23,7 +24,7 @@ from scipy.special import stdtrit
 
 from benchmarks.docs import write_block
 from benchmarks.worlds import FloatArray
-from entropylaw.analysis.scaling import meta_regression, scale_numbers
+from entropylaw.analysis.scaling import PUBLISHED, meta_regression, scale_numbers, size_of
 from entropylaw.results import Estimate
 
 RUNS, LEVEL, BEYOND = 900, 0.95, 0.5
@@ -186,11 +187,40 @@ def report(runs: int) -> str:
     )
 
 
+def published() -> Iterator[str]:
+    """The largest published model from the other four."""
+    *others, last = PUBLISHED
+    arms = {}
+    for name in others:
+        a, b, first = PUBLISHED[name]
+        known = fit([b - a, a, b], 0.0)
+        known.law.smoothed_entropy = np.array([first])
+        arms[name] = [known]
+    sizes = {name: float(size_of(name) or 0.0) for name in others}
+    a, b, first = PUBLISHED[last]
+    truth = {"ceiling": b - a, "a": a, "b": b, "entropy_first": first}
+    yield f"| number | {last}, digitised | predicted from {', '.join(others)} | slope per tenfold size |"
+    yield "|:--|--:|--:|--:|"
+    for one in scale_numbers(arms, sizes, key="parameters", at=[float(size_of(last) or 0.0)], level=LEVEL):
+        cells = [
+            f"{known.value:.3f} [{known.low:.3f}, {known.high:.3f}]"
+            for known in (one.predicted[0].value, one.slope)
+        ]
+        yield f"| {one.quantity} | {truth[one.quantity]:.3f} | {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--published", action="store_true")
     options = parser.parse_args()
+    largest = "\n".join(published())
+    print(largest, end="\n\n")
+    if options.write:
+        write_block("arms_scale", largest, block="published")
+    if options.published:
+        return
     text = report(options.runs)
     print(text)
     if options.write:
