@@ -79,6 +79,8 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
 
 def _paths(arm: str, given: str) -> list[str]:
     """The paths of one argument: a path, a pattern, or several with commas between them."""
+    if "://" in given:
+        return [given]
     one = expanded(given)
     parts = given.split(",") if one == [given] and "," in given and not Path(given).exists() else []
     if parts and all(expanded(part) != [part] or Path(part).exists() for part in parts):
