@@ -31,7 +31,6 @@ from entropylaw.paths import expanded, is_file, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.arms import Grouping, Member, sizes
 from entropylaw.pipeline.cache import user_cache
-from entropylaw.pipeline.pool import cores
 from entropylaw.pipeline.sources import load_runs, places, read, same_settings
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
@@ -80,6 +79,8 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
 
 def _paths(arm: str, given: str) -> list[str]:
     """The paths of one argument: a path, a pattern, or several with commas between them."""
+    if "://" in given:
+        return [given]
     one = expanded(given)
     parts = given.split(",") if one == [given] and "," in given and not Path(given).exists() else []
     if parts and all(expanded(part) != [part] or Path(part).exists() for part in parts):
@@ -368,7 +369,7 @@ def compare(
     margin: float = 0.01,
     between_sd: float | None = None,
     level: float = 0.95,
-    jobs: int | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> ArmComparison:
     """Compare arms of an experiment, the seed as the unit.
@@ -386,7 +387,7 @@ def compare(
     level
         Of the intervals.
     jobs
-        Processes, by default one per core.
+        Processes that fit logs. With more than one, a script needs ``if __name__ == "__main__":``.
     options
         How logs are read and fitted, as in :class:`~entropylaw.options.CompareOptions`: ``entropy``,
         ``reward``, ``pair`` and others.
@@ -427,7 +428,7 @@ def compare(
     step, cache = steps.Fit(gathered.settings), user_cache()
 
     def fitted(runs: Sequence[Any]) -> list[RunFit]:
-        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs or cores(), cache=cache)]
+        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs, cache=cache)]
 
     return as_stored(result_of(members, entries_of(members, fitted), known))
 

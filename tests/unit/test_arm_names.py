@@ -15,6 +15,7 @@ from entropylaw.pipeline.compare import by_arm
 from entropylaw.results.columns import Source
 from entropylaw.run_names import arm_by_seed, split_arm
 from tests.typed import write_csv
+from tests.unit.test_ingest_wandb import about, log, row
 
 
 @pytest.mark.parametrize(
@@ -262,6 +263,17 @@ def test_what_is_read_of_a_run_for_its_arm(tmp_path):
     assert run.words == {"algo": ("grpo", "grpo", "", "grpo")}
     assert Member(run.name, str(log), run=run).config == {"seed": 3, "stages/0/kind": "rl"}
     assert read_all([str(log)]).runs[0].words == {}
+
+
+def test_the_group_of_a_run_at_wandb_is_read(tmp_path):
+    for number, group in enumerate(("grpo", "grpo", "rloo")):
+        records = [about(run_id=f"id{number}", display_name=f"sunny-{number}", group=group)]
+        records += [row(step, **{"actor/entropy": 0.5 - step / 10, "reward": 0.5}) for step in range(3)]
+        (tmp_path / f"run-id{number}.wandb").write_bytes(log(records)[0])
+    runs = read_all([str(tmp_path)]).runs
+    assert [run.settings for run in runs] == [{}] * 3
+    found, _ = names([Member(run.name, run.source.path, run=run) for run in runs])
+    assert found == {"grpo": ("sunny-0", "sunny-1"), "rloo": ("sunny-2",)}
 
 
 def test_runs_of_one_table_keep_the_text_of_their_own_rows(tmp_path):

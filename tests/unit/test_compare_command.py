@@ -284,7 +284,7 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
     _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
     fits = [entropylaw.fit(logs / f"clip_s{seed}.csv") for seed in range(3)]
     for clip in (f"{logs}/clip_*", sorted(logs.glob("clip_*")), fits, [*fits[:2], logs / "clip_s2.csv"]):
-        found = entropylaw.compare({"grpo": f"{logs}/grpo_*", "clip": clip}, jobs=1)
+        found = entropylaw.compare({"grpo": f"{logs}/grpo_*", "clip": clip})
         assert {run.run for run in found.arms[1].runs} == {f"clip_s{seed}" for seed in range(3)}
         for one, other in zip(
             found.pairs[0].differences, document.comparison.pairs[0].differences, strict=True
@@ -313,7 +313,7 @@ def test_wrong_arguments_of_the_function(arms, options, slug, logs):
     if isinstance(arms, dict):
         arms = {name: one.format(logs=logs) if isinstance(one, str) else one for name, one in arms.items()}
     with pytest.raises(EntropyLawError) as caught:
-        entropylaw.compare(arms, jobs=1, **options)
+        entropylaw.compare(arms, **options)
     assert caught.value.slug == slug
 
 

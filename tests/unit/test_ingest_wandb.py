@@ -41,7 +41,7 @@ def row(step, **metrics):
 
 
 def about(run_id="ab12", display_name="a run", **others):
-    numbers = {"entity": 2, "config": 4, "notes": 9, "settings": 11, "host": 13, "git": 21}
+    numbers = {"entity": 2, "config": 4, "group": 6, "notes": 9, "settings": 11, "host": 13, "git": 21}
     more = b"".join(field(numbers[name], value) for name, value in others.items())
     return field(17, field(1, run_id) + field(8, display_name) + more)
 

@@ -6,18 +6,24 @@ from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import arms
 
+MOST_NAMED = 8
+"""Runs of no arm that a terminal names."""
+
 
 def describe(result: ComparisonDocument) -> list[b.Block]:
     """The comparison, with the grouping and the runs of no arm below its title."""
     heading, *rest = arms.describe(result.comparison)
     by = ", ".join(dict.fromkeys(one.by for one in result.grouped))
     arms_of = "; ".join(one.sentence for one in result.grouped)
-    notes = [
-        *b.labelled("grouped", [f"by {by}: {arms_of}" if by != "as given" else arms_of]),
-        *b.labelled("in no arm", [f"{one.run} ({one.why})" for one in result.left_out]),
-        *b.labelled("warning", result.warnings, ""),
-    ]
-    return [heading, b.Notes(notes), *rest]
+    reasons: dict[str, list[str]] = {}
+    for one in result.left_out:
+        reasons.setdefault(one.why, []).append(one.run)
+    notes = [b.Note("grouped", f"by {by}: {arms_of}" if by != "as given" else arms_of)]
+    for why, runs in reasons.items():
+        more = f" and {len(runs) - MOST_NAMED} more" if len(runs) > MOST_NAMED else ""
+        brief = ", ".join(runs[:MOST_NAMED]) + more
+        notes.append(b.Note("in no arm", f"{', '.join(runs)} ({why})", f"{brief} ({why})"))
+    return [heading, b.Notes([*notes, *b.labelled("warning", result.warnings, "")]), *rest]
 
 
 def table(result: ComparisonDocument) -> b.Table:
