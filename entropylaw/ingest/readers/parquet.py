@@ -108,12 +108,21 @@ def from_arrow(table: pa.Table, path: str) -> Table:
 
 
 def _floats(parts: Iterable[pa.Array]) -> FloatArray:
-    """Return numbers with nan for null. Arrow's own ways would import pandas where that is installed."""
+    """Return numbers with nan for null.
+
+    Arrow's own ways would import pandas where that is installed, and its compute functions, which take as
+    long to import as all of Arrow.
+    """
+    import pyarrow as pa
+
     chunks = [np.empty(0)]
-    for chunk in (part.cast("float64", safe=False) for part in parts):
+    for part in parts:
+        plain = pa.types.is_integer(part.type) or pa.types.is_floating(part.type)
+        chunk = part if plain else part.cast("float64", safe=False)
         valid, data = chunk.buffers()
-        rows = slice(chunk.offset, chunk.offset + len(chunk))
-        values = np.frombuffer(data, dtype=np.float64)[rows] if len(chunk) else np.empty(0)
+        rows, values = slice(chunk.offset, chunk.offset + len(chunk)), np.empty(0)
+        if len(chunk):
+            values = np.frombuffer(data, dtype=chunk.type.to_pandas_dtype())[rows].astype(float)
         if chunk.null_count and valid is not None:
             bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
             values = np.where(bits[rows], values, np.nan)
