@@ -155,8 +155,9 @@ def curve(fit: Fit) -> Curve:
     """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0 to the largest entropy."""
     law, fits = fit.law, fit.basis
     at = np.linspace(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 61)
-    numbers = _predicted(law, fits, at).pruned(_ROUGH).quantiles(tails(fit.level))
-    (low, mean, high), (new_low, _, new_high) = numbers[:, : at.size], numbers[:, at.size :]
+    numbers, chance = _predicted(law, fits, at).pruned(_ROUGH), tails(fit.level)
+    low, mean, high = numbers.rows(np.arange(at.size)).quantiles(chance)
+    new_low, new_high = numbers.rows(np.arange(at.size, 2 * at.size)).quantiles((chance[0], chance[2]))
     return Curve(
         entropy=tuple(at.tolist()),
         mean=tuple(mean.tolist()),

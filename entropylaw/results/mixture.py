@@ -76,16 +76,16 @@ class Mixture:
         part, of_all = self.rows(row % m), chance[row // m]
         each = part.location + part._t_quantiles(of_all) * part.scale
         low = high = each
-        if part.upper is not None:
+        # It depends neither on the probability nor on the value, and takes as long as a step.
+        kept = None if self.upper is None else self._kept[row % m]
+        if kept is not None:
             # Cut off, a component's quantile is lower: at most that of the one of which least remains.
-            least = part.location + part._t_quantiles(of_all * part._kept.min(axis=1)) * part.scale
+            least = part.location + part._t_quantiles(of_all * kept.min(axis=1)) * part.scale
             low, high = least, np.minimum(each, part.upper)
         elif size == 1:
             return np.asarray(each.reshape(k, m))
         low, high, answer = low.min(axis=1), high.max(axis=1), np.empty(k * m)
         value = np.clip(part._mean(each), low, high)
-        # It does not depend on the value, and takes as long as a step.
-        kept = None if part.upper is None else part._kept
         tolerance = 1e-13 * (high - low)
         target = ndtri(chance)[row // m]
         for _ in range(200):
@@ -124,29 +124,29 @@ class Mixture:
             z = (np.asarray(self.upper) - self.location) / self.scale
         return np.maximum(self._each(t_cdf, z), np.finfo(float).tiny)
 
-    def _below(self, z: FloatArray, kept: FloatArray | None = None) -> FloatArray:
+    def _below(self, z: FloatArray) -> FloatArray:
         """Distribution function of each component at ``z`` of its scales, shape (m, g)."""
         below = self._each(t_cdf, z)
-        if self.upper is None:
-            return below
-        return np.minimum(below / (self._kept if kept is None else kept), 1.0)
+        return below if self.upper is None else np.minimum(below / self._kept, 1.0)
 
-    def _density(self, z: FloatArray, kept: FloatArray | None = None) -> FloatArray:
+    def _density(self, z: FloatArray) -> FloatArray:
         """Probability density of each component at ``z`` of its scales, shape (m, g)."""
         density = self._each(t_density, z) / self.scale
         if self.upper is None:
             return density
-        density /= self._kept if kept is None else kept
+        density /= self._kept
         return np.where(self.location + z * self.scale <= self.upper, density, 0.0)
 
     def _at(self, value: FloatArray, kept: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Distribution function, and density for Newton's steps, of each number at ``value``; (m,) each."""
         z = (value[:, None] - self.location) / self.scale
-        if self.upper is not None:
-            return self._mean(self._below(z, kept)), self._mean(self._density(z, kept))
         density = np.empty_like(z)
         below = self._each(t_cdf, z, density)
         density /= self.scale
+        if self.upper is not None and kept is not None:
+            below = np.minimum(below / kept, 1.0)
+            density /= kept
+            density[value[:, None] > self.upper] = 0.0
         return self._mean(below), self._mean(density)
 
     def _each(self, function: Callable[..., FloatArray], z: FloatArray, *out: FloatArray) -> FloatArray:
@@ -235,24 +235,34 @@ def t_cdf(df: float, z: FloatArray, density: FloatArray | None = None) -> FloatA
         if density is not None:
             density[...] = t_density(df, z)
         return np.asarray(ndtr(z))
-    place = np.arcsinh(np.abs(z)) * _PER_UNIT
-    far = place >= _REACH * _PER_UNIT
-    if anything_far := bool(far.any()):
-        place = np.where(far, 0.0, place)
+    # In place: a fresh array of many components takes as long to be given by the system as to be filled.
+    place = np.abs(z)
+    np.arcsinh(place, out=place)
+    place *= _PER_UNIT
+    if anything_far := bool(place.max(initial=0.0) >= _REACH * _PER_UNIT):
+        far = place >= _REACH * _PER_UNIT
+        place[far] = 0.0
     piece = place.astype(np.intp)
     place -= piece
     table = _table(df)
     tail = table[5].take(piece)
     slope = None if density is None else np.zeros_like(tail)
+    known = np.empty_like(tail)
     for coefficient in table[4::-1]:
         if slope is not None:
             slope *= place
             slope += tail
         tail *= place
-        tail += coefficient.take(piece)
+        tail += coefficient.take(piece, out=known, mode="clip")
     if slope is not None and density is not None:
-        np.divide(slope, -np.sqrt(1.0 + z**2) / _PER_UNIT, out=density)
-    below = np.where(z < 0, tail, 1.0 - tail)
+        np.square(z, out=known)
+        known += 1.0
+        np.sqrt(known, out=known)
+        known /= -_PER_UNIT
+        np.divide(slope, known, out=density)
+    # Below 0 the tail, above it what the tail leaves; a choice by sign would be a branch per component.
+    below = np.subtract(z >= 0, tail, out=tail)
+    np.abs(below, out=below)
     if anything_far:
         below[far] = stdtr(df, z[far])
         if density is not None:
