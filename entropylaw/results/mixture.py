@@ -77,8 +77,8 @@ class Mixture:
         each = part.location + part._t_quantiles(of_all) * part.scale
         low = high = each
         # It depends neither on the probability nor on the value, and takes as long as a step.
-        kept = None if self.upper is None else self._kept[row % m]
-        if kept is not None:
+        kept = None if part.upper is None else self._kept[row % m]
+        if part.upper is not None and kept is not None:
             # Cut off, a component's quantile is lower: at most that of the one of which least remains.
             least = part.location + part._t_quantiles(of_all * kept.min(axis=1)) * part.scale
             low, high = least, np.minimum(each, part.upper)

@@ -250,7 +250,8 @@ def panels(
 @lru_cache(maxsize=8)
 def _measuring(dpi: float) -> Any:
     """What measures texts: matplotlib remembers the size of each text by it, for all figures of a process."""
-    return FigureCanvasAgg(Figure(figsize=(1.0, 1.0), dpi=dpi)).get_renderer()
+    canvas: Any = FigureCanvasAgg(Figure(figsize=(1.0, 1.0), dpi=dpi))
+    return canvas.get_renderer()
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
