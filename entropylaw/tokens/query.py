@@ -392,7 +392,7 @@ def _coded(table: ir.Table, columns: TokenColumns, keys: Sequence[str] = ()) -> 
         step=_step(table[columns.step]),
         entropy=ibis.cases((good, entropy), *branches, else_=float(ROUNDED)),
         planning=nothing if columns.planning is None else _class_code(table[columns.planning]),
-        correct=nothing if columns.correct is None else _code(*_flag(table[columns.correct])),
+        correct=nothing if columns.correct is None else _flag_code(table[columns.correct]),
         **parts,
     )
 
@@ -439,10 +439,17 @@ def _flag(column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
 
 def _class_code(column: ir.Value) -> ir.Value:
     if not column.type().is_string():
-        return _code(*_flag(column))
+        return _flag_code(column)
     name = column.strip().lower()
     planning = name.isin(("planning", "plan", *YES))
     return _code(planning, name.isin(("execution", "exec", "procedural", *NO)), column.isnull())
+
+
+def _flag_code(column: ir.Value) -> ir.Value:
+    if column.type().is_boolean():
+        # The same codes as below, without a comparison per token.
+        return column.cast("int8").fill_null(UNCLASSED)
+    return _code(*_flag(column))
 
 
 def _code(yes: ir.Value, no: ir.Value, unknown: ir.Value) -> ir.Value:
