@@ -23,7 +23,7 @@ from entropylaw.escaping import counted, shown
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
-from entropylaw.tokens.arrow import from_values
+from entropylaw.arrow import from_values
 from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums

@@ -25,7 +25,7 @@ from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
 from entropylaw.tokens import query
-from entropylaw.tokens.arrow import from_text, to_arrow, to_numpy
+from entropylaw.arrow import from_text, to_arrow, to_numpy
 from entropylaw.tokens.files import METADATA, metadata_of
 from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, TokenColumns
 
