@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 
 def to_numpy(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
-    """The values (n,) of a column of numbers; with nan for null."""
-    if column.null_count:
-        return np.asarray(column.to_numpy(zero_copy_only=False))
+    """The values (n,) of a column of numbers; of floats where some are null, with nan there."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return np.from_dlpack(array)
+    if not array.null_count:
+        return np.from_dlpack(array)
+    known, data = array.buffers()
+    rows = slice(array.offset, array.offset + len(array))
+    bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")[rows]
+    return np.where(bits, np.frombuffer(data, array.type.to_pandas_dtype())[rows], np.nan)
 
 
 def to_arrow(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:
