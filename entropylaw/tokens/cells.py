@@ -110,7 +110,9 @@ class Cells:
         the mean, as in a uniform distribution: where all tokens have one value, so do the percentiles.
         """
         left, right = EDGES[at], EDGES[at + 1]
-        columns = [column[group, at] for column in (self.tokens, self.total, self.square_high, self.square_low)]
+        columns = [
+            column[group, at] for column in (self.tokens, self.total, self.square_high, self.square_low)
+        ]
         mean = np.clip(columns[1] / columns[0].astype(float) / POINT, left, right)
         # √3 standard deviations of each bin, in Python integers until the square root.
         reach = np.array(

@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
-from entropylaw.arrow import from_values
 from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums
@@ -101,10 +101,10 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     columns |= _by_response(sums, steps.tolist(), place)
     if cuts is not None:
         columns["class_cut"] = [cuts[step] for step in steps.tolist()]
-    for name, codes in _LEFT_OUT.items():
+    for name, reasons in _LEFT_OUT.items():
         out = np.zeros(len(steps), dtype=np.int64)
-        np.add.at(out, place, cells["tokens"] * np.isin(cells["bin"], codes))
-        columns[name] = out.tolist()
+        np.add.at(out, place, cells["tokens"] * np.isin(cells["bin"], reasons))
+        columns[name] = [*out.tolist()]
     whole = re.compile("step|responses|prompts|tokens.*")
     kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
     return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})

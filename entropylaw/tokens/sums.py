@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from entropylaw.arrow import from_text, to_arrow, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
 from entropylaw.tokens import query
-from entropylaw.arrow import from_text, to_arrow, to_numpy
 from entropylaw.tokens.files import METADATA, metadata_of
 from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, TokenColumns
 

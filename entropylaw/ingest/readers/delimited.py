@@ -90,7 +90,7 @@ def read(content: Content) -> Table:
 
 
 class _Lines:
-    """Rows of a text, block by block; ``number`` lines were read, and ``ended`` says whether the last ended."""
+    """Rows of a text, block by block; ``number`` lines are read, ``ended`` is whether the last one ended."""
 
     def __init__(self, content: Content, delimiter: str) -> None:
         self.number, self.ended = 0, False

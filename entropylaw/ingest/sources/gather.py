@@ -61,14 +61,14 @@ class _Texts:
 class _Sparse:
     """Cells by row, as they are read; where a row has one already, the later one replaces it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, label: bool) -> None:
         self.rows, self.values = array("q"), array("d")
-        self._texts = _Texts()
+        self._label, self._texts = label, _Texts()
 
-    def put(self, row: int, cell: object, *, label: bool) -> None:
+    def put(self, row: int, cell: object) -> None:
         value, is_text = (cell, False) if type(cell) is float else classify(cell)
         # Labels of digits only may be longer than a float is exact.
-        if is_text or (label and type(cell) in (int, str) and value == value):
+        if is_text or (self._label and type(cell) in (int, str) and value == value):
             self._texts.put(row, str(cell))
         elif value == value:
             self.rows.append(row)
@@ -98,21 +98,24 @@ class Records:
     def add(self, record: Mapping[str, object]) -> None:
         """Add one record; a key with an empty cell counts as a column."""
         for name, cell in record.items():
-            self.put(name, cell)
+            if name not in self.unread:
+                self.put(name, cell)
         self.rows += 1
 
     def put(self, name: str, cell: object, row: int | None = None) -> None:
         """Put a cell into a row, or into the record that is being built; :meth:`close` ends it."""
         column = self._columns.get(name)
         if column is None:
+            if name in self.unread:
+                return
             if self._keep is not None and not self._keep(name):
                 if len(self.unread) < _MOST_COLUMNS:
                     self.unread[name] = None
                 return
             if len(self._columns) >= _MOST_COLUMNS:
                 return
-            column = self._columns[name] = _Sparse()
-        column.put(self.rows if row is None else row, cell, label=folded(name) in RUN_NAMES)
+            column = self._columns[name] = _Sparse(label=folded(name) in RUN_NAMES)
+        column.put(self.rows if row is None else row, cell)
 
     def close(self) -> None:
         """End the record that :meth:`put` built."""
