@@ -123,7 +123,7 @@ def parse_column(cells: Column) -> Parsed:
         return cells.parsed()
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind in "fiu":
-            return Parsed(values=cells.astype(np.float64))
+            return Parsed(values=cells.astype(np.float64, copy=False))
         # tolist() would turn a time stamp into an integer
         listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
     else:

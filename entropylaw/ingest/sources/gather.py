@@ -66,7 +66,12 @@ class _Sparse:
         self._label, self._texts = label, _Texts()
 
     def put(self, row: int, cell: object) -> None:
-        value, is_text = (cell, False) if type(cell) is float else classify(cell)
+        if type(cell) is float:
+            if cell == cell:
+                self.rows.append(row)
+                self.values.append(cell)
+            return
+        value, is_text = classify(cell)
         # Labels of digits only may be longer than a float is exact.
         if is_text or (self._label and type(cell) in (int, str) and value == value):
             self._texts.put(row, str(cell))
@@ -97,8 +102,11 @@ class Records:
 
     def add(self, record: Mapping[str, object]) -> None:
         """Add one record; a key with an empty cell counts as a column."""
+        columns, row = self._columns, self.rows
         for name, cell in record.items():
-            if name not in self.unread:
+            if (column := columns.get(name)) is not None:
+                column.put(row, cell)
+            elif name not in self.unread:
                 self.put(name, cell)
         self.rows += 1
 
