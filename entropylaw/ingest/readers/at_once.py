@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -33,12 +34,13 @@ def read_block(
         return None
     data = pa.py_buffer(block.encode())
     # Where one conversion fails, Arrow does not say which column it was.
-    for kinds in (dict.fromkeys(used, pa.float64()), dict.fromkeys(used, pa.string())):
+    for kind in (pa.float64(), pa.string()):
+        kinds = {place: pa.string() if place in text else kind for place in used}
         try:
-            table = _table(data, delimiter, width, kinds | dict.fromkeys(text, pa.string()))
+            table = _table(data, delimiter, width, kinds)
+            columns = {place: _cells(table.column(str(place)), place in text) for place in used}
         except pa.ArrowInvalid:
             continue
-        columns = {place: _cells(table.column(str(place)), place in text) for place in used}
         numeric = (cells for cells in columns.values() if isinstance(cells, np.ndarray))
         return columns if any(not np.isnan(cells).any() for cells in numeric) else None
     return None
@@ -61,13 +63,12 @@ def _table(data: pa.Buffer, delimiter: str, width: int, kinds: dict[int, pa.Data
 
 def _cells(column: pa.ChunkedArray, as_text: bool) -> Cells:
     if not as_text:
-        try:
+        with suppress(pa.ArrowInvalid):
             numbers = column.cast(pa.float64())
-        except pa.ArrowInvalid:
-            as_text = True
-        else:
             values = to_numpy(numbers)
             # Arrow reads nan(text) as a number.
             if int(np.isnan(values).sum()) == numbers.null_count:
                 return values
-    return [cell or "" for cell in column.cast(pa.string()).to_pylist()]
+        if pa.types.is_floating(column.type):
+            raise pa.ArrowInvalid("nan(text)")
+    return [cell or "" for cell in column.to_pylist()]

@@ -140,7 +140,7 @@ def parse_column(cells: Column) -> Parsed:
 def plain_numbers(cells: Sequence[str]) -> list[float] | None:
     """Parse cells that are all numbers of JSON; None where one of them is not.
 
-    The numbers are those of ``float``, in a tenth of its time.
+    The numbers are those of ``float``, but for the sign of zero, in a tenth of its time.
     """
     try:
         numbers = _JSON_NUMBERS.decode(f"[{','.join(cells)}]")
