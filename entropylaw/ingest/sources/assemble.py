@@ -192,8 +192,11 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
 
 def _starts(group: Group, whole: Run, texts: Mapping[str, IntArray]) -> Iterator[Run]:
     """Yield a run for each start that the records of one label hold; ``texts`` are records by column."""
-    step, name = whole.step[group.rows], group.label or whole.name
-    columns = {column: values[group.rows] for column, values in whole.columns.items()}
+    step, columns, name = whole.step, whole.columns, group.label or whole.name
+    # A run that has all records of a large log does not copy them.
+    if len(group.rows) < len(step):
+        step = step[group.rows]
+        columns = {column: values[group.rows] for column, values in columns.items()}
     watched = frozenset(filter(is_metric, columns))
     curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
     for start, life in enumerate(lives(step, curves), start=1):
