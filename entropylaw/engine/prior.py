@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from entropylaw.results.arrays import BoolArray, FloatArray
+from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 
 TIED = 1e-6
 """Difference of a log evidence, or of a probability, below which two values count as equal, so that no
@@ -113,7 +113,7 @@ class Grid:
         """Mean known noise variance; 0 where none is known."""
         return 0.0 if self.floor is None else float(self.floor.mean())
 
-    def at(self, steps: slice) -> Grid:
+    def at(self, steps: slice | IntArray) -> Grid:
         """The grid for some of the steps."""
         known: dict[str, Any] = {"floor": self.floor, "along": self.along}
         return replace(self, **{name: each[steps] for name, each in known.items() if each is not None})
