@@ -22,6 +22,7 @@ from entropylaw.analysis.law.estimates import (
     checked_reward,
     compatible_entropies,
     estimates,
+    estimates_of_each,
     from_mixture,
     tails,
     unknown,
@@ -90,10 +91,8 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
     ceiling, headroom, now = estimates(together, level=level, method=method)
     alone = residual_model(law.interval).method
     first = np.arange(2)
-    own = {
-        name: estimates(part.pruned(1e-5).rows(first), level=level, method=alone)
-        for name, part in each.items()
-    }
+    numbers = [part.pruned(1e-5).rows(first) for part in each.values()]
+    own = dict(zip(each, estimates_of_each(numbers, level=level, method=alone), strict=True))
     answers = (
         FormAnswer(
             **described(fit, fits.probability[name], law.reward, level),
@@ -260,7 +259,7 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
     for name, fit in fits.fits.items():
         first = fit.form.designs(fit.form.onward(law.smoothed_entropy[:1]), fit.shape)
         now, ceiling = (
-            fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :],
+            fit.form.designs(fit.form.at(slice(-1, None)), fit.shape),
             fit.form.ceiling_row(fit.shape),
         )
         # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
@@ -329,7 +328,7 @@ def _now_and_ceiling(fits: FormFits) -> dict[str, Mixture]:
     found = {}
     for name, fit in fits.fits.items():
         ceiling = fit.form.ceiling_row(fit.shape)
-        now = fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :]
+        now = fit.form.designs(fit.form.at(slice(-1, None)), fit.shape)
         rows = np.concatenate([ceiling, ceiling - now, now], axis=1)
         numbers = _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
         # The headroom is at most what the largest reward leaves above the reward now.

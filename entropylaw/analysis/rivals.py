@@ -16,7 +16,7 @@ from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, de
 from entropylaw.analysis.law.estimates import from_mixture, tails
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import law_of
-from entropylaw.engine.posterior import Solver, infer
+from entropylaw.engine.posterior import Solver, infer, spread_rows
 from entropylaw.engine.prior import Grid, first_best
 from entropylaw.results import PLAUSIBLE, Estimate, FormEstimate
 from entropylaw.results.arrays import FloatArray
@@ -92,7 +92,9 @@ def fit_each(
         if form.name not in skipped
     ]
     cost = 0.5 * np.log(reward.size) + np.log(2.0 * COEFFICIENT * float(np.std(reward)))
-    solver = solver or Solver(step, reward, grid)
+    if solver is None:
+        entropy = next((form.inputs["entropy"] for form in forms if "entropy" in form.inputs), step)
+        solver = Solver(step, reward, grid, spread_rows(entropy))
     while searches:
         _evaluate(searches, solver)
         unfinished = []
@@ -192,11 +194,19 @@ def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
         if not points:
             continue
         form, new = search.form, np.array(points)
-        designs = form.designs(form.inputs, search.values(new))
+        designs = form.designs(form.at(solver.rows), search.values(new))
         usable = independent(designs)
         search.known.update({point: None for point, good in zip(points, usable, strict=True) if not good})
         entries += [(search, points[i], designs[i]) for i in np.flatnonzero(usable)]
-    posteriors = solver.posteriors([design for _, _, design in entries]) if entries else []
+    if not entries:
+        return
+
+    def whole(i: int) -> FloatArray:
+        search, point, _ = entries[i]
+        return search.form.designs(search.form.inputs, search.values(np.array([point])))[0]
+
+    designs_only = [design for _, _, design in entries]
+    posteriors = solver.posteriors(designs_only, None if isinstance(solver.rows, slice) else whole)
     for (search, point, _), posterior in zip(entries, posteriors, strict=True):
         search.known[point] = posterior
 
@@ -210,6 +220,9 @@ def independent(designs: FloatArray) -> Any:
 STRONG = 20.0
 """Odds from which the data decide between two forms: "strong" in Kass & Raftery 1995,
 doi:10.1080/01621459.1995.10476572."""
+
+_PART = 10_000
+"""Evaluations whose designs are in memory together."""
 
 _NEGLIGIBLE = 1e-9
 """Probability below which shapes and covariances of a form are left out of its estimates."""
@@ -295,7 +308,12 @@ def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
     """Posterior mean of a form's reward at inputs, shape (m,)."""
     some = np.flatnonzero(fit.weight > _NEGLIGIBLE)
     slopes = fit.weight[some, None] * fit.posteriors[some].mean()
-    return np.asarray(np.einsum("mnp,mp->n", fit.form.designs(inputs, fit.shape[some]), slopes))
+    n, found = next(iter(inputs.values())).size, []
+    # A part of the run at a time: there is a design per shape.
+    for start in range(0, n, _PART):
+        part = {name: each[start : start + _PART] for name, each in inputs.items()}
+        found.append(np.einsum("mnp,mp->n", fit.form.designs(part, fit.shape[some]), slopes))
+    return np.concatenate(found)
 
 
 def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:

@@ -15,7 +15,7 @@ from entropylaw.analysis.conditions import at_most
 from entropylaw.analysis.forms import design
 from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
+from entropylaw.analysis.law.verdict import Columns, added_column, law_tests, r_squared, rule
 from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.engine.posterior import Solver
 from entropylaw.engine.prior import Grid
@@ -48,10 +48,13 @@ def off_the_curve(fit: LawFit, solver: Solver) -> bool:
     return min(known, default=1.0) < OFF_THE_CURVE
 
 
-def first_designs(fit: LawFit) -> list[FloatArray]:
+def first_designs(fit: LawFit) -> list[Columns]:
     """Of every cut (1, H, H², H³) with each column of the first evaluations, (n, 5) each."""
-    columns = [column for _, first in _firsts(fit.n) for column in _first_columns(fit.n, first)]
-    return [np.column_stack([_flexible(fit), column]) for column in columns]
+
+    def beside(column: FloatArray) -> Columns:
+        return lambda rows: np.column_stack([_flexible(fit)[rows], column[rows]])
+
+    return [beside(column) for _, first in _firsts(fit.n) for column in _first_columns(fit.n, first)]
 
 
 def _firsts(n: int) -> list[tuple[float, int]]:
@@ -151,7 +154,8 @@ def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float]
         one = fits.fits[name]
         curves.append(one.form.designs(one.form.inputs, one.shape[[one.best]])[0])
     columns = _first_columns(fit.n, first)
-    designs = [np.column_stack([curve, column]) for curve in curves for column in columns]
+    every = [np.column_stack([curve, column]) for curve in curves for column in columns]
+    designs: list[Columns] = [one.__getitem__ for one in every]
     found = added_column(Solver(fit.step, fit.reward, fit.residual_covariances), designs)
     flexible, *each = np.array(found, dtype=float).reshape(-1, 2)
     share = np.array(list(likely.values())) / sum(likely.values())

@@ -31,6 +31,10 @@ _NARROW = 600
 """Columns times grid points up to which chunks are filtered side by side: with more, a step is no longer
 mostly the time of a call."""
 
+_LONG = 500
+"""Evaluations from which the variances of several grid points are filtered in chunks, however many points
+there are: a point's numbers must not depend on those beside it. One point always is."""
+
 _KEPT = 400_000
 """Numbers of the gains, and of whitened errors, that are kept for the next problem."""
 
@@ -190,11 +194,14 @@ def _variances(
     chunks are composed side by side, their first P follow one from the other, and all are run at once.
     """
     n, points = squared.shape
+    if n < _LONG and points > 1:
+        _run([squared, added, noise], variance, ahead, share)
+        return
     length = chunk_length(n)
     done = n - n % length
     shape = (-1, length, points)
     chunks = [np.ascontiguousarray(each[:done]).reshape(shape) for each in (squared, added, noise)]
-    count = len(chunks[0])
+    count, first = len(chunks[0]), variance[None]
     if count > 1:
         factor, more, white = chunks
         total = 1.0 / (more + white)
@@ -214,9 +221,8 @@ def _variances(
         for j in range(1, count):
             part = first[j - 1]
             first[j] = (top[0, j - 1] * part + top[1, j - 1]) / (bottom[0, j - 1] * part + bottom[1, j - 1])
-        variance = first
     wide = ahead[:done].reshape(shape), share[:done].reshape(shape)
-    _run([each.swapaxes(0, 1) for each in chunks], variance, *(each.swapaxes(0, 1) for each in wide))
+    _run([each.swapaxes(0, 1) for each in chunks], first, *(each.swapaxes(0, 1) for each in wide))
     last = ahead[done - 1] * share[done - 1]
     _run([squared[done:], added[done:], noise[done:]], last, ahead[done:], share[done:])
 
@@ -320,7 +326,10 @@ def _scaled(columns: FloatArray, scale: FloatArray | None, ahead: int = 0) -> Fl
     n, c = columns.shape
     found = np.empty((n + ahead, 1 if scale is None else scale.shape[1], c))
     found[:ahead] = 0.0
-    np.divide(columns[:, None], 1.0 if scale is None else scale[:, :, None], out=found[ahead:])
+    if scale is None:
+        found[ahead:] = columns[:, None]
+    else:
+        np.multiply(columns[:, None], (1.0 / scale)[:, :, None], out=found[ahead:])
     return found
 
 

@@ -60,11 +60,11 @@ SOME, FACTOR_OF_ROWS, NEIGHBOURS = 256, 4, 16
 """Evaluations of a long run from which covariances are excluded first, the factor to the next such number,
 and how many of them are neighbours."""
 
-IMPOSSIBLE = 1e-12
+IMPOSSIBLE = 1e-30
 """Largest posterior probability, given some of the evaluations and under any curve, of all covariances
 together that are left out before the others are seen. What all evaluations say is a martingale: under the
 model the expectation of that probability stays what it is, so that with a probability of at most
-``IMPOSSIBLE`` / ``LEFT_OUT``, 10⁻¹⁰, it would be large enough for one of them to stay."""
+``IMPOSSIBLE`` / ``LEFT_OUT``, 10⁻²⁸, it would be large enough for one of them to stay."""
 
 
 def long_memory_grid(step: FloatArray) -> Grid:
@@ -163,7 +163,7 @@ def adapted_grid(step: FloatArray, curve: FloatArray, reward: FloatArray, along:
     A grid whose prior probabilities add up to less than 1 by those of the covariances that were left out.
     """
     grid, rows = whole_grid(step, along), SOME
-    while FACTOR_OF_ROWS * rows <= step.size:
+    while 2 * rows <= step.size:
         some = spread_rows(step.size, rows)
         grid = _probable(step[some], curve[some], reward[some], grid, IMPOSSIBLE, some)
         rows *= FACTOR_OF_ROWS

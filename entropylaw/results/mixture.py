@@ -44,6 +44,30 @@ class Mixture:
         parts = (weight.ravel(), location.reshape(1, -1), scale.reshape(1, -1))
         return cls(weight=parts[0], location=parts[1], scale=parts[2], df=df).pruned()
 
+    @classmethod
+    def stacked(cls, each: Sequence[Mixture]) -> Mixture:
+        """The numbers of several mixtures with the same degrees of freedom, and all or none cut off."""
+        most = max(one.weight.size for one in each)
+
+        def filled(part: FloatArray, value: FloatArray | float) -> FloatArray:
+            wide = np.empty((len(part), most))
+            wide[:, : part.shape[1]], wide[:, part.shape[1] :] = part, value
+            return wide
+
+        def together(name: str) -> FloatArray:
+            # What is missing are components of weight 0 that are like the first one.
+            parts = [getattr(one, name) for one in each]
+            return np.concatenate([filled(part, part[:, :1]) for part in parts])
+
+        weight = [np.broadcast_to(one.weight, one.location.shape) for one in each]
+        return cls(
+            weight=np.concatenate([filled(part, 0.0) for part in weight]),
+            location=together("location"),
+            scale=together("scale"),
+            df=each[0].df,
+            upper=None if each[0].upper is None else together("upper"),
+        )
+
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
         with np.errstate(over="ignore"):  # far away is infinitely far
