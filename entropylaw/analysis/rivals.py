@@ -203,7 +203,8 @@ def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
 
     def whole(i: int) -> FloatArray:
         search, point, _ = entries[i]
-        return search.form.designs(search.form.inputs, search.values(np.array([point])))[0]
+        designs = search.form.designs(search.form.inputs, search.values(np.array([point])))
+        return np.asarray(designs[0])
 
     designs_only = [design for _, _, design in entries]
     posteriors = solver.posteriors(designs_only, None if isinstance(solver.rows, slice) else whole)

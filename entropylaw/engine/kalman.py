@@ -108,7 +108,7 @@ class Gains:
             np.multiply(last[j - 1], inherited[j - 1], out=inherited[j])
             np.add(inherited[j], ends[j - 1], out=inherited[j])
         chunks += share[..., None] * inherited[:, None]
-        return chunks[-1, -1].copy()
+        return np.asarray(chunks[-1, -1].copy())
 
     def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
         """The drift at the last step (g, c) if the columns, ``last`` there, were the residual."""
@@ -188,8 +188,8 @@ def _variances(
 ) -> None:
     """The variance recursion, written into ``ahead`` and ``share``, all (n, g) like the first three.
 
-    From the drift's variance P (g,) at the step before, given the data, ``ahead`` = ``squared``·P + ``added``,
-    ``share`` = ``noise``/(``ahead`` + ``noise``), and then P = ``ahead``·``share``. A step is a Möbius map of
+    From the drift's variance P (g,) at the step before, given the data, ``ahead`` = ``squared``·P +
+    ``added``, ``share`` = ``noise``/(``ahead`` + ``noise``), and then P = ``ahead``·``share``. A step is a Möbius map of
     P, so that the map of a whole chunk is a product of 2 × 2 matrices, of numbers that are not negative: the
     chunks are composed side by side, their first P follow one from the other, and all are run at once.
     """
@@ -227,9 +227,7 @@ def _variances(
     _run([squared[done:], added[done:], noise[done:]], last, ahead[done:], share[done:])
 
 
-def _run(
-    parts: Sequence[FloatArray], variance: FloatArray, ahead: FloatArray, share: FloatArray
-) -> None:
+def _run(parts: Sequence[FloatArray], variance: FloatArray, ahead: FloatArray, share: FloatArray) -> None:
     """The recursion of :func:`_variances` step by step along the first axis."""
     variance, total = np.array(variance), np.empty(variance.shape)
     for factor, more, white, each, part in zip(*parts, ahead, share, strict=True):
@@ -390,7 +388,7 @@ def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int,
             yield start, min(start + rows, step.size), gains.rows(slice(start, start + rows))
         return
     before: Gains | LadderGains | None = None
-    constant = grid.floor is None and grid.along is None
+    constant = grid.floor is None and not grid.changes.any()
     steady, filtered = False, np.empty(0)
     for start in range(0, step.size, rows):
         reach = slice(max(start - 1, 0), start + rows)

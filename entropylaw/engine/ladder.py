@@ -12,7 +12,6 @@ import numpy as np
 
 from entropylaw.results.arrays import FloatArray, IntArray
 
-
 _NARROW = 100
 """Columns times grid points up to which chunks are filtered side by side."""
 
@@ -107,7 +106,7 @@ class LadderGains:
         each = innovations.reshape(length, count, points, -1).transpose(1, 2, 0, 3)
         more = each[..., width:] @ inherited[:-1] + each[..., :width]
         found.reshape(count, length, points, width)[...] = more.swapaxes(1, 2)
-        return inherited[-1].swapaxes(0, 1)
+        return np.asarray(inherited[-1].swapaxes(0, 1))
 
     @staticmethod
     def _beside(each: FloatArray, length: int) -> FloatArray:

@@ -58,7 +58,7 @@ def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
 
 
 def estimates_of_each(mixtures: Sequence[Mixture], *, level: float, method: str) -> list[list[Estimate]]:
-    """:func:`estimates` of each, of those with the same degrees of freedom and several components together."""
+    """:func:`estimates` of each; those with the same degrees of freedom and several components together."""
     found: list[list[Estimate]] = [[] for _ in mixtures]
     groups: dict[tuple[float, bool], list[int]] = {}
     for i, one in enumerate(mixtures):

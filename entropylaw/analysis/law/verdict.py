@@ -207,13 +207,13 @@ def added_column(solver: Solver, columns: Sequence[Columns]) -> list[float | Non
 
 
 def tail(posterior: Posterior) -> FloatArray:
-    """Twice the posterior probability of the less probable sign of the last coefficient, of each in a batch."""
+    """Twice the posterior probability of the less probable sign of the last coefficient, (b,) of a batch."""
     b, p = len(posterior.weight), posterior.coefficient.shape[-1]
     last = np.eye(p)[-1]
     # Both tails: one minus the larger would lose all digits of a small one.
     rows = np.broadcast_to([last, -last], (b, 2, p))
     both = posterior.functional(rows).cdf(np.zeros(2 * b)).reshape(b, 2)
-    return np.minimum(1.0, 2.0 * both.min(axis=1))
+    return np.asarray(np.minimum(1.0, 2.0 * both.min(axis=1)))
 
 
 def spearman(one: FloatArray, other: FloatArray) -> float | None:
