@@ -189,9 +189,10 @@ def _variances(
     """The variance recursion, written into ``ahead`` and ``share``, all (n, g) like the first three.
 
     From the drift's variance P (g,) at the step before, given the data, ``ahead`` = ``squared``·P +
-    ``added``, ``share`` = ``noise``/(``ahead`` + ``noise``), and then P = ``ahead``·``share``. A step is a Möbius map of
-    P, so that the map of a whole chunk is a product of 2 × 2 matrices, of numbers that are not negative: the
-    chunks are composed side by side, their first P follow one from the other, and all are run at once.
+    ``added``, ``share`` = ``noise``/(``ahead`` + ``noise``), and then P = ``ahead``·``share``. A step is a
+    Möbius map of P, so that the map of a whole chunk is a product of 2 × 2 matrices, of numbers that are not
+    negative: the chunks are composed side by side, their first P follow one from the other, and all are run
+    at once.
     """
     n, points = squared.shape
     if n < _LONG and points > 1:

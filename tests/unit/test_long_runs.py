@@ -1,4 +1,4 @@
-"""Long runs: filters in chunks, covariances excluded by some evaluations, bases at some rows; each is exact."""
+"""Long runs: filters in chunks, covariances excluded by some evaluations, bases at some rows; all exact."""
 
 import numpy as np
 import pytest
