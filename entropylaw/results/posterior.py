@@ -136,12 +136,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         location = row @ self.coefficient.swapaxes(-1, -2)
         level = self.now_offset - (self.now_slope * self.coefficient).sum(axis=-1)
         location = location + drift * level[..., None, :]
-        # Term by term: p is small, and an einsum of three arrays takes twice as long.
-        squared = np.zeros(effective.shape[:-1])
-        for i in range(effective.shape[-1]):
-            for j in range(i + 1):
-                twice = self.covariance[..., i, j] * (1.0 if i == j else 2.0)
-                squared += effective[..., i] * effective[..., j] * twice[..., None, :]
+        squared = np.einsum("...mgp,...gpq,...mgq->...mg", effective, self.covariance, effective)
         squared += drift**2 * self.now_variance[..., None, :]
         squared += new * self.variance[..., None, :] + new * floor
         # With pure drift the reward now is known exactly; a mixture needs a width, however small.
