@@ -41,6 +41,10 @@ CURVED, EXACT = 0.1, 1e-4
 residual standard deviation over √n. The second is for entropies that are not smoothed."""
 
 
+_PART = 4000
+"""Evaluations whose splines are computed together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SmoothedEntropy:
     """The smoothed ``entropy`` (n,) of one run, nats, or of several with one more axis in front.
@@ -105,14 +109,19 @@ def smooth_entropies(
     if step is not None:
         time = (step - step[0]) / (step[-1] - step[0])
         uneven = not np.allclose(time, number, rtol=0.0, atol=1e-9)
-        splines = _cubic_splines(time, min(time.size // 2, MOST_PIECES))
         # After a long gap a spline may be zero at every evaluation, so that its coefficient is unknown.
-        if uneven and np.abs(np.diag(np.linalg.qr(splines, mode="r"))).min() > 1e-3:
+        if uneven and _every_spline_known(time):
             other, other_root, other_evidence = _smoothed(entropy, time, sd)
             better = (other_evidence < evidence)[:, None]
             smooth, root = np.where(better, other, smooth), np.where(better[..., None], other_root, root)
     never_negative = entropy.min(axis=1, keepdims=True) >= 0
     return SmoothedEntropy(entropy=np.where(never_negative, np.maximum(smooth, 0.0), smooth), root=root)
+
+
+def _every_spline_known(time: FloatArray) -> bool:
+    """Whether evaluations at ``time`` (n,) determine the coefficients of all splines."""
+    splines = _cubic_splines(time, min(time.size // 2, MOST_PIECES))
+    return bool(np.abs(np.diag(np.linalg.qr(splines, mode="r"))).min() > 1e-3)
 
 
 def _smoothed(
@@ -174,11 +183,15 @@ def _basis(times: bytes, weights: bytes) -> tuple[FloatArray, FloatArray]:
 
 def _cubic_splines(time: FloatArray, pieces: int) -> FloatArray:
     """Uniform cubic B-splines over [0, 1], shape (n, pieces)."""
-    spacing = 1.0 / (pieces - 3)
-    distance = np.abs(time[:, None] / spacing - (np.arange(pieces) - 1.0))
-    inner = 2.0 / 3.0 - distance**2 * (1.0 - distance / 2.0)
-    outer = np.clip(2.0 - distance, 0.0, None) ** 3 / 6.0
-    return np.where(distance < 1.0, inner, outer)
+    spacing, found = 1.0 / (pieces - 3), np.empty((time.size, pieces))
+    # A part of the run at a time: the arrays in between are larger than the result.
+    for start in range(0, time.size, _PART):
+        part = slice(start, start + _PART)
+        distance = np.abs(time[part, None] / spacing - (np.arange(pieces) - 1.0))
+        inner = 2.0 / 3.0 - distance**2 * (1.0 - distance / 2.0)
+        outer = np.clip(2.0 - distance, 0.0, None) ** 3 / 6.0
+        found[part] = np.where(distance < 1.0, inner, outer)
+    return found
 
 
 def residual_covariances(law: LawFit) -> Grid:
@@ -274,9 +287,12 @@ def relevant_errors(entropy: FloatArray, root: FloatArray, rewards: FloatArray) 
     if not root.shape[2]:
         return root
     slope, variance = _slope_and_variance(design(law_column(entropy)), rewards)
-    effect = (slope**2 / variance)[:, None] * np.einsum("bn,bnk->bk", np.exp(2.0 * entropy), root**2)
+    effect = (slope**2 / variance)[:, None] * np.einsum("bn,bnk,bnk->bk", np.exp(2.0 * entropy), root, root)
     matters = effect > NEGLIGIBLE
-    return np.asarray((root * matters[:, None, :])[:, :, matters.any(axis=0)])
+    some = matters.any(axis=0)
+    found = root[:, :, some]
+    found *= matters[:, None, some]
+    return np.asarray(found)
 
 
 def _slope_and_variance(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:
