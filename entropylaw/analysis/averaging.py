@@ -49,6 +49,9 @@ from entropylaw.results.result import replace
 _NEGLIGIBLE = 1e-5
 """Probability of components that are left out, together."""
 
+_ROUNDING = 1e-14
+"""Probability up to which a gain has none: the rounding error of a sum of weights."""
+
 _ROUGH = 1e-4
 """The same where many numbers are needed at once: bands of a figure, and inverted bands."""
 
@@ -142,8 +145,9 @@ def p_gain(fit: Fit, gain: float) -> float:
 
 
 def _p_gain(together: Mixture, gain: float) -> float:
-    # Weights add up to 1 but for rounding.
-    return min(1.0, max(0.0, float(1.0 - together.rows(np.array([1])).cdf(np.array([gain]))[0])))
+    above = float(1.0 - together.rows(np.array([1])).cdf(np.array([gain]))[0])
+    # Weights add up to 1 but for rounding, and what is left of 1 then is none of the distribution's digits.
+    return min(1.0, above) if above > _ROUNDING else 0.0
 
 
 def _method(law: LawFit) -> str:

@@ -311,8 +311,8 @@ class Solver:
         for i, one in enumerate(found):
             own = [*range(one.basis.shape[1]), -1]
             gram, last = products.gram[i][:, own][:, :, own], products.last[i][:, own]
-            # The basis itself is not used again.
-            slim = dataclasses.replace(one, basis=one.basis[:0], residual=one.residual[:0])
+            # The basis itself is not used again, and a part of it would keep all of it.
+            slim = dataclasses.replace(one, basis=np.empty((0, 0)), residual=np.empty(0))
             self._shared.append((slim, replace(products, gram=gram, last=last)))
 
     def posteriors(

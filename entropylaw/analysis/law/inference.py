@@ -41,6 +41,9 @@ CURVED, EXACT = 0.1, 1e-4
 residual standard deviation over √n. The second is for entropies that are not smoothed."""
 
 
+_MOST_KEPT = 50_000
+"""Most evaluations of a run whose basis is kept for the next run with the same steps."""
+
 _PART = 4000
 """Evaluations whose splines are computed together."""
 
@@ -129,7 +132,10 @@ def _smoothed(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Curves over ``time`` with the best penalty: as :func:`_penalised`."""
     if sd is None:
-        return _penalised(entropy, *_basis(time.tobytes(), np.ones(time.size).tobytes()), None)
+        # The basis of a very long run is not kept: it is as large as all that the fit needs.
+        find = _basis if time.size <= _MOST_KEPT else _basis.__wrapped__
+        basis, roughness = find(time.tobytes(), np.ones(time.size).tobytes())
+        return _penalised(entropy, basis, roughness, None)
     each = []
     for values, noise in zip(entropy, sd, strict=True):
         # Divided by its noise, up to a factor, each value has the same noise; the curve is scaled back.
