@@ -16,7 +16,7 @@ from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, de
 from entropylaw.analysis.law.estimates import from_mixture, tails
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import law_of
-from entropylaw.engine.posterior import Solver, infer, spread_rows
+from entropylaw.engine.posterior import EVERY, Solver, infer, spread_rows
 from entropylaw.engine.prior import Grid, first_best
 from entropylaw.results import PLAUSIBLE, Estimate, FormEstimate
 from entropylaw.results.arrays import FloatArray
@@ -92,9 +92,7 @@ def fit_each(
         if form.name not in skipped
     ]
     cost = 0.5 * np.log(reward.size) + np.log(2.0 * COEFFICIENT * float(np.std(reward)))
-    if solver is None:
-        entropy = next((form.inputs["entropy"] for form in forms if "entropy" in form.inputs), step)
-        solver = Solver(step, reward, grid, spread_rows(entropy))
+    solver = solver or Solver(step, reward, grid)
     while searches:
         _evaluate(searches, solver)
         unfinished = []
@@ -280,7 +278,9 @@ def fit_forms(
     chosen = [form for form in offered if form.name in requested]
     if term is not None:
         chosen = [beside(form, term) for form in chosen]
-    fits, degenerate = fit_each(chosen, step, reward, grid)
+    # The forms of every fit are smooth in the entropy; others may have a kink between two rows.
+    rows = spread_rows(entropy) if names is None else EVERY
+    fits, degenerate = fit_each(chosen, step, reward, grid, Solver(step, reward, grid, rows))
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in requested}
     return FormFits(fits=fits, probability=_probabilities(fits), skipped=skipped)
 
