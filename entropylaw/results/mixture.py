@@ -18,6 +18,10 @@ _PER_UNIT = 48
 _AT_ONCE = 2**16
 """Components in arrays that a processor's cache holds: quantiles of many numbers take half the time."""
 
+_TURNS, _SHARP = 5, 1e-6
+"""Newton's steps after which a quantile is searched beside jumps, and the width of a component, relative to
+what is left of the bracket, from which it is one."""
+
 _REACH = 14
 """Largest |arsinh(z)| in the table, z about 600,000; farther out the exact function is called."""
 
@@ -43,6 +47,30 @@ class Mixture:
         """Distribution of a single number, from arrays of one shape; improbable components are left out."""
         parts = (weight.ravel(), location.reshape(1, -1), scale.reshape(1, -1))
         return cls(weight=parts[0], location=parts[1], scale=parts[2], df=df).pruned()
+
+    @classmethod
+    def stacked(cls, each: Sequence[Mixture]) -> Mixture:
+        """The numbers of several mixtures with the same degrees of freedom, and all or none cut off."""
+        most = max(one.weight.size for one in each)
+
+        def filled(part: FloatArray, value: FloatArray | float) -> FloatArray:
+            wide = np.empty((len(part), most))
+            wide[:, : part.shape[1]], wide[:, part.shape[1] :] = part, value
+            return wide
+
+        def together(name: str) -> FloatArray:
+            # What is missing are components of weight 0 that are like the first one.
+            parts = [getattr(one, name) for one in each]
+            return np.concatenate([filled(part, part[:, :1]) for part in parts])
+
+        weight = [np.broadcast_to(one.weight, one.location.shape) for one in each]
+        return cls(
+            weight=np.concatenate([filled(part, 0.0) for part in weight]),
+            location=together("location"),
+            scale=together("scale"),
+            df=each[0].df,
+            upper=None if each[0].upper is None else together("upper"),
+        )
 
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
@@ -88,7 +116,11 @@ class Mixture:
         value = np.clip(part._mean(each), low, high)
         tolerance = 1e-13 * (high - low)
         target = ndtri(chance)[row // m]
-        for _ in range(200):
+        for turn in range(200):
+            if turn == _TURNS:
+                for i in range(row.size):
+                    low[i], high[i] = part.rows(np.array([i]))._beside_jumps(low[i], high[i], target[i])
+                value = np.clip(value, low, high)
             below, density = part._at(value, kept)
             deviate = ndtri(below)
             error = deviate - target
@@ -111,6 +143,25 @@ class Mixture:
                 kept = None if kept is None else kept[left]
             value = move
         return answer.reshape(k, m)
+
+    def _beside_jumps(self, low: float, high: float, target: float) -> tuple[float, float]:
+        """A bracket of the quantile of one number in which its distribution is smooth.
+
+        A component with hardly any width is a jump, at which Newton's steps do not end and bisection takes
+        forty. Here the quantile is searched among the middles of such components and the ends around them.
+        """
+        centre, scale = self.location[0], self.scale[0]
+        sharp = (scale < _SHARP * (high - low)) & (centre > low) & (centre < high)
+        around = centre[sharp] + np.array([[-40.0], [0.0], [40.0]]) * scale[sharp]
+        edges = np.unique(around[(around > low) & (around < high)])
+        first, last = 0, edges.size
+        while first < last:
+            middle = (first + last) // 2
+            if ndtri(self.cdf(edges[[middle]])[0]) < target:
+                first, low = middle + 1, float(edges[middle])
+            else:
+                last, high = middle, float(edges[middle])
+        return low, high
 
     def _t_quantiles(self, probability: FloatArray) -> FloatArray:
         """Quantile of each component, in its scale, at one probability per number (m,): shape (m, g)."""
