@@ -297,7 +297,7 @@ def our_forecasts(
 
 def law_test(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """p-values of ``compare_forms(...).law_test`` for many runs at the same entropies (a test compares)."""
-    x = [design(law_column(entropy), entropy * np.exp(entropy))]
+    x = [design(law_column(entropy), entropy * np.exp(entropy)).__getitem__]
     solvers = (Solver(step, reward, drift_covariances(step, entropy, reward)) for reward in rewards)
     return np.array([added_column(solver, x)[0] for solver in solvers], dtype=float)
 

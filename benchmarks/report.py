@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from benchmarks.docs import write_block
 from benchmarks.readers import machine
 from benchmarks.worlds import FloatArray
+from entropylaw.pipeline.cache import VARIABLE
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
@@ -83,7 +84,11 @@ def measured(scratch: Path, runs: int, curves: int, jobs: int) -> str:
     generate(scratch / "curves", range(curves), (*COLUMNS, *CURVES))
     phases = report(scratch / "curves", scratch / "phases", jobs, "--figures", "svg")
     rows.append(("all anew, with the entropy of planning and execution tokens", curves, phases))
-    return table(rows, made, jobs)
+    generate(scratch / "one", range(1), (*COLUMNS, *CURVES))
+    alone = report(scratch / "one", scratch / "alone", 1, "--figures", "svg,png,pdf")
+    rows.append(("one run with everything, `--figures svg,png,pdf --jobs 1`", 1, alone))
+    scaled = f"At the rate of {curves:,} runs, {runs:,} with planning and execution tokens take "
+    return f"{table(rows, made, jobs)}\n\n{scaled}{phases.wall * runs / curves / 60:.0f} min."
 
 
 def table(rows: Sequence[tuple[str, int, Cost]], made: dict[str, int], jobs: int) -> str:
@@ -97,7 +102,7 @@ def table(rows: Sequence[tuple[str, int, Cost]], made: dict[str, int], jobs: int
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for what, runs, cost in rows:
-        each = cost.wall * jobs / runs
+        each = cost.wall * min(jobs, runs) / runs
         lines.append(
             f"| {what} | {runs:,} | {cost.wall:.1f} | {cost.cpu:.1f} | {each:.2f} | {cost.peak / 1e6:.0f} |"
         )
@@ -172,7 +177,8 @@ def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
     process = subprocess.Popen(
         [*command, "--jobs", str(jobs), "--quiet", *options],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        # Without results of earlier calls.
+        env=os.environ | {"PYTHONPATH": str(ROOT), VARIABLE: "off"},
         stdout=subprocess.DEVNULL,
     )
     peak, cpu = 0, dict[int, float]()

@@ -22,9 +22,10 @@ from benchmarks.readers import peak
 from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
 from entropylaw.analysis.law.fitting import fit_laws
+from entropylaw.analysis.rivals import compare_forms
 
 TURNS, FEW_TURNS = 9, 5
-HUNDRED = 100
+HUNDRED, THOUSAND = 100, 1000
 WORLD = World(path="exponential", n=200, rho=0.6, noise=1.0)
 
 
@@ -87,17 +88,20 @@ def process(command: list[str]) -> Callable[[], None]:
 
 def engine_rows() -> list[tuple[str, str, float]]:
     """`fit_law` against what one would write by hand, and a batch against single calls."""
-    sample = simulate(WORLD, 1000, 3)
+    sample = simulate(WORLD, THOUSAND, 3)
     runs = list(zip(sample.entropy, sample.rewards, strict=True))[:HUNDRED]
-    one = ratio(single(*runs[0]), refits(*runs[0]), FEW_TURNS) / (1000 / HUNDRED)
+    one = ratio(single(*runs[0]), refits(*runs[0]), FEW_TURNS) / (THOUSAND / HUNDRED)
     many = ratio(
         lambda: fit_laws(sample.entropy, sample.rewards, sample.step),
         lambda: [fit_law(entropy, reward, sample.step) for entropy, reward in runs],
         FEW_TURNS,
-    ) / (1000 / HUNDRED)
+    ) / (THOUSAND / HUNDRED)
+    fit = fit_law(*runs[0])
+    forms = ratio(lambda: compare_forms(fit), single(*runs[0]), FEW_TURNS)
     return [
         ("`fit_law`, 200 evaluations", "1,000 stationary-bootstrap refits by arch + lmfit", one),
         ("`fit_laws`, 1,000 runs × 200 evaluations", "1,000 calls of `fit_law`", many),
+        ("`compare_forms`, 200 evaluations", "`fit_law`, 200 evaluations", forms),
     ]
 
 
@@ -123,28 +127,46 @@ def refits(entropy: FloatArray, reward: FloatArray) -> Callable[[], object]:
 def times_table() -> list[str]:
     """Time and memory of one fit, each in a process of its own: what grows with n, and how."""
     lines = [
-        f"One fit after import, best of {FEW_TURNS} (of one above 10,000 evaluations), and by how much it "
-        "makes the process larger:",
+        f"Processor time of one call after import, best of {FEW_TURNS} (of one above 100,000 evaluations), "
+        "and by how much it makes the process larger. The residual is white noise:",
         "",
-        "| evaluations | ms | MB |",
-        "| ---: | ---: | ---: |",
+        "| call | evaluations | ms | MB |",
+        "| --- | ---: | ---: | ---: |",
     ]
-    for n in (200, 1_000, 10_000, 100_000):
-        command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({n})"]
+    calls = [("fit_law", n) for n in (200, 1_000, 10_000, 100_000, 1_000_000)]
+    for call, n in [*calls, ("compare_forms", 200), ("fit_laws", 200)]:
+        command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({call!r}, {n})"]
         found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        lines.append(f"| {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
+        name = f"`{call}`" + (f", {THOUSAND:,} runs" if call == "fit_laws" else "")
+        lines.append(f"| {name} | {n:,} | {float(found[0]):.0f} | {float(found[1]):.0f} |")
     return lines
 
 
-def alone(n: int) -> None:
-    """Milliseconds of one fit of n evaluations, and megabytes by which the process grew."""
+def alone(call: str, n: int) -> None:
+    """Milliseconds of one call for n evaluations, and megabytes by which the process grew."""
     rng = np.random.default_rng(1)
     entropy = 0.05 + 0.95 * np.exp(-4 * np.linspace(0, 1, n)) + 0.005 * rng.standard_normal(n)
     reward = 0.55 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
-    fit_law(entropy[:50], reward[:50])
+    fit = fit_law(entropy[:50], reward[:50])
+    compare_forms(fit)
+    sample = simulate(WORLD, THOUSAND, 3) if call == "fit_laws" else None
+    several = THOUSAND if sample is not None else 1
+    whole = fit_law(entropy, reward) if call == "compare_forms" else fit
+    todo = {
+        "fit_law": single(entropy, reward),
+        "compare_forms": lambda: compare_forms(whole),
+        "fit_laws": lambda: sample and fit_laws(sample.entropy, sample.rewards, sample.step),
+    }[call]
     before = peak()
-    times = [seconds(single(entropy, reward)) for _ in range(1 if n > 10_000 else FEW_TURNS)]
+    times = [processor_seconds(todo) for _ in range(1 if n * several > 100_000 else FEW_TURNS)]
     print(1e3 * min(times), (peak() - before) / 1e6)
+
+
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Processor time, which other programs on the machine change less."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
 
 
 def ratio(one: Callable[[], object], other: Callable[[], object], turns: int = TURNS) -> float:

@@ -1,7 +1,7 @@
 """`entropylaw tokens` against the bare DuckDB query for the same numbers: time in turns, memory alone.
 
 python -m benchmarks.tokens            20 million rows
-python -m benchmarks.tokens --full     100 million rows
+python -m benchmarks.tokens --full     and 100 million rows
 python -m benchmarks.tokens --write    and put the table into docs/benchmarks/tokens.md
 python -m benchmarks.tokens --grams    --grams on 5 million rows of text: seconds and memory
 python -m benchmarks.tokens --lab      percentiles of the lab's few tokens per step against numpy's
@@ -52,7 +52,7 @@ NAMES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks/tokens.md")
-    parser.add_argument("--full", action="store_true", help=f"{ALL_ROWS:,} rows in place of {ROWS:,}")
+    parser.add_argument("--full", action="store_true", help=f"{ALL_ROWS:,} rows in addition to {ROWS:,}")
     parser.add_argument("--rows", type=int, help="another number of rows")
     parser.add_argument("--grams", action="store_true", help="time --grams in place of the summary alone")
     parser.add_argument("--lab", action="store_true", help="compare the percentiles of small steps")
@@ -67,7 +67,8 @@ def main() -> None:
     if arguments.lab:
         print(small_steps())
         return
-    text = table(arguments.rows or (ALL_ROWS if arguments.full else ROWS))
+    sizes = [arguments.rows or ROWS, *[ALL_ROWS] * arguments.full]
+    text = "\n\n".join(map(table, sizes))
     print(text)
     if arguments.write:
         write_block("tokens", text)

@@ -21,7 +21,12 @@ from entropylaw.reproducible import fix_arithmetic
 # What the tests compute in this process has the digits of the command, if numpy is not imported yet.
 fix_arithmetic()
 
+from entropylaw.documents.document import FitDocument  # noqa: E402
+from entropylaw.options import FitOptions  # noqa: E402
 from entropylaw.pipeline import pool  # noqa: E402
+from entropylaw.pipeline.cache import Cache  # noqa: E402
+from entropylaw.pipeline.sources import read  # noqa: E402
+from entropylaw.pipeline.steps import Fit, answers  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
@@ -107,12 +112,32 @@ def ended(arguments, stdin) -> subprocess.CompletedProcess:
     return subprocess.CompletedProcess(arguments, code, stdout, stderr)
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory) -> Path:
+    """A folder for results that the tests of all processes have in common."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "kept"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
 @pytest.fixture(scope="module")
-def one_cache(tmp_path_factory):
+def one_cache(kept):
     """A cache for the tests of a module that are about how a result is shown, and not how it is computed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ENTROPYLAW_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("ENTROPYLAW_CACHE", str(kept))
         yield
+
+
+@pytest.fixture(scope="session")
+def lab_fits(kept) -> FitDocument:
+    """Every run of the lab, fitted with the defaults, and a file that is not there."""
+    step = Fit(FitOptions())
+    with contextlib.chdir(ROOT):
+        reading = read(["data/lab", "nowhere.csv"], step.options, step.columns)
+        return step.document(
+            reading, [done.result for done in answers(step, reading.runs, cache=Cache(kept))]
+        )
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from entropylaw.analysis.between_seeds import (
     fieller,
     holm,
     means,
+    neighbours,
     seeds_needed,
     share_interval,
     spread,
@@ -144,7 +145,7 @@ def compare_arms(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Design:
-    """All seeds, and what is asked of them."""
+    """All seeds, and how they are compared."""
 
     names: list[str]
     seeds: list[Seed]
@@ -206,10 +207,12 @@ class _Design:
     def _half_widths(self, curves: FloatArray, arm: IntArray, known: Spread, a: int, b: int) -> FloatArray:
         """Half of the width, at every point, of the simultaneous band of a difference of two arms."""
         away = curves - means(curves, arm)[arm]
-        given = np.isinf(known.df)
-        each = np.full(curves.shape[1], known.variance) if given else (away**2).sum(axis=0) / known.df
+        each = known.variance
+        if np.isfinite(known.df):
+            each = (away**2).sum(axis=0) / known.df @ neighbours(curves.shape[1])
         reach = max(float(stdtrit(known.df, 0.5 + 0.5 * self.level)), band_reach(away, known.df, self.level))
-        return np.asarray(reach * np.sqrt(each * (1.0 / known.seeds[a] + 1.0 / known.seeds[b])))
+        half = reach * np.sqrt(each * (1.0 / known.seeds[a] + 1.0 / known.seeds[b]))
+        return np.broadcast_to(half, curves.shape[1])
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""

@@ -22,6 +22,7 @@ from entropylaw.analysis.law.estimates import (
     checked_reward,
     compatible_entropies,
     estimates,
+    estimates_of_each,
     from_mixture,
     tails,
     unknown,
@@ -47,6 +48,9 @@ from entropylaw.results.result import replace
 
 _NEGLIGIBLE = 1e-5
 """Probability of components that are left out, together."""
+
+_ROUNDING = 1e-14
+"""Probability up to which a gain has none: the rounding error of a sum of weights."""
 
 _ROUGH = 1e-4
 """The same where many numbers are needed at once: bands of a figure, and inverted bands."""
@@ -90,10 +94,8 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
     ceiling, headroom, now = estimates(together, level=level, method=method)
     alone = residual_model(law.interval).method
     first = np.arange(2)
-    own = {
-        name: estimates(part.pruned(1e-5).rows(first), level=level, method=alone)
-        for name, part in each.items()
-    }
+    numbers = [part.pruned(1e-5).rows(first) for part in each.values()]
+    own = dict(zip(each, estimates_of_each(numbers, level=level, method=alone), strict=True))
     answers = (
         FormAnswer(
             **described(fit, fits.probability[name], law.reward, level),
@@ -143,8 +145,9 @@ def p_gain(fit: Fit, gain: float) -> float:
 
 
 def _p_gain(together: Mixture, gain: float) -> float:
-    # Weights add up to 1 but for rounding.
-    return min(1.0, max(0.0, float(1.0 - together.rows(np.array([1])).cdf(np.array([gain]))[0])))
+    above = float(1.0 - together.rows(np.array([1])).cdf(np.array([gain]))[0])
+    # Weights add up to 1 but for rounding, and what is left of 1 then is none of the distribution's digits.
+    return min(1.0, above) if above > _ROUNDING else 0.0
 
 
 def _method(law: LawFit) -> str:
@@ -155,8 +158,9 @@ def curve(fit: Fit) -> Curve:
     """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0 to the largest entropy."""
     law, fits = fit.law, fit.basis
     at = np.linspace(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 61)
-    numbers = _predicted(law, fits, at).pruned(_ROUGH).quantiles(tails(fit.level))
-    (low, mean, high), (new_low, _, new_high) = numbers[:, : at.size], numbers[:, at.size :]
+    numbers, chance = _predicted(law, fits, at).pruned(_ROUGH), tails(fit.level)
+    low, mean, high = numbers.rows(np.arange(at.size)).quantiles(chance)
+    new_low, new_high = numbers.rows(np.arange(at.size, 2 * at.size)).quantiles((chance[0], chance[2]))
     return Curve(
         entropy=tuple(at.tolist()),
         mean=tuple(mean.tolist()),
@@ -273,7 +277,7 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
     for name, fit in fits.fits.items():
         first = fit.form.designs(fit.form.onward(law.smoothed_entropy[:1]), fit.shape)
         now, ceiling = (
-            fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :],
+            fit.form.designs(fit.form.at(slice(-1, None)), fit.shape),
             fit.form.ceiling_row(fit.shape),
         )
         # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
@@ -342,7 +346,7 @@ def _now_and_ceiling(fits: FormFits) -> dict[str, Mixture]:
     found = {}
     for name, fit in fits.fits.items():
         ceiling = fit.form.ceiling_row(fit.shape)
-        now = fit.form.designs(fit.form.inputs, fit.shape)[:, -1:, :]
+        now = fit.form.designs(fit.form.at(slice(-1, None)), fit.shape)
         rows = np.concatenate([ceiling, ceiling - now, now], axis=1)
         numbers = _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
         # The headroom is at most what the largest reward leaves above the reward now.

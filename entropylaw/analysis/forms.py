@@ -12,9 +12,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, IntArray
 
 _HIGHEST_POWER = 300.0
+
+Rows = slice | IntArray
+"""Numbers of rows, or all of them."""
 
 Inputs = Mapping[str, FloatArray]
 """Arguments of a form: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
@@ -88,6 +91,10 @@ class Form:
         """Design matrices (m, n, p) for m shapes, ``shape`` being (m, q)."""
         one = self.design(inputs, shape)
         return np.broadcast_to(one, (len(shape), *one.shape[-2:]))
+
+    def at(self, rows: Rows) -> Inputs:
+        """Inputs at some of the evaluations."""
+        return {name: each[rows] for name, each in self.inputs.items()}
 
     @property
     def variable(self) -> str:
@@ -376,11 +383,15 @@ def turning_points(entropy: FloatArray) -> list[int]:
         least = max(least, TURN_NOISE * float(np.std(np.diff(entropy, n=2))) / np.sqrt(6.0))
     # Since the last turn: the number of the highest evaluation (1) and of the lowest (-1).
     corners, extreme, direction = [0], {1: 0, -1: 0}, 0
-    values = entropy.tolist()
-    for i, value in enumerate(values):
-        extreme = {side: i if side * (value - values[at]) > 0 else at for side, at in extreme.items()}
+    # Between two local extremes, the first of equal values, nothing turns.
+    moves = np.diff(entropy)
+    some = np.flatnonzero(moves)
+    inner = some[:-1][(moves[some[1:]] > 0) != (moves[some[:-1]] > 0)] + 1
+    for i in [0, *inner.tolist(), entropy.size - 1]:
+        value = entropy[i]
+        extreme = {side: i if side * (value - entropy[at]) > 0 else at for side, at in extreme.items()}
         for side, at in extreme.items():
-            if direction != -side and side * (values[at] - value) >= least:
+            if direction != -side and side * (entropy[at] - value) >= least:
                 # The evaluations before the first move of that size are part of it.
                 corners += [at] if direction else []
                 direction, extreme[-side] = -side, i

@@ -16,7 +16,7 @@ from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, de
 from entropylaw.analysis.law.estimates import from_mixture, tails
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import law_of
-from entropylaw.engine.posterior import Solver, infer
+from entropylaw.engine.posterior import EVERY, Solver, infer, spread_rows
 from entropylaw.engine.prior import Grid, first_best
 from entropylaw.results import PLAUSIBLE, Estimate, FormEstimate
 from entropylaw.results.arrays import FloatArray
@@ -192,11 +192,20 @@ def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
         if not points:
             continue
         form, new = search.form, np.array(points)
-        designs = form.designs(form.inputs, search.values(new))
+        designs = form.designs(form.at(solver.rows), search.values(new))
         usable = independent(designs)
         search.known.update({point: None for point, good in zip(points, usable, strict=True) if not good})
         entries += [(search, points[i], designs[i]) for i in np.flatnonzero(usable)]
-    posteriors = solver.posteriors([design for _, _, design in entries]) if entries else []
+    if not entries:
+        return
+
+    def whole(i: int) -> FloatArray:
+        search, point, _ = entries[i]
+        designs = search.form.designs(search.form.inputs, search.values(np.array([point])))
+        return np.asarray(designs[0])
+
+    designs_only = [design for _, _, design in entries]
+    posteriors = solver.posteriors(designs_only, None if isinstance(solver.rows, slice) else whole)
     for (search, point, _), posterior in zip(entries, posteriors, strict=True):
         search.known[point] = posterior
 
@@ -210,6 +219,9 @@ def independent(designs: FloatArray) -> Any:
 STRONG = 20.0
 """Odds from which the data decide between two forms: "strong" in Kass & Raftery 1995,
 doi:10.1080/01621459.1995.10476572."""
+
+_PART = 10_000
+"""Evaluations whose designs are in memory together."""
 
 _NEGLIGIBLE = 1e-9
 """Probability below which shapes and covariances of a form are left out of its estimates."""
@@ -266,7 +278,9 @@ def fit_forms(
     chosen = [form for form in offered if form.name in requested]
     if term is not None:
         chosen = [beside(form, term) for form in chosen]
-    fits, degenerate = fit_each(chosen, step, reward, grid)
+    # The forms of every fit are smooth in the entropy; others may have a kink between two rows.
+    rows = spread_rows(entropy) if names is None else EVERY
+    fits, degenerate = fit_each(chosen, step, reward, grid, Solver(step, reward, grid, rows))
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in requested}
     return FormFits(fits=fits, probability=_probabilities(fits), skipped=skipped)
 
@@ -295,7 +309,12 @@ def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
     """Posterior mean of a form's reward at inputs, shape (m,)."""
     some = np.flatnonzero(fit.weight > _NEGLIGIBLE)
     slopes = fit.weight[some, None] * fit.posteriors[some].mean()
-    return np.asarray(np.einsum("mnp,mp->n", fit.form.designs(inputs, fit.shape[some]), slopes))
+    n, found = next(iter(inputs.values())).size, []
+    # A part of the run at a time: there is a design per shape.
+    for start in range(0, n, _PART):
+        part = {name: each[start : start + _PART] for name, each in inputs.items()}
+        found.append(np.einsum("mnp,mp->n", fit.form.designs(part, fit.shape[some]), slopes))
+    return np.concatenate(found)
 
 
 def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:

@@ -133,7 +133,7 @@ def why_failed(fit: Fit, typical: float) -> str | None:
     """Why a run counts as failed; None where it does not.
 
     It stopped before 80 % of the ``typical`` length in steps, or it lost more than half of the reward that it
-    had gained: both as seen in evaluations smoothed by a moving median of five.
+    had gained, or of that which it began with: as seen in a moving median of five evaluations.
     """
     step, reward = fit.law.step, np.asarray(fit.law.reward)
     length = float(step[-1] - step[0])
@@ -145,6 +145,8 @@ def why_failed(fit: Fit, typical: float) -> str | None:
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
     if best - first > 4.0 * noise and best - last > LOST * (best - first) and best - last > 4.0 * noise:
         return f"lost reward: from {best:.3g} to {last:.3g}, having begun at {first:.3g}"
+    if first - last > 4.0 * noise and last < LOST * first:
+        return f"lost reward: from {first:.3g} at its start to {last:.3g}"
     return None
 
 

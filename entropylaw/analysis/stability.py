@@ -15,9 +15,9 @@ from entropylaw.analysis.conditions import at_most
 from entropylaw.analysis.forms import design
 from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.analysis.law.verdict import added_column, law_tests, r_squared, rule
-from entropylaw.analysis.rivals import FormFits, fit_forms
-from entropylaw.engine.posterior import Solver
+from entropylaw.analysis.law.verdict import Columns, added_column, law_tests, r_squared, rule
+from entropylaw.analysis.rivals import FormFit, FormFits, fit_forms
+from entropylaw.engine.posterior import Rows, Solver, spread_rows
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Why
 from entropylaw.results.arrays import FloatArray
@@ -48,10 +48,23 @@ def off_the_curve(fit: LawFit, solver: Solver) -> bool:
     return min(known, default=1.0) < OFF_THE_CURVE
 
 
-def first_designs(fit: LawFit) -> list[FloatArray]:
+def first_designs(fit: LawFit) -> list[Columns]:
     """Of every cut (1, H, H², H³) with each column of the first evaluations, (n, 5) each."""
-    columns = [column for _, first in _firsts(fit.n) for column in _first_columns(fit.n, first)]
-    return [np.column_stack([_flexible(fit), column]) for column in columns]
+    return [
+        _beside(lambda rows: _flexible(fit, rows), column)
+        for _, first in _firsts(fit.n)
+        for column in _first_columns(fit.n, first)
+    ]
+
+
+def _beside(curve: Columns, column: FloatArray) -> Columns:
+    """A design with one more column (n,)."""
+    return lambda rows: np.column_stack([curve(rows), column[rows]])
+
+
+def _most_probable(fit: FormFit) -> Columns:
+    """The design of a form at its most probable shape."""
+    return lambda rows: fit.form.designs(fit.form.at(rows), fit.shape[[fit.best]])[0]
 
 
 def _firsts(n: int) -> list[tuple[float, int]]:
@@ -66,8 +79,8 @@ def _first_columns(n: int, first: int) -> list[FloatArray]:
     return [(number < first).astype(float), np.maximum(1.0 - number / first, 0.0)]
 
 
-def _flexible(fit: LawFit) -> FloatArray:
-    h = fit.smoothed_entropy
+def _flexible(fit: LawFit, rows: Rows) -> FloatArray:
+    h = fit.smoothed_entropy[rows]
     return design(h, h**2, h**3)
 
 
@@ -146,13 +159,12 @@ def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float]
     describing them. Shapes are the most probable ones of the whole run. The smaller of the two is returned.
     """
     likely = {name: p for name, p in probability.items() if p >= _UNLIKELY and name in fits.fits}
-    curves = [_flexible(fit)]
+    curves: list[Columns] = [lambda rows: _flexible(fit, rows)]
     for name in likely:
-        one = fits.fits[name]
-        curves.append(one.form.designs(one.form.inputs, one.shape[[one.best]])[0])
-    columns = _first_columns(fit.n, first)
-    designs = [np.column_stack([curve, column]) for curve in curves for column in columns]
-    found = added_column(Solver(fit.step, fit.reward, fit.residual_covariances), designs)
+        curves.append(_most_probable(fits.fits[name]))
+    designs = [_beside(curve, column) for curve in curves for column in _first_columns(fit.n, first)]
+    rows = spread_rows(fit.smoothed_entropy)
+    found = added_column(Solver(fit.step, fit.reward, fit.residual_covariances, rows), designs)
     flexible, *each = np.array(found, dtype=float).reshape(-1, 2)
     share = np.array(list(likely.values())) / sum(likely.values())
     p_values = np.fmax(share @ np.array(each), flexible)

@@ -42,6 +42,10 @@ BASIN = 0.03
 SETTLED = 0.95
 """Share of the fall after which it is over."""
 
+FIRST = (1, 4, 16)
+"""Numbers of the most probable components after which a test ends if its p-value is known to be 1: most
+curves do not turn, and the windows of every further covariance are simulated."""
+
 NOW = "random walk + noise"
 
 METHOD = "splines with bent cables and steps, drift + noise integrated out"
@@ -143,13 +147,14 @@ def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Te
     factor = stricter(long_drift)
     p_rise, falls, _ = opposite(slopes, -y, plain, factor)
     p_second_fall, slows, begins = opposite(curvatures, y, bent, 2.0 * factor)
-    # A rise that levels off is convex and then concave, too: the curve has to fall before and after.
-    p_falls = slopes.p_values(-(slopes.contrasts @ y), bent, slopes.null(bent))
-    before = p_falls[slopes.last <= curvatures.last[slows]]
-    after = p_falls[slopes.first >= curvatures.first[begins]]
-    p_second_fall = max(
-        p_second_fall, *(min(1.0, factor * each.min(initial=1.0)) for each in (before, after))
-    )
+    if p_second_fall < 1.0:
+        # A rise that levels off is convex and then concave, too: the curve has to fall before and after.
+        p_falls = slopes.p_values(-(slopes.contrasts @ y), bent, slopes.null(bent))
+        before = p_falls[slopes.last <= curvatures.last[slows]]
+        after = p_falls[slopes.first >= curvatures.first[begins]]
+        p_second_fall = max(
+            p_second_fall, *(min(1.0, factor * each.min(initial=1.0)) for each in (before, after))
+        )
     return Tested(
         name=name,
         step=s,
@@ -228,11 +233,19 @@ def opposite(
 ) -> tuple[float, int, int]:
     """P-value of "no window with positive contrasts before one with negative ones", and both windows.
 
-    ``factor`` is that of :data:`~entropylaw.results.phases.STRICTER`.
+    ``factor`` is that of :data:`~entropylaw.results.phases.STRICTER`; the windows of a p-value of 1 mean
+    nothing.
     """
-    value, null = windows.contrasts @ series, windows.null(components)
-    before, after = (windows.p_values(sign * value, components, null) for sign in (1.0, -1.0))
-    p, one, other = windows.then(before, after)
+    value, order = windows.contrasts @ series, np.argsort(-components.weight, kind="stable")
+    for count in (*(count for count in FIRST if count < order.size), order.size):
+        # All terms of a p-value are positive: one of some components is a lower bound.
+        some = np.sort(order[:count])
+        part = Components(**{name: getattr(components, name)[some] for name in Components.__slots__})
+        null = windows.null(part)
+        before, after = (windows.p_values(sign * value, part, null) for sign in (1.0, -1.0))
+        p, one, other = windows.then(before, after)
+        if factor * p >= 1.0:
+            break
     return min(1.0, factor * p), one, other
 
 

@@ -224,6 +224,9 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             Path(temporary).unlink(missing_ok=True)
 
 
+_ENCODER = json.JSONEncoder(allow_nan=False)
+
+
 def _lines(value: Any, indent: str) -> str:
     inner = indent + " "
     if isinstance(value, dict) and value:
@@ -233,7 +236,7 @@ def _lines(value: Any, indent: str) -> str:
         return "[\n" + ",\n".join(inner + _lines(item, inner) for item in value) + "\n" + indent + "]"
     if isinstance(value, list):
         value = [_number(item) for item in value]
-    return json.dumps(_number(value), allow_nan=False)
+    return _ENCODER.encode(_number(value))
 
 
 def _number(value: Any) -> Any:

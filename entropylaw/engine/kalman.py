@@ -20,12 +20,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from entropylaw.engine.ladder import LadderGains, ladder_gains
+from entropylaw.engine.ladder import LadderGains, chunk_length, ladder_gains
 from entropylaw.engine.prior import ErrorCovariance, Grid
 from entropylaw.results.arrays import FloatArray, IntArray
 
 _CELLS = 150_000
 """Numbers held at once while whitening: what fits in a core's own cache."""
+
+_NARROW = 600
+"""Columns times grid points up to which chunks are filtered side by side: with more, a step is no longer
+mostly the time of a call."""
+
+_LONG = 500
+"""Evaluations from which the variances of several grid points are filtered in chunks, however many points
+there are: a point's numbers must not depend on those beside it. One point always is."""
 
 _KEPT = 400_000
 """Numbers of the gains, and of whitened errors, that are kept for the next problem."""
@@ -66,14 +74,41 @@ class Gains:
         """
         found = self.decay[:, :, None] * columns[:-1]
         np.subtract(columns[1:], found, out=found)
-        carry = self.carry[:, :, None]
-        if before is not None:
-            found[0] += carry[0] * before
+        n, points, width = found.shape
+        length = chunk_length(n) if points * width <= _NARROW else 1
+        done = n - n % length if length > 1 else 0
+        if done:
+            before = self._in_chunks(found[:done], length, before)
+        carry, rest = self.carry[done:, :, None], found[done:]
+        if before is not None and rest.size:
+            rest[0] += carry[0] * before
         scratch = np.empty(found.shape[1:])
-        for factor, previous, each in zip(carry[1:], found[:-1], found[1:], strict=True):
+        for factor, previous, each in zip(carry[1:], rest[:-1], rest[1:], strict=True):
             np.multiply(factor, previous, out=scratch)
             np.add(each, scratch, out=each)
         return found, found[-1].copy()
+
+    def _in_chunks(self, found: FloatArray, length: int, before: FloatArray | None) -> FloatArray:
+        """Add what innovations carry over, in place, in all chunks of ``length`` steps at once; the last one.
+
+        The innovations of a chunk are those from a start at 0, plus what its first step inherits times a
+        product of ``carry``.
+        """
+        shape = (-1, length, *found.shape[1:])
+        chunks, carry = found.reshape(shape), self.carry[: len(found)].reshape(shape[:3])
+        scratch = np.empty((len(chunks), *found.shape[1:]))
+        for t in range(1, length):
+            np.multiply(carry[:, t, :, None], chunks[:, t - 1], out=scratch)
+            np.add(chunks[:, t], scratch, out=chunks[:, t])
+        share = np.multiply.accumulate(carry, axis=1)
+        inherited = scratch
+        inherited[0] = 0.0 if before is None else before
+        ends, last = chunks[:, -1], share[:, -1, :, None]
+        for j in range(1, len(chunks)):
+            np.multiply(last[j - 1], inherited[j - 1], out=inherited[j])
+            np.add(inherited[j], ends[j - 1], out=inherited[j])
+        chunks += share[..., None] * inherited[:, None]
+        return np.asarray(chunks[-1, -1].copy())
 
     def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
         """The drift at the last step (g, c) if the columns, ``last`` there, were the residual."""
@@ -128,24 +163,80 @@ def filter_gains(
     squared, decay = (decay**2).take(of, axis=1), decay.take(of, axis=1)
     if before is None:
         squared[0], added[0] = 0.0, first
-    innovation, shares = np.empty((n, points)), np.empty((n + 1, points))
-    shares[0] = before.noise_share if isinstance(before, Gains) else 0.0
     variance = np.array(first if before is None else before.last_variance)
-    ahead = np.empty(points)
-    for factor, more, white, total, share in zip(squared, added, noise, innovation, shares[1:], strict=True):
-        np.multiply(factor, variance, out=ahead)
-        np.add(ahead, more, out=ahead)
-        np.add(ahead, white, out=total)
-        np.divide(white, total, out=share)
-        np.multiply(ahead, share, out=variance)
-    np.sqrt(innovation, out=innovation)
+    ahead, shares = np.empty((n, points)), np.empty((n + 1, points))
+    shares[0] = before.noise_share if isinstance(before, Gains) else 0.0
+    _variances(squared, added, noise, variance, ahead, shares[1:])
+    last = ahead[-1] * shares[-1]
+    innovation = np.sqrt(np.add(ahead, noise, out=ahead), out=ahead)
     return Gains(
         decay=decay,
         carry=decay * shares[:-1],
         inverse_sd=np.divide(1.0, innovation, out=innovation),
         noise_share=shares[-1],
-        last_variance=variance,
+        last_variance=last,
     )
+
+
+def _variances(
+    squared: FloatArray,
+    added: FloatArray,
+    noise: FloatArray,
+    variance: FloatArray,
+    ahead: FloatArray,
+    share: FloatArray,
+) -> None:
+    """The variance recursion, written into ``ahead`` and ``share``, all (n, g) like the first three.
+
+    From the drift's variance P (g,) at the step before, given the data, ``ahead`` = ``squared``·P +
+    ``added``, ``share`` = ``noise``/(``ahead`` + ``noise``), and then P = ``ahead``·``share``. A step is a
+    Möbius map of P, so that the map of a whole chunk is a product of 2 × 2 matrices, of numbers that are not
+    negative: the chunks are composed side by side, their first P follow one from the other, and all are run
+    at once.
+    """
+    n, points = squared.shape
+    if n < _LONG and points > 1:
+        _run([squared, added, noise], variance, ahead, share)
+        return
+    length = chunk_length(n)
+    done = n - n % length
+    shape = (-1, length, points)
+    chunks = [np.ascontiguousarray(each[:done]).reshape(shape) for each in (squared, added, noise)]
+    count, first = len(chunks[0]), variance[None]
+    if count > 1:
+        factor, more, white = chunks
+        total = 1.0 / (more + white)
+        # P → (a·P + b)/(c·P + 1); top are a and b of the maps so far, bottom the row below.
+        a, b, c = factor * white * total, more * white * total, factor * total
+        top, bottom = np.stack([a[:, 0], b[:, 0]]), np.stack([c[:, 0], np.ones((count, points))])
+        old, scratch = np.empty_like(top), np.empty_like(top)
+        for t in range(1, length):
+            old[...] = top
+            np.multiply(top, a[:, t], out=top)
+            np.multiply(bottom, b[:, t], out=scratch)
+            np.add(top, scratch, out=top)
+            np.multiply(old, c[:, t], out=old)
+            np.add(bottom, old, out=bottom)
+        first = np.empty((count, points))
+        first[0] = variance
+        for j in range(1, count):
+            part = first[j - 1]
+            first[j] = (top[0, j - 1] * part + top[1, j - 1]) / (bottom[0, j - 1] * part + bottom[1, j - 1])
+    wide = ahead[:done].reshape(shape), share[:done].reshape(shape)
+    _run([each.swapaxes(0, 1) for each in chunks], first, *(each.swapaxes(0, 1) for each in wide))
+    last = ahead[done - 1] * share[done - 1]
+    _run([squared[done:], added[done:], noise[done:]], last, ahead[done:], share[done:])
+
+
+def _run(parts: Sequence[FloatArray], variance: FloatArray, ahead: FloatArray, share: FloatArray) -> None:
+    """The recursion of :func:`_variances` step by step along the first axis."""
+    variance, total = np.array(variance), np.empty(variance.shape)
+    for factor, more, white, each, part in zip(*parts, ahead, share, strict=True):
+        np.multiply(factor, variance, out=each)
+        np.add(each, more, out=each)
+        np.add(each, white, out=total)
+        np.divide(white, total, out=part)
+        np.multiply(each, part, out=variance)
 
 
 def whiten(
@@ -234,7 +325,10 @@ def _scaled(columns: FloatArray, scale: FloatArray | None, ahead: int = 0) -> Fl
     n, c = columns.shape
     found = np.empty((n + ahead, 1 if scale is None else scale.shape[1], c))
     found[:ahead] = 0.0
-    np.divide(columns[:, None], 1.0 if scale is None else scale[:, :, None], out=found[ahead:])
+    if scale is None:
+        found[ahead:] = columns[:, None]
+    else:
+        np.multiply(columns[:, None], (1.0 / scale)[:, :, None], out=found[ahead:])
     return found
 
 
@@ -295,7 +389,7 @@ def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int,
             yield start, min(start + rows, step.size), gains.rows(slice(start, start + rows))
         return
     before: Gains | LadderGains | None = None
-    constant = grid.floor is None and grid.along is None
+    constant = grid.floor is None and not grid.changes.any()
     steady, filtered = False, np.empty(0)
     for start in range(0, step.size, rows):
         reach = slice(max(start - 1, 0), start + rows)

@@ -12,6 +12,9 @@ import numpy as np
 
 from entropylaw.results.arrays import FloatArray, IntArray
 
+_NARROW = 100
+"""Columns times grid points up to which chunks are filtered side by side."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LadderGains:
@@ -60,22 +63,80 @@ class LadderGains:
         """
         n, rungs, points = self.decay.shape
         width = columns.shape[2]
-        state = np.zeros((rungs, points, width)) if before is None else before.copy()
-        found, scratch = np.empty((n, points, width)), np.empty((rungs, points, width))
-        total = np.empty((points, width))
-        steps = zip(self.decay[..., None], self.gain[..., None], columns[1:], found, strict=True)
+        state = np.zeros((rungs, points, width)) if before is None else before
+        found = np.empty((n, points, width))
+        length = chunk_length(n)
+        done = n - n % length if length > 2 and points * width <= _NARROW else 0
+        if done:
+            state = self._in_chunks(columns[1 : done + 1], found[:done], length, state)
+        rest = self.rows(slice(done, None))
+        return found, rest._run(columns[done + 1 :], found[done:], state)
+
+    def _in_chunks(
+        self, columns: FloatArray, found: FloatArray, length: int, state: FloatArray
+    ) -> FloatArray:
+        """As :meth:`_run`, all chunks of ``length`` steps at once.
+
+        The innovations of a chunk are those from rungs at 0, plus its response to the rungs at its start: K
+        more columns, of 0, each from one rung at 1.
+        """
+        n, points, width = found.shape
+        count, rungs = n // length, self.decay.shape[1]
+        chunks = LadderGains(
+            # The chunks as further grid points: (length, K, count · g).
+            decay=self._beside(self.decay[:n], length),
+            gain=self._beside(self.gain[:n], length),
+            inverse_sd=self.inverse_sd[:0],
+            covariance=self.covariance,
+        )
+        wide = np.zeros((length, count * points, width + rungs))
+        own = columns.reshape(count, length, -1, width).transpose(1, 0, 2, 3)
+        wide[..., :width] = np.broadcast_to(own, (length, count, points, width)).reshape(length, -1, width)
+        start = np.zeros((rungs, count * points, width + rungs))
+        for rung in range(rungs):
+            start[rung, :, width + rung] = 1.0
+        innovations = np.empty_like(wide)
+        end = chunks._run(wide, innovations, start).reshape(rungs, count, points, -1).transpose(1, 2, 0, 3)
+        inherited = np.empty((count + 1, points, rungs, width))
+        inherited[0] = state.transpose(1, 0, 2)
+        for j in range(count):
+            np.matmul(end[j, ..., width:], inherited[j], out=inherited[j + 1])
+            np.add(inherited[j + 1], end[j, ..., :width], out=inherited[j + 1])
+        # Shapes (count, g, length, ·).
+        each = innovations.reshape(length, count, points, -1).transpose(1, 2, 0, 3)
+        more = each[..., width:] @ inherited[:-1] + each[..., :width]
+        found.reshape(count, length, points, width)[...] = more.swapaxes(1, 2)
+        return np.asarray(inherited[-1].swapaxes(0, 1))
+
+    @staticmethod
+    def _beside(each: FloatArray, length: int) -> FloatArray:
+        """Coefficients (n, K, g) of chunks side by side, (length, K, n/length · g)."""
+        n, rungs, points = each.shape
+        chunks = each.reshape(n // length, length, rungs, points)
+        return chunks.transpose(1, 2, 0, 3).reshape(length, rungs, -1)
+
+    def _run(self, columns: FloatArray, found: FloatArray, state: FloatArray) -> FloatArray:
+        """Innovations of columns (n, g, c), step by step, into ``found``; the rungs (K, g, c) at the end."""
+        state, scratch = state.copy(), np.empty_like(state)
+        total = np.empty(state.shape[1:])
+        steps = zip(self.decay[..., None], self.gain[..., None], columns, found, strict=True)
         for decay, gain, column, innovation in steps:
             np.multiply(state, decay, out=state)
             np.add.reduce(state, axis=0, out=total)
             np.subtract(column, total, out=innovation)
             np.multiply(gain, innovation, out=scratch)
             np.add(state, scratch, out=state)
-        return found, state
+        return state
 
     def drift(self, last: FloatArray, ended: FloatArray) -> FloatArray:
         """The drift at the last step (g, c), from the rungs there; ``last`` is not used."""
         del last
         return np.asarray(ended.sum(axis=0))
+
+
+def chunk_length(n: int) -> int:
+    """Length of the chunks of n steps that are filtered side by side: 2√n calls for n steps."""
+    return int(np.sqrt(n))
 
 
 def ladder_gains(

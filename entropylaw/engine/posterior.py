@@ -8,16 +8,17 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import qr, solve_triangular
 from scipy.special import gammaln
 
 from entropylaw.engine.kalman import Products, cross_products
 from entropylaw.engine.prior import Grid
-from entropylaw.results.arrays import BoolArray, FloatArray
+from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import LONG, SCALED, SHARPEST, SHORT, Posterior
 from entropylaw.results.result import replace
@@ -28,6 +29,18 @@ LEAST = 1e-280
 _SHARP = 1e-6
 """Residual of the reward on a shared basis, relative to its spread, below which the basis is not used: the
 columns' rounding must stay far below the residual."""
+
+
+Rows = slice | IntArray
+"""Numbers of rows, or all of them."""
+
+EVERY = slice(None)
+
+Whole = Callable[[int], FloatArray]
+"""All of a design (n, p), by its number among several that are known at some rows."""
+
+_ROWS = 500
+"""Rows that are taken all over a long run, and all over the range of each column."""
 
 
 def infer(
@@ -178,25 +191,37 @@ def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SharedBasis:
-    """An orthonormal basis (n, m), the reward's coordinates (m,), and the reward's residual on it (n,)."""
+    """An orthonormal basis (n, m), the reward's coordinates (m,), and the reward's residual on it (n,).
+
+    ``ortho`` (r, m) and ``triangle`` (m, m) are Q and R of the rows of the basis at which columns are known.
+    """
 
     basis: FloatArray
     target: FloatArray
     residual: FloatArray
+    ortho: FloatArray
+    triangle: FloatArray
 
     def coordinates(self, columns: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Coordinates (m, c) of columns (n, c), and whether each is in the span (c,)."""
-        found = self.basis.T @ columns
-        outside = np.linalg.norm(columns - self.basis @ found, axis=0)
-        return found, np.asarray(outside <= 1e-10 * np.linalg.norm(columns, axis=0))
+        """Coordinates (m, c) of columns (r, c), and whether each is in the span (c,)."""
+        along = self.ortho.T @ columns
+        outside = np.linalg.norm(columns - self.ortho @ along, axis=0)
+        inside = np.asarray(outside <= 1e-10 * np.linalg.norm(columns, axis=0))
+        return solve_triangular(self.triangle, along, check_finite=False), inside
 
 
-def shared_basis(designs: Sequence[FloatArray], reward: FloatArray) -> SharedBasis | None:
+def shared_basis(
+    designs: Sequence[FloatArray],
+    reward: FloatArray,
+    rows: Rows = EVERY,
+    whole: Callable[[int], FloatArray] | None = None,
+) -> SharedBasis | None:
     """A basis of few columns that spans all designs, each (n, p), if there is one.
 
     Designs of one form with different shapes have columns that are combinations of a few, up to rounding.
     None where a basis saves no work, or where the reward (n,) is so close to its span that the columns'
-    rounding would show in the residual.
+    rounding would show in the residual. Where designs are known at some ``rows`` only, ``whole`` gives all of
+    each: it is called for the columns of the basis.
     """
     columns = np.concatenate(designs, axis=1)
     if len(designs) < 4:
@@ -206,8 +231,14 @@ def shared_basis(designs: Sequence[FloatArray], reward: FloatArray) -> SharedBas
     first = np.linalg.qr(designs[0])[0]
     others = columns[:, p:] - first @ (first.T @ columns[:, p:])
     others /= np.linalg.norm(columns[:, p:], axis=0)
-    ortho, triangle, _ = qr(others, mode="economic", pivoting=True, check_finite=False)
-    more = ortho[:, np.abs(np.diag(triangle)) > 1e-12]
+    ortho, triangle, order = qr(others, mode="economic", pivoting=True, check_finite=False)
+    new = np.abs(np.diag(triangle)) > 1e-12
+    if whole is None:
+        more = ortho[:, new]
+    else:
+        first = np.linalg.qr(whole(0))[0]
+        more = _columns(whole, [design.shape[1] for design in designs], order[: new.size][new] + p)
+        more -= first @ (first.T @ more)
     # Orthogonalised again: the remainder of a column is small relative to the column's rounding.
     more = np.linalg.qr(more - first @ (first.T @ more))[0]
     basis = np.concatenate([first, more], axis=1)
@@ -218,22 +249,59 @@ def shared_basis(designs: Sequence[FloatArray], reward: FloatArray) -> SharedBas
     centred = reward - reward.mean()
     if np.sqrt(residual @ residual) < _SHARP * np.sqrt(centred @ centred):
         return None
-    return SharedBasis(basis=basis, target=target, residual=residual)
+    known = (basis, np.eye(basis.shape[1])) if whole is None else np.linalg.qr(basis[rows])
+    return SharedBasis(basis=basis, target=target, residual=residual, ortho=known[0], triangle=known[1])
+
+
+def _columns(whole: Callable[[int], FloatArray], widths: Sequence[int], which: IntArray) -> FloatArray:
+    """Some columns (n, k) of designs side by side, by their numbers (k,); ``widths`` of all designs."""
+    starts = np.cumsum([0, *widths])
+    design = np.searchsorted(starts, which, side="right") - 1
+    found = None
+    for i in np.unique(design):
+        own = whole(int(i))
+        if found is None:
+            found = np.empty((len(own), which.size))
+        found[:, design == i] = own[:, which[design == i] - starts[i]]
+    return np.empty((len(whole(0)), 0)) if found is None else found
+
+
+def spread_rows(*columns: FloatArray) -> Rows:
+    """Rows that tell which smooth functions of columns, each (n,), are combinations of others.
+
+    They are all over the run and all over each column's range, its ends included; all where there are few.
+    """
+    n = columns[0].size
+    if n <= 4 * _ROWS:
+        return EVERY
+    found = [np.linspace(0, n - 1, _ROWS).astype(int)]
+    for column in columns:
+        order = np.argsort(column, kind="stable")
+        at = np.linspace(column[order[0]], column[order[-1]], _ROWS)
+        found += [order[np.minimum(np.searchsorted(column[order], at), n - 1)]]
+    return np.unique(np.concatenate(found))
 
 
 class Solver:
     """Posteriors of any number of forms of one reward; step and reward have shape (n,).
 
-    Where forms share a basis, only its columns are whitened, once.
+    Where forms share a basis, only its columns are whitened, once. Designs are given at ``rows`` of the
+    evaluations, all by default: the functions that forms are made of are the same combinations of each other
+    elsewhere.
     """
 
-    def __init__(self, step: FloatArray, reward: FloatArray, grid: Grid) -> None:
-        self._step, self._reward, self._grid = step, reward, grid
+    def __init__(self, step: FloatArray, reward: FloatArray, grid: Grid, rows: Rows = EVERY) -> None:
+        self._step, self._reward, self._grid, self.rows = step, reward, grid, rows
         self._shared: list[tuple[SharedBasis, Products]] = []
 
-    def share(self, *families: Sequence[FloatArray]) -> None:
-        """Whiten the bases of some families of designs together, where they have one."""
-        found = [basis for designs in families if (basis := shared_basis(designs, self._reward)) is not None]
+    def share(self, *families: tuple[Sequence[FloatArray], Whole | None]) -> None:
+        """Whiten the bases of some families of designs together, where they have one.
+
+        A family has its designs at :attr:`rows`, and the function that gives all of one by its number; None
+        where they are whole.
+        """
+        bases = (shared_basis(designs, self._reward, self.rows, whole) for designs, whole in families)
+        found = [basis for basis in bases if basis is not None]
         if not found:
             return
         batch = np.zeros((len(found), self._step.size, max(one.basis.shape[1] for one in found) + 1))
@@ -243,23 +311,29 @@ class Solver:
         for i, one in enumerate(found):
             own = [*range(one.basis.shape[1]), -1]
             gram, last = products.gram[i][:, own][:, :, own], products.last[i][:, own]
-            self._shared.append((one, replace(products, gram=gram, last=last)))
+            # The basis itself is not used again, and a part of it would keep all of it.
+            slim = dataclasses.replace(one, basis=np.empty((0, 0)), residual=np.empty(0))
+            self._shared.append((slim, replace(products, gram=gram, last=last)))
 
-    def posteriors(self, designs: Sequence[FloatArray]) -> list[tuple[Posterior, int]]:
+    def posteriors(
+        self, designs: Sequence[FloatArray], whole: Whole | None = None
+    ) -> list[tuple[Posterior, int]]:
         """Posterior of each form, as a batch and its number there.
 
-        A design has shape (n, p), full column rank, the first column constant.
+        A design has shape (n, p), or (r, p) at :attr:`rows` with ``whole`` as for :meth:`share`; full column
+        rank, the first column constant.
         """
         family, coordinates = self._places(designs)
-        if (missing := [design for i, design in enumerate(designs) if family[i] < 0]) and len(missing) > 3:
-            self.share(missing)
+        if len(missing := [i for i in range(len(designs)) if family[i] < 0]) > 3:
+            entire = None if whole is None else lambda i: whole(missing[i])
+            self.share(([designs[i] for i in missing], entire))
             family, coordinates = self._places(designs)
         found: dict[int, tuple[Posterior, int]] = {}
         widths = [design.shape[1] for design in designs]
         for which, p in sorted(set(zip(family, widths, strict=True))):
             chosen = [i for i in range(len(designs)) if (family[i], widths[i]) == (which, p)]
             if which < 0:
-                some = np.array([designs[i] for i in chosen])
+                some = np.array([designs[i] if whole is None else whole(i) for i in chosen])
                 batch = infer(self._step, some, np.broadcast_to(self._reward, some.shape[:2]), self._grid)
             else:
                 batch = self._solved(*self._shared[which], np.array([coordinates[i] for i in chosen]))
@@ -269,6 +343,8 @@ class Solver:
     def _places(self, designs: Sequence[FloatArray]) -> tuple[list[int], list[FloatArray]]:
         """Of each design the number of a basis that spans it, or −1, and its coordinates (m, p) there."""
         family, found = [-1] * len(designs), list(designs)
+        if not self._shared:
+            return family, found
         columns, starts = np.concatenate(designs, axis=1), [0]
         for design in designs:
             starts.append(starts[-1] + design.shape[1])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from entropylaw.results.arrays import BoolArray, FloatArray
+from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 
 TIED = 1e-6
 """Difference of a log evidence, or of a probability, below which two values count as equal, so that no
@@ -113,7 +113,7 @@ class Grid:
         """Mean known noise variance; 0 where none is known."""
         return 0.0 if self.floor is None else float(self.floor.mean())
 
-    def at(self, steps: slice) -> Grid:
+    def at(self, steps: slice | IntArray) -> Grid:
         """The grid for some of the steps."""
         known: dict[str, Any] = {"floor": self.floor, "along": self.along}
         return replace(self, **{name: each[steps] for name, each in known.items() if each is not None})
@@ -148,10 +148,8 @@ class Grid:
     def now(self) -> tuple[FloatArray, FloatArray]:
         """Variances of drift and noise at the last evaluation, each (g,), a known floor aside."""
         last = self.at(slice(-1, None))
-        drift, noise = last.drift_scale, last.noise_scale
-        if drift is None or noise is None:
-            return self.drift, self.noise
-        return self.drift * drift[0] ** 2, self.noise * noise[0] ** 2
+        drift, noise = (1.0 if each is None else each[0] for each in (last.drift_scale, last.noise_scale))
+        return self.drift * drift**2, self.noise * noise**2
 
     def covariance(self, step: FloatArray) -> FloatArray:
         """The covariance matrix (n, n) at ``step`` (n,), of a grid of one point; its errors are ignored."""
@@ -171,7 +169,9 @@ class Grid:
     @property
     def drift_scale(self) -> FloatArray | None:
         """Factor of the drift at each evaluation, (n, g); None where it is 1."""
-        return None if self.along is None else np.asarray(np.exp(self.along @ self.drift_change))
+        if self.along is None or not self.drift_change.any():
+            return None
+        return np.asarray(np.exp(self.along @ self.drift_change))
 
     @property
     def noise_scale(self) -> FloatArray | None:

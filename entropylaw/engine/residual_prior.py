@@ -22,7 +22,7 @@ import numpy as np
 
 from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.prior import Grid, drift_grid
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.mixture import normalised
 
 P_LONG = 0.41
@@ -54,6 +54,17 @@ changes, and not the drift."""
 
 LEFT_OUT = 0.01
 """Largest posterior probability, under any curve, of all covariances together that are left out."""
+
+
+SOME, FACTOR_OF_ROWS, NEIGHBOURS = 256, 4, 16
+"""Evaluations of a long run from which covariances are excluded first, the factor to the next such number,
+and how many of them are neighbours."""
+
+IMPOSSIBLE = 1e-30
+"""Largest posterior probability, given some of the evaluations and under any curve, of all covariances
+together that are left out before the others are seen. What all evaluations say is a martingale: under the
+model the expectation of that probability stays what it is, so that with a probability of at most
+``IMPOSSIBLE`` / ``LEFT_OUT``, 10⁻²⁸, it would be large enough for one of them to stay."""
 
 
 def long_memory_grid(step: FloatArray) -> Grid:
@@ -151,15 +162,40 @@ def adapted_grid(step: FloatArray, curve: FloatArray, reward: FloatArray, along:
     -------
     A grid whose prior probabilities add up to less than 1 by those of the covariances that were left out.
     """
+    grid, rows = whole_grid(step, along), SOME
+    while 2 * rows <= step.size:
+        some = spread_rows(step.size, rows)
+        grid = _probable(step[some], curve[some], reward[some], grid, IMPOSSIBLE, some)
+        rows *= FACTOR_OF_ROWS
+    return _probable(step, curve, reward, grid, LEFT_OUT)
+
+
+def spread_rows(n: int, rows: int) -> IntArray:
+    """Numbers of about so many of n evaluations: neighbours, :data:`NEIGHBOURS` each, all along the run."""
+    starts = np.linspace(0, n - NEIGHBOURS, rows // NEIGHBOURS).astype(int)
+    return np.unique(starts[:, None] + np.arange(NEIGHBOURS))
+
+
+def _probable(
+    step: FloatArray,
+    curve: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    left_out: float,
+    some: IntArray | None = None,
+) -> Grid:
+    """The points without the least probable ones of ``left_out`` together, under each curve.
+
+    With ``some``, the numbers of these evaluations, they are all that is known.
+    """
     deviation = reward - reward.mean()
     scale = max(float(np.abs(deviation).max()), np.finfo(float).tiny)
     columns = np.column_stack([np.linalg.qr(curve)[0], deviation / scale])
-    grid = whole_grid(step, along)
     kept = np.zeros(grid.length.size, dtype=bool)
-    for log_posterior in _log_posteriors(step, columns, grid):
+    for log_posterior in _log_posteriors(step, columns, grid if some is None else grid.at(some)):
         order = np.argsort(log_posterior, kind="stable")
         mass = np.cumsum(normalised(log_posterior)[0][order])
-        kept[order[mass > LEFT_OUT]] = True
+        kept[order[mass > left_out]] = True
     return grid.points(np.flatnonzero(kept))
 
 

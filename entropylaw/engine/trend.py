@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.interpolate import BSpline
 from scipy.special import chdtri, logsumexp, ndtr
 
 from entropylaw.engine.kalman import filter_gains, whiten
@@ -72,10 +71,29 @@ def covariances(step: FloatArray) -> Grid:
 
 
 def spline_columns(time: FloatArray, inner: int, even: float, start: float) -> FloatArray:
-    """Cubic B-splines (n, inner + 4) over time from 0 to 1, which add up to 1, in one of :data:`WARPS`."""
+    """Cubic B-splines (n, inner + 4) over time from 0 to 1, which add up to 1, in one of :data:`WARPS`.
+
+    By the recursion of de Boor 1972, doi:10.1016/0021-9045(72)90080-9, as ``scipy.interpolate.BSpline`` has
+    it, to the last digit: importing that takes longer than the phases of a run.
+    """
     place = even * time + (1.0 - even) * np.log1p(time / start) / np.log1p(1.0 / start)
+    place = np.clip(place, 0.0, 1.0)
     knots = np.concatenate([np.zeros(4), np.arange(1, inner + 1) / (inner + 1), np.ones(4)])
-    return np.asarray(BSpline.design_matrix(np.clip(place, 0.0, 1.0), knots, 3).toarray())
+    # The interval between knots in which each place lies; the last one contains its end.
+    at = np.clip(np.searchsorted(knots, place, side="right") - 1, 3, inner + 3)
+    values = np.zeros((4, place.size))
+    values[0] = 1.0
+    for degree in (1, 2, 3):
+        lower = values[:degree].copy()
+        values[0] = 0.0
+        for i in range(1, degree + 1):
+            above, below = knots[at + i], knots[at + i - degree]
+            part = lower[i - 1] / (above - below)
+            values[i - 1] += part * (above - place)
+            values[i] = part * (place - below)
+    columns = np.zeros((place.size, inner + 4))
+    columns[np.arange(place.size)[:, None], at[:, None] + np.arange(-3, 1)] = values.T
+    return columns
 
 
 def bent_cable(time: FloatArray, place: float, half: float) -> FloatArray:

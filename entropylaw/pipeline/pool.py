@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -107,6 +108,8 @@ def _until_broken(
 
 def _prepared(read: Inputs) -> None:
     """Ignore Ctrl-C, which the main process handles, and end when it ends for any reason."""
+    # What was imported before the fork stays: no search for garbage goes through it.
+    gc.freeze()
     adopt_inputs(read)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")

@@ -18,6 +18,10 @@ _PER_UNIT = 48
 _AT_ONCE = 2**16
 """Components in arrays that a processor's cache holds: quantiles of many numbers take half the time."""
 
+_TURNS, _SHARP = 5, 1e-6
+"""Newton's steps after which a quantile is searched beside jumps, and the width of a component, relative to
+what is left of the bracket, from which it is one."""
+
 _REACH = 14
 """Largest |arsinh(z)| in the table, z about 600,000; farther out the exact function is called."""
 
@@ -43,6 +47,30 @@ class Mixture:
         """Distribution of a single number, from arrays of one shape; improbable components are left out."""
         parts = (weight.ravel(), location.reshape(1, -1), scale.reshape(1, -1))
         return cls(weight=parts[0], location=parts[1], scale=parts[2], df=df).pruned()
+
+    @classmethod
+    def stacked(cls, each: Sequence[Mixture]) -> Mixture:
+        """The numbers of several mixtures with the same degrees of freedom, and all or none cut off."""
+        most = max(one.weight.size for one in each)
+
+        def filled(part: FloatArray, value: FloatArray | float) -> FloatArray:
+            wide = np.empty((len(part), most))
+            wide[:, : part.shape[1]], wide[:, part.shape[1] :] = part, value
+            return wide
+
+        def together(name: str) -> FloatArray:
+            # What is missing are components of weight 0 that are like the first one.
+            parts = [getattr(one, name) for one in each]
+            return np.concatenate([filled(part, part[:, :1]) for part in parts])
+
+        weight = [np.broadcast_to(one.weight, one.location.shape) for one in each]
+        return cls(
+            weight=np.concatenate([filled(part, 0.0) for part in weight]),
+            location=together("location"),
+            scale=together("scale"),
+            df=each[0].df,
+            upper=None if each[0].upper is None else together("upper"),
+        )
 
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
@@ -76,19 +104,23 @@ class Mixture:
         part, of_all = self.rows(row % m), chance[row // m]
         each = part.location + part._t_quantiles(of_all) * part.scale
         low = high = each
-        if part.upper is not None:
+        # It depends neither on the probability nor on the value, and takes as long as a step.
+        kept = None if part.upper is None else self._kept[row % m]
+        if part.upper is not None and kept is not None:
             # Cut off, a component's quantile is lower: at most that of the one of which least remains.
-            least = part.location + part._t_quantiles(of_all * part._kept.min(axis=1)) * part.scale
+            least = part.location + part._t_quantiles(of_all * kept.min(axis=1)) * part.scale
             low, high = least, np.minimum(each, part.upper)
         elif size == 1:
             return np.asarray(each.reshape(k, m))
         low, high, answer = low.min(axis=1), high.max(axis=1), np.empty(k * m)
         value = np.clip(part._mean(each), low, high)
-        # It does not depend on the value, and takes as long as a step.
-        kept = None if part.upper is None else part._kept
         tolerance = 1e-13 * (high - low)
         target = ndtri(chance)[row // m]
-        for _ in range(200):
+        for turn in range(200):
+            if turn == _TURNS:
+                for i in range(row.size):
+                    low[i], high[i] = part.rows(np.array([i]))._beside_jumps(low[i], high[i], target[i])
+                value = np.clip(value, low, high)
             below, density = part._at(value, kept)
             deviate = ndtri(below)
             error = deviate - target
@@ -112,6 +144,25 @@ class Mixture:
             value = move
         return answer.reshape(k, m)
 
+    def _beside_jumps(self, low: float, high: float, target: float) -> tuple[float, float]:
+        """A bracket of the quantile of one number in which its distribution is smooth.
+
+        A component with hardly any width is a jump, at which Newton's steps do not end and bisection takes
+        forty. Here the quantile is searched among the middles of such components and the ends around them.
+        """
+        centre, scale = self.location[0], self.scale[0]
+        sharp = (scale < _SHARP * (high - low)) & (centre > low) & (centre < high)
+        around = centre[sharp] + np.array([[-40.0], [0.0], [40.0]]) * scale[sharp]
+        edges = np.unique(around[(around > low) & (around < high)])
+        first, last = 0, edges.size
+        while first < last:
+            middle = (first + last) // 2
+            if ndtri(self.cdf(edges[[middle]])[0]) < target:
+                first, low = middle + 1, float(edges[middle])
+            else:
+                last, high = middle, float(edges[middle])
+        return low, high
+
     def _t_quantiles(self, probability: FloatArray) -> FloatArray:
         """Quantile of each component, in its scale, at one probability per number (m,): shape (m, g)."""
         df, of = np.unique(np.atleast_1d(self.df), return_inverse=True)
@@ -124,29 +175,29 @@ class Mixture:
             z = (np.asarray(self.upper) - self.location) / self.scale
         return np.maximum(self._each(t_cdf, z), np.finfo(float).tiny)
 
-    def _below(self, z: FloatArray, kept: FloatArray | None = None) -> FloatArray:
+    def _below(self, z: FloatArray) -> FloatArray:
         """Distribution function of each component at ``z`` of its scales, shape (m, g)."""
         below = self._each(t_cdf, z)
-        if self.upper is None:
-            return below
-        return np.minimum(below / (self._kept if kept is None else kept), 1.0)
+        return below if self.upper is None else np.minimum(below / self._kept, 1.0)
 
-    def _density(self, z: FloatArray, kept: FloatArray | None = None) -> FloatArray:
+    def _density(self, z: FloatArray) -> FloatArray:
         """Probability density of each component at ``z`` of its scales, shape (m, g)."""
         density = self._each(t_density, z) / self.scale
         if self.upper is None:
             return density
-        density /= self._kept if kept is None else kept
+        density /= self._kept
         return np.where(self.location + z * self.scale <= self.upper, density, 0.0)
 
     def _at(self, value: FloatArray, kept: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Distribution function, and density for Newton's steps, of each number at ``value``; (m,) each."""
         z = (value[:, None] - self.location) / self.scale
-        if self.upper is not None:
-            return self._mean(self._below(z, kept)), self._mean(self._density(z, kept))
         density = np.empty_like(z)
         below = self._each(t_cdf, z, density)
         density /= self.scale
+        if self.upper is not None and kept is not None:
+            below = np.minimum(below / kept, 1.0)
+            density /= kept
+            density[value[:, None] > self.upper] = 0.0
         return self._mean(below), self._mean(density)
 
     def _each(self, function: Callable[..., FloatArray], z: FloatArray, *out: FloatArray) -> FloatArray:
@@ -239,24 +290,34 @@ def t_cdf(df: float, z: FloatArray, density: FloatArray | None = None) -> FloatA
         if density is not None:
             density[...] = t_density(df, z)
         return np.asarray(ndtr(z))
-    place = np.arcsinh(np.abs(z)) * _PER_UNIT
-    far = place >= _REACH * _PER_UNIT
-    if anything_far := bool(far.any()):
-        place = np.where(far, 0.0, place)
+    # In place: a fresh array of many components takes as long to be given by the system as to be filled.
+    place = np.abs(z)
+    np.arcsinh(place, out=place)
+    place *= _PER_UNIT
+    if anything_far := bool(place.max(initial=0.0) >= _REACH * _PER_UNIT):
+        far = place >= _REACH * _PER_UNIT
+        place[far] = 0.0
     piece = place.astype(np.intp)
     place -= piece
     table = _table(df)
     tail = table[5].take(piece)
     slope = None if density is None else np.zeros_like(tail)
+    known = np.empty_like(tail)
     for coefficient in table[4::-1]:
         if slope is not None:
             slope *= place
             slope += tail
         tail *= place
-        tail += coefficient.take(piece)
+        tail += coefficient.take(piece, out=known, mode="clip")
     if slope is not None and density is not None:
-        np.divide(slope, -np.sqrt(1.0 + z**2) / _PER_UNIT, out=density)
-    below = np.where(z < 0, tail, 1.0 - tail)
+        np.square(z, out=known)
+        known += 1.0
+        np.sqrt(known, out=known)
+        known /= -_PER_UNIT
+        np.divide(slope, known, out=density)
+    # Below 0 the tail, above it what the tail leaves; a choice by sign would be a branch per component.
+    below = np.subtract(z >= 0, tail, out=tail)
+    np.abs(below, out=below)
     if anything_far:
         below[far] = stdtr(df, z[far])
         if density is not None:

@@ -263,7 +263,8 @@ def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     h = coded.entropy
     root = (h.abs().sqrt().sqrt() * FINENESS).floor().cast("int16")
     above = (h >= LOW).cast("int16") + (h >= FORK).cast("int16")
-    parts = {"bin": (h >= 0).ifelse(root + above, h.cast("int16")).cast("int16"), "q": _fixed(h, POINT)}
+    # A code in place of an entropy is below both edges.
+    parts = {"bin": (h >= 0).ifelse(root, h.cast("int16")).cast("int16") + above, "q": _fixed(h, POINT)}
     if columns.logprob is not None:
         known = (coded.logprob > LEAST_LOGPROB) & (coded.logprob <= 1.0)
         parts["has_logprob"] = known.ifelse(1, 0).cast("int64")
@@ -290,6 +291,8 @@ def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
     ``responses``, ``mean_total`` = Σ s/n in 1/MEAN_POINT nats, Σn, Σt, and in two halves Σt², Σtn, Σn².
     """
     one = each_response(table, columns)
+    # DuckDB sums in 128 bits; ibis takes these for 64 bits, so that a cast to int64 alone would do nothing.
+    one = one.mutate(s=one.s.cast("decimal(38, 0)").cast("int64"))
     mean = _fixed(one.s.cast("float64") / one.n.cast("float64"), MEAN_POINT // POINT)
     one = one.select("step", "n", t=(one.s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT, mean=mean)
     sums = {"responses": one.count(), "mean_total": one["mean"].sum(), "n": one.n.sum(), "t": one.t.sum()}
@@ -392,7 +395,7 @@ def _coded(table: ir.Table, columns: TokenColumns, keys: Sequence[str] = ()) -> 
         step=_step(table[columns.step]),
         entropy=ibis.cases((good, entropy), *branches, else_=float(ROUNDED)),
         planning=nothing if columns.planning is None else _class_code(table[columns.planning]),
-        correct=nothing if columns.correct is None else _code(*_flag(table[columns.correct])),
+        correct=nothing if columns.correct is None else _flag_code(table[columns.correct]),
         **parts,
     )
 
@@ -408,12 +411,8 @@ def _halves(name: str, product: ir.Value) -> dict[str, ir.Value]:
 
 
 def _summed(rows: ir.Table, keys: Sequence[str], sums: dict[str, ir.Value]) -> ir.Table:
-    """Sums of integers by ``keys`` in 64 bits; an error if one does not fit."""
-    grouped = rows.group_by(*keys).aggregate(**sums)
-    # DuckDB sums in 128 bits; ibis takes these for 64 bits, so that a cast to int64 alone would do nothing.
-    return grouped.select(
-        *keys, **{name: grouped[name].cast("decimal(38, 0)").cast("int64") for name in sums}
-    )
+    """Sums of integers by ``keys``; where one does not fit into 64 bits, the engine raises an error."""
+    return rows.group_by(*keys).aggregate(**sums)
 
 
 def _step(step: ir.Value) -> ir.Value:
@@ -439,10 +438,17 @@ def _flag(column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
 
 def _class_code(column: ir.Value) -> ir.Value:
     if not column.type().is_string():
-        return _code(*_flag(column))
+        return _flag_code(column)
     name = column.strip().lower()
     planning = name.isin(("planning", "plan", *YES))
     return _code(planning, name.isin(("execution", "exec", "procedural", *NO)), column.isnull())
+
+
+def _flag_code(column: ir.Value) -> ir.Value:
+    if column.type().is_boolean():
+        # The same codes as below, without a comparison per token.
+        return column.cast("int8").fill_null(UNCLASSED)
+    return _code(*_flag(column))
 
 
 def _code(yes: ir.Value, no: ir.Value, unknown: ir.Value) -> ir.Value:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
-from entropylaw.tokens.query import BINS, EDGES, HALF, HIGH, POINT, IntArray, TokenColumns
+from entropylaw.tokens.cells import PERCENTS, Cells
+from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums
 
 Value = float | int | None
 
-PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
-"""Percentiles that are reported."""
+_BLOCK = 64
+"""Steps that are summarised at a time."""
 
 _BITS = 1 / math.log(2)
 _SHIFT = math.log(_BITS)
@@ -42,101 +45,6 @@ _SUBSETS = {
     "planning": {"planning": query.PLANNING, "execution": query.EXECUTION},
     "correct": {"correct": query.CORRECT, "wrong": query.WRONG},
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """Tokens of one kind by bin, all (BINS,): their number, Σq, and the halves of Σq²."""
-
-    tokens: IntArray
-    total: IntArray
-    square_high: IntArray
-    square_low: IntArray
-
-    @classmethod
-    def of(cls, sums: dict[str, IntArray], chosen: Any) -> Cells:
-        """The chosen rows of sums by bin; entropies that were rounded up to zero are in the first."""
-        at, regular = np.maximum(sums["bin"][chosen], 0), sums["bin"][chosen] >= 0
-        arrays = {name: np.zeros(BINS, dtype=np.int64) for name in cls.__slots__}
-        for name, array in arrays.items():
-            np.add.at(array, at, sums[name][chosen] * (regular | (name == "tokens")))
-        return cls(**arrays)
-
-    @property
-    def n(self) -> int:
-        """Tokens."""
-        return int(self.tokens.sum())
-
-    @property
-    def fixed(self) -> int:
-        """Exact Σq."""
-        return int(self.total.sum())
-
-    @property
-    def mean(self) -> float | None:
-        """Mean entropy in nats."""
-        return self.fixed / (self.n * POINT) if self.n else None
-
-    @property
-    def sd(self) -> float | None:
-        """Standard deviation between tokens in nats, with n − 1; exact until the square root."""
-        n = self.n
-        if n < 2:
-            return None
-        squares = (int(self.square_high.sum()) << HALF) + int(self.square_low.sum())
-        return math.sqrt((n * squares - self.fixed**2) / (n * (n - 1))) / POINT
-
-    def percentiles(self) -> list[float | None]:
-        """Values at :data:`PERCENTS`, the ⌈p·n/100⌉-th smallest, in nats; within a bin by :meth:`_pieces`."""
-        n = self.n
-        if not n:
-            return [None] * len(PERCENTS)
-        ranks = np.array([max(1, -(-percent * n // 100)) for percent in PERCENTS])
-        reached = np.cumsum(self.tokens)
-        at = np.searchsorted(reached, ranks)
-        inside = (ranks - 0.5 - (reached[at] - self.tokens[at])) / self.tokens[at]
-        low, mean, high, weight = self._pieces(at)
-        lower = low + (mean - low) * inside / np.maximum(weight, 1e-300)
-        upper = mean + (high - mean) * (inside - weight) / np.maximum(1 - weight, 1e-300)
-        return [float(x) for x in np.where(inside <= weight, lower, upper)]
-
-    def share_of_top(self) -> float | None:
-        """Share of all entropy in the fifth of tokens with the highest; None if all entropies are 0."""
-        n = self.n
-        if not n or not self.fixed:
-            return None
-        size = 0.2 * n
-        above = np.cumsum(self.tokens[::-1])[::-1]
-        at = int(np.flatnonzero(above >= size)[-1])
-        taken = float(above[at + 1]) if at + 1 < BINS else 0.0
-        part = min(1.0, (size - taken) / float(self.tokens[at]))
-        low, mean, high, weight = (float(x[0]) for x in self._pieces(np.array([at])))
-        if part <= 1 - weight:
-            rest = part * high - (high - mean) * part**2 / (2 * (1 - weight)) if part else 0.0
-        else:
-            left = 1 - part
-            rest = mean - (left * low + ((mean - low) * left**2 / (2 * weight) if left else 0.0))
-        above_bin = int(self.total[at + 1 :].sum()) / POINT
-        return (above_bin + rest * int(self.tokens[at])) / (self.fixed / POINT)
-
-    def _pieces(self, at: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Uniform densities on [low, mean] and [mean, high] in bins ``at``, and the weight of the lower one.
-
-        Their mean is the mean of the bin. Their ends are the bin's, but at most √3 standard deviations from
-        the mean, as in a uniform distribution: where all tokens have one value, so do the percentiles.
-        """
-        left, right = EDGES[at], EDGES[at + 1]
-        mean = np.clip(self.total[at] / self.tokens[at].astype(float) / POINT, left, right)
-        # √3 standard deviations of each bin, in Python integers until the square root.
-        columns = (self.tokens, self.total, self.square_high, self.square_low)
-        reach = [
-            math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
-            for count, total, high, low in zip(*(column[at].tolist() for column in columns), strict=True)
-        ]
-        start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)
-        width = stop - start
-        weight = np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)
-        return start, mean, stop, weight
 
 
 def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
@@ -176,60 +84,86 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         if (cells[column] >= 0).any():
             subsets |= {f"_{name}": sums.usable & (cells[column] == code) for name, code in codes.items()}
     steps, starts = np.unique(cells["step"], return_index=True)
-    rows = []
-    for step, at in zip(steps.tolist(), np.split(np.arange(len(cells["step"])), starts[1:]), strict=True):
-        groups = {suffix: Cells.of(cells, at[chosen[at]]) for suffix, chosen in subsets.items()}
-        cut = {} if cuts is None else {"class_cut": cuts[step]}
-        left_out = {
-            name: int(cells["tokens"][at][np.isin(cells["bin"][at], codes)].sum())
-            for name, codes in _LEFT_OUT.items()
-        }
-        rows.append({"step": step, **_by_group(groups), **_by_response(sums, step, at), **cut, **left_out})
+    place = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
+    columns: dict[str, list[Value]] = defaultdict(list)
+    # A block of steps at a time: each of thousands of steps has hundreds of bins.
+    for first in range(0, len(steps), _BLOCK):
+        last = min(first + _BLOCK, len(steps))
+        rows = slice(starts[first], starts[last] if last < len(steps) else None)
+        block = {name: values[rows] for name, values in cells.items()}
+        groups = {}
+        for suffix, chosen in subsets.items():
+            at = np.flatnonzero(chosen[rows])
+            kind = {name: block[name][at] for name in ("bin", *Cells.__slots__)}
+            groups[suffix] = Cells.of(kind, last - first, place[rows][at] - first)
+        for name, values in ({"step": steps[first:last].tolist()} | _by_group(groups)).items():
+            columns[name] += values
+    columns |= _by_response(sums, steps.tolist(), place)
+    if cuts is not None:
+        columns["class_cut"] = [cuts[step] for step in steps.tolist()]
+    for name, reasons in _LEFT_OUT.items():
+        out = np.zeros(len(steps), dtype=np.int64)
+        np.add.at(out, place, cells["tokens"] * np.isin(cells["bin"], reasons))
+        columns[name] = [*out.tolist()]
     whole = re.compile("step|responses|prompts|tokens.*")
-    kinds = {name: pa.int64() if whole.fullmatch(name) else pa.float64() for name in next(iter(rows), {})}
-    return pa.Table.from_pylist(rows, pa.schema(kinds))
+    kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
+    return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
 
 
-def _by_group(groups: dict[str, Cells]) -> dict[str, Value]:
-    """Columns of a step's tokens by the suffix of their class or correctness."""
-    row: dict[str, Value] = {}
+def _by_group(groups: dict[str, Cells]) -> dict[str, list[Value]]:
+    """Columns of each step's tokens by the suffix of their class or correctness."""
+    columns: dict[str, list[Value]] = {}
     for suffix, cells in groups.items():
         if suffix == "_planning":
-            execution = groups["_execution"]
-            n, fixed = cells.n + execution.n, cells.fixed + execution.fixed
-            row["planning_share"] = cells.n / n if n else None
-            row["planning_entropy_share"] = cells.fixed / fixed if fixed else None
-        n, sd, low = cells.n, cells.sd, int(cells.tokens[: np.searchsorted(EDGES, LOW)].sum())
-        columns: dict[str, Value] = {
+            both = zip(cells.n.tolist(), groups["_execution"].n.tolist(), strict=True)
+            columns["planning_share"] = [a / (a + b) if a + b else None for a, b in both]
+            both = zip(cells.fixed.tolist(), groups["_execution"].fixed.tolist(), strict=True)
+            columns["planning_entropy_share"] = [a / (a + b) if a + b else None for a, b in both]
+        n, deviations = cells.n.tolist(), cells.deviations()
+        low = cells.tokens[:, : np.searchsorted(EDGES, LOW)].sum(axis=1).tolist()
+        errors = [None if sd is None else sd / math.sqrt(m) for m, sd in zip(n, deviations, strict=True)]
+        values = zip(PERCENTS, cells.percentiles().T, strict=True)
+        kind: dict[str, list[Value]] = {
             "tokens": n,
-            "entropy": cells.mean,
-            "entropy_sd": sd,
-            "entropy_se": None if sd is None else sd / math.sqrt(n),
-            **{f"entropy_p{p:02d}": value for p, value in zip(PERCENTS, cells.percentiles(), strict=True)},
-            "share_below_0.01": low / n if n else None,
-            "share_top20": cells.share_of_top(),
+            "entropy": [*cells.means()],
+            "entropy_sd": [*deviations],
+            "entropy_se": [*errors],
+            **{f"entropy_p{p:02d}": _or_none(each) for p, each in values},
+            "share_below_0.01": [part / m if m else None for part, m in zip(low, n, strict=True)],
+            "share_top20": _or_none(cells.shares_of_top()),
         }
-        row |= {name + suffix: value for name, value in columns.items()}
-    return row
+        columns |= {name + suffix: each for name, each in kind.items()}
+    return columns
 
 
-def _by_response(sums: Sums, step: int, at: IntArray) -> dict[str, Value]:
-    """Columns of a step's log-probabilities, responses and prompts; None for unknown numbers."""
-    row: dict[str, Value] = {}
+def _or_none(values: FloatArray) -> list[Value]:
+    """The values (n,), with None for nan."""
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _by_response(sums: Sums, steps: list[int], place: IntArray) -> dict[str, list[Value]]:
+    """Columns of each step's log-probabilities, responses and prompts; None for unknown numbers.
+
+    ``place`` is the number of each cell's step.
+    """
+    columns: dict[str, list[Value]] = {}
     if sums.has_logprob:
-        bins = sums.cells["bin"][at]
-        usable = at[(bins >= 0) | (bins == query.ROUNDED)]
-        number, total = (int(sums.cells[name][usable].sum()) for name in ("logprobs", "logprob_total"))
-        row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
+        known = np.zeros((2, len(steps)), dtype=np.int64)
+        for row, name in zip(known, ("logprobs", "logprob_total"), strict=True):
+            np.add.at(row, place, sums.cells[name] * sums.usable)
+        columns["logprob"] = [
+            total / (number * query.LOGPROB_POINT) if number else None for number, total in known.T.tolist()
+        ]
     for name, by_step in (("responses", sums.responses), ("prompts", sums.prompts)):
         if by_step is None:
             continue
-        one = by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0))
-        values = (None,) * 4 if one is None else (one.number, one.length, one.mean, one.error)
-        names = (name, "response_length", "entropy_response_mean", f"entropy_se_{name}")
-        columns = dict(zip(names, values, strict=True))
-        row |= columns if name == "responses" else {key: columns[key] for key in names[::3]}
-    return row
+        ones = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
+        columns[name] = [one and one.number for one in ones]
+        if name == "responses":
+            columns["response_length"] = [one and one.length for one in ones]
+            columns["entropy_response_mean"] = [one and one.mean for one in ones]
+        columns[f"entropy_se_{name}"] = [one and one.error for one in ones]
+    return columns
 
 
 def read_histogram(path: str) -> TokenHistogram:
@@ -247,8 +181,8 @@ def read_histogram(path: str) -> TokenHistogram:
         step=steps,
         edges=np.append(EDGES[starts], EDGES[-1]),
         share=bands / np.maximum(bands.sum(axis=1, keepdims=True), 1),
-        top20=summary.column("share_top20").to_numpy().astype(float),
-        low=summary.column("share_below_0.01").to_numpy().astype(float),
+        top20=np.array(summary.column("share_top20").to_pylist(), dtype=float),
+        low=np.array(summary.column("share_below_0.01").to_pylist(), dtype=float),
     )
 
 
@@ -396,8 +330,9 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     near = np.abs(np.abs(change) - _SHIFT) < 0.15
     distances: dict[int, float] = {}
     for at in (1 + np.flatnonzero(steep & near)).tolist():
-        sides = (slice(rows[low[at - 1]], rows[at]), slice(rows[at], rows[high[at - 1]]))
-        if (distance := _distance(*(Cells.of(cells, side) for side in sides))) is not None:
+        ends = (rows[low[at - 1]], rows[at], rows[high[at - 1]])
+        sides = [{name: column[a:b] for name, column in cells.items()} for a, b in pairwise(ends)]
+        if (distance := _distance(*map(Cells.of, sides))) is not None:
             distances[at] = distance
     while distances:
         # Of neighbouring steps, the one that comes nearest to the factor.
@@ -428,10 +363,10 @@ def _distance(before: Cells, after: Cells) -> float | None:
 def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
     """Logarithms of the percentiles, and their standard errors by the density between their neighbours."""
     share = np.array(PERCENTS) / 100
-    values = np.array([max(value or 0.0, 1e-9) for value in cells.percentiles()])
+    values = np.fmax(cells.percentiles()[0], 1e-9)
     slope = np.gradient(np.log(values), share)
     # Tokens of one response are correlated, which increases the error of a percentile by about a half.
-    error = 1.5 * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n)
+    error = 1.5 * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n[0])
     # The density beyond the last percentile is unknown, and so is the error of the last.
     return np.log(values)[:-1], error[:-1]
 

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from entropylaw.arrow import from_text, to_arrow, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
@@ -149,8 +150,8 @@ class Sums:
     @classmethod
     def from_table(cls, cells: pa.Table) -> Sums:
         """Sums without responses from the query's result; InputError ``step-missing``, ``step-not-whole``."""
-        column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
-        numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
+        numbers = to_numpy(cells.column("step").cast("float64"))
+        tokens = to_numpy(cells.column("tokens"))
         missing = ~np.isfinite(numbers)
         if missing.any():
             message = f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
@@ -165,7 +166,7 @@ class Sums:
         has_logprob = "logprobs" in cells.column_names
         columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))
         for name in cells.column_names:
-            columns[name] = cells.column(name).to_numpy().astype(np.int64, copy=False)
+            columns[name] = to_numpy(cells.column(name)).astype(np.int64, copy=False)
             # Free each Arrow column once it is copied; the caller holds no other reference to the table.
             cells = cells.drop_columns([name])
         return cls(cells=add_rows([columns], KEYS, SUMS), has_logprob=has_logprob)
@@ -229,26 +230,27 @@ class Sums:
         ``bin`` gives the reason. The first row of each step has the lists of its responses, if they are kept.
         """
         cells = self.cells
-        regular, at = cells["bin"] >= 0, np.maximum(cells["bin"], 0)
+        irregular, at = cells["bin"] < 0, np.maximum(cells["bin"], 0)
+        planning, correct = (cells[name].astype(np.int8) for name in ("planning", "correct"))
         columns = {
-            "step": pa.array(cells["step"]),
-            "class": pa.array([None, None, *_CLASSES]).take(pa.array(cells["planning"] + 2)),
-            "correct": pa.array([None, None, *_CORRECT]).take(pa.array(cells["correct"] + 2)),
-            "low": pa.array(EDGES[at], mask=~regular),
-            "high": pa.array(EDGES[at + 1], mask=~regular),
-            "tokens": pa.array(cells["tokens"]),
-            "entropy": pa.array(cells["total"] / POINT, mask=~regular),
-            "bin": pa.array(cells["bin"].astype(np.int16)),
-            **{name: pa.array(cells[name]) for name in SUMS[1:]},
+            "step": to_arrow(cells["step"]),
+            "class": from_text(_CLASSES).take(to_arrow(planning, planning < 0)),
+            "correct": to_arrow(correct == query.CORRECT, correct < 0),
+            "low": to_arrow(EDGES[at], irregular),
+            "high": to_arrow(EDGES[at + 1], irregular),
+            "tokens": to_arrow(cells["tokens"]),
+            "entropy": to_arrow(cells["total"] / POINT, irregular),
+            "bin": to_arrow(cells["bin"].astype(np.int16)),
+            **{name: to_arrow(cells[name]) for name in SUMS[1:]},
         }
         if (each := self.each_response) is not None:
             first, step = _changes(cells["step"]), cells["step"]
             start, stop = (
                 np.where(first, np.searchsorted(each["step"], step, side), 0) for side in ("left", "right")
             )
-            offsets, mask = pa.array(np.append(0, np.cumsum(stop - start)).astype(np.int64)), pa.array(~first)
+            offsets, mask = to_arrow(np.append(0, np.cumsum(stop - start)).astype(np.int64)), to_arrow(~first)
             for name, (field, _) in _LISTS.items():
-                columns[name] = pa.LargeListArray.from_arrays(offsets, pa.array(each[field]), mask=mask)
+                columns[name] = pa.LargeListArray.from_arrays(offsets, to_arrow(each[field]), mask=mask)
         by_step = {name: to_json(getattr(self, name)) for name in ("responses", "prompts")}
         metadata = {"format": FORMAT, "has_logprob": self.has_logprob, **by_step, **about}
         stored = {METADATA: json.dumps(metadata, sort_keys=True).encode()}
@@ -326,17 +328,22 @@ def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
 def responses_of(table: pa.Table, columns: TokenColumns) -> Columns:
     """Responses one by one from the rows of :func:`query.each_response`."""
     # A row's number is never a key: nothing written may depend on it, and no row is in two shards.
-    hashes = {name: _hashes(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
+    hashes = {
+        name: _hashes(table.column(f"key_{i}")) for i, name in enumerate(columns.response) if name != ROW
+    }
     none = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
-    key = none if ROW in hashes else reduce(lambda key, one: _mix(key ^ one), hashes.values(), none)
+    one_row = ROW in columns.response
+    key = none if one_row else reduce(lambda key, one: _mix(key ^ one), hashes.values(), none)
     prompt = none if columns.prompt is None else _mix(hashes[columns.prompt])
-    step, tokens, total = (table.column(name).to_numpy().astype(np.int64) for name in ("step", "n", "s"))
+    step, tokens, total = (to_numpy(table.column(name)).astype(np.int64) for name in ("step", "n", "s"))
     return join_responses([{"step": step, "key": key, "prompt": prompt, "tokens": tokens, "total": total}])
 
 
 def _hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     """A number for each value, the same on every engine: whole numbers themselves, text by its hash."""
     array = column.combine_chunks()
+    if not array.null_count and pa.types.is_signed_integer(array.type):
+        return _mix(to_numpy(array).astype(np.int64).astype(np.uint64))
     if pa.types.is_integer(array.type):
         known = array.cast(pa.uint64() if pa.types.is_uint64(array.type) else pa.int64())
         numbers = known.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64, casting="unsafe")

@@ -147,7 +147,7 @@ def dense(whitening):
     grid, gap = whitening.grid, np.abs(whitening.step[:, None] - whitening.step[None, :])
     length, weight = grid.rungs or (grid.length[None], np.ones((1, 1)))
     drift = (weight * np.exp(-gap[:, :, None, None] / length)).sum(axis=(2, 3))
-    scale, noise = np.ones((2, N)) if grid.along is None else (grid.drift_scale[:, 0], grid.noise_scale[:, 0])
+    scale, noise = (np.ones(N) if one is None else one[:, 0] for one in (grid.drift_scale, grid.noise_scale))
     floor = np.zeros(N) if grid.floor is None else grid.floor
     return grid.drift[0] * np.outer(scale, scale) * drift + np.diag(grid.noise[0] * noise**2 + floor)
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import BSpline
 from statsmodels.stats.proportion import proportion_confint
 
 from entropylaw.analysis.phases import wilson
 from entropylaw.analysis.turning_point import greatest_rise
-from entropylaw.engine.trend import CAUTIOUS, RESOLUTION, Components, TrendDesign, bent_cable
+from entropylaw.engine.trend import CAUTIOUS, RESOLUTION, Components, TrendDesign, bent_cable, spline_columns
 from entropylaw.engine.windows import FEWEST, Windows
 
 
@@ -17,6 +18,16 @@ def known():
     step = np.cumsum(rng.integers(1, 4, 60)).astype(float)
     time = (step - step[0]) / (step[-1] - step[0])
     return step, 0.2 + 0.8 * np.exp(-6 * time) + 0.02 * rng.standard_normal(60), TrendDesign(step)
+
+
+@pytest.mark.parametrize("inner", [1, 4, 11])
+@pytest.mark.parametrize("count", [12, 61, 250])
+def test_splines_are_those_of_scipy_to_the_last_digit(inner, count):
+    random = np.random.default_rng(count)
+    knots = np.concatenate([np.zeros(4), np.arange(1, inner + 1) / (inner + 1), np.ones(4)])
+    for time in (np.linspace(0.0, 1.0, count), np.sort([0.0, *random.random(count - 2), 1.0]), knots):
+        known = BSpline.design_matrix(time, knots, 3).toarray()
+        np.testing.assert_array_equal(spline_columns(time, inner, 1.0, 0.02), known)
 
 
 def root(design, point):

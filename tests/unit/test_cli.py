@@ -130,12 +130,12 @@ def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):
     assert folder(tmp_path / "whole") == folder(tmp_path / "again")
 
 
-def test_same_input_same_bytes_in_two_processes(run_process, lab, tmp_path):
+def test_same_input_same_bytes_in_two_processes(run, run_process, lab, tmp_path):
     log = write_phases(tmp_path / "y.csv")
-    for name in ("one", "two"):
-        assert run_process("report", log, "-o", name, "--figures", "svg").returncode == 0
+    for name, start in (("one", run), ("two", run_process)):
+        assert start("report", log, "-o", name, "--figures", "svg").returncode == 0
         outputs = [part for suffix in ("json", "csv", "md") for part in ("-o", f"{name}/fit.{suffix}")]
-        assert run_process("fit", RUN, *outputs).returncode == 0
+        assert start("fit", RUN, *outputs).returncode == 0
     assert json.loads((tmp_path / "one/runs/y.json").read_text())["runs"][0]["phases"]
     assert folder(tmp_path / "one") == folder(tmp_path / "two")
 

@@ -104,7 +104,7 @@ def test_families_that_share_a_whitening_are_as_those_alone():
     time = np.column_stack([np.ones(step.size), step])
     others = [np.column_stack([time, np.cos(k * step / step[-1])]) for k in (1.0, 1.1, 1.2, 1.3, 1.4)]
     solver = Solver(step, rewards[0], grid)
-    solver.share(list(designs), others)
+    solver.share((list(designs), None), (others, None))
     assert len(solver._shared) == 2
     chosen = [others[2], designs[7], time]
     for (batch, number), design in zip(solver.posteriors(chosen), chosen, strict=True):

@@ -272,6 +272,16 @@ def test_frames():
 
 
 @pytest.mark.parametrize(
+    "kind", ["int8", "uint16", "int64", "uint64", "float32", "float64", "decimal128(5, 1)"]
+)
+def test_numbers_of_any_width_with_nulls(kind):
+    values = [9, None, 1, 2, None, 4]
+    held = pa.array(values, pa.decimal128(5, 1) if kind.startswith("decimal") else kind)
+    run = only(pa.table({"step": [1, 2, 3, 4, 5, 6], "entropy": held}).slice(1))
+    np.testing.assert_array_equal(run.columns["entropy"], [np.nan, 1.0, 2.0, np.nan, 4.0])
+
+
+@pytest.mark.parametrize(
     ("name", "data"),
     [
         ("x.swanlab", b":SWL\xd6\xe1\x02rest"),

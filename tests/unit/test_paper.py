@@ -17,7 +17,7 @@ CELL = Cell(model=SEVEN, truth="law", residual=paper.MIDDLE)
 @pytest.fixture(scope="module")
 def study():
     """Every cell with few runs."""
-    return [paper.run_cell(cell, runs=10) for cell in all_cells()]
+    return [paper.run_cell(cell, runs=3) for cell in all_cells()]
 
 
 def test_the_entropy_is_spent_as_early_as_the_paper_says():

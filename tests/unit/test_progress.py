@@ -50,8 +50,8 @@ def starts_and_ends(one, law):
 
 def test_the_interval_holds_the_truth():
     truth = (np.exp(1.2) - np.exp(0.2)) / (np.exp(1.2) - 1.0)
-    held = [t.low <= truth <= t.high for t in (fit_law(*noisy(s), STEP).used for s in range(100))]
-    assert sum(held) >= 90
+    held = [t.low <= truth <= t.high for t in (fit_law(*noisy(s), STEP).used for s in range(50))]
+    assert sum(held) >= 45
 
 
 def test_a_flat_reward_has_no_share():

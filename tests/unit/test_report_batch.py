@@ -89,6 +89,7 @@ def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
     assert "as before" not in other.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     site.report_logs([str(logs)], making, jobs=1)
@@ -137,6 +138,7 @@ def test_one_bad_run_stops_no_other(run, logs, tmp_path):
     assert strict.returncode == 4
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch):
     def broken(run, *rest, real=answers.fit):
         if run.name == "run-2":

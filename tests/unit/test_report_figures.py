@@ -19,8 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-import entropylaw
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import FitDocument, RunFit
 from entropylaw.errors import InputError
 from entropylaw.report.figures import palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
@@ -36,7 +35,7 @@ from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.numbers import format_interval
 from entropylaw.results import Verdict
-from entropylaw.results.fit import Cut, Fit
+from entropylaw.results.fit import Cut
 from entropylaw.results.result import Finding, replace
 from tests.conftest import LAB, ROOT, clean_environment
 from tests.made import run_report
@@ -142,9 +141,11 @@ LAB_RUNS = sorted(path.parent.name for path in LAB.glob("*/metrics.parquet"))
 
 
 @pytest.mark.parametrize("name", LAB_RUNS)
-def test_the_ceiling_of_every_lab_run_is_inside_the_axes_with_its_interval(name: str) -> None:
-    fit = entropylaw.fit(LAB / name / "metrics.parquet")
-    assert isinstance(fit, Fit)
+def test_the_ceiling_of_every_lab_run_is_inside_the_axes_with_its_interval(
+    name: str, lab_fits: FitDocument
+) -> None:
+    (fit,) = (entry.answer for entry in lab_fits.runs if entry.run == name)
+    assert fit is not None
     figure = law_figure(fit)
     figure.draw_without_rendering()
     (axes,) = figure.axes

@@ -59,7 +59,7 @@ def test_an_added_residual_model_in_the_settings_file(run_added, tmp_path):
     (tmp_path / "entropylaw.toml").write_text('interval = "ar1"\n', encoding="utf-8")
     (line,) = [line for line in run_added("config").splitlines() if line.startswith("  interval")]
     assert line.split()[:2] == ["interval", "ar1"]
-    run_added("report", LOG, "-o", "reports", "--jobs", "1")
+    run_added("report", LOG, "-o", "reports", "--figures", "none", "--no-phases", "--jobs", "1")
     report = (tmp_path / "reports" / "report.json").read_text(encoding="utf-8")
     assert json.loads(report)["settings"]["interval"] == "ar1"
     pages = (tmp_path / "reports" / "runs").rglob("*.html")

@@ -13,7 +13,7 @@ from tests.conftest import ROOT, ended
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
 
-pytestmark = pytest.mark.usefixtures("undrawn")
+pytestmark = pytest.mark.usefixtures("one_cache", "undrawn")
 
 CHARTS = ROOT / "data" / "formats" / "grpo_s0"
 

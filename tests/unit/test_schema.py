@@ -16,6 +16,7 @@ from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import KINDS, load_document
 from entropylaw.errors import InputError
 from entropylaw.pipeline import answers
+from entropylaw.results import Verdict
 from entropylaw.results.result import replace
 from tests.conftest import LAB
 
@@ -29,19 +30,11 @@ def validate(body: dict[str, Any], kind: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def fits() -> document.FitDocument:
-    """Every run of the lab, and a file that is not there."""
-    from entropylaw.pipeline.steps import fit_logs
-
-    return fit_logs([LAB, "nowhere.csv"])
-
-
-@pytest.fixture(scope="module")
-def some(fits) -> document.FitDocument:
-    """Every sixth of them and all that were refused: a forecast takes as long as twenty fits."""
-    return replace(
-        fits, runs=tuple(one for i, one in enumerate(fits.runs) if i % 6 == 0 or one.answer is None)
-    )
+def some(lab_fits) -> document.FitDocument:
+    """A run of every verdict, and all that were refused: a forecast takes as long as twenty fits."""
+    chosen = [next(entry for entry in lab_fits.runs if entry.verdict == verdict) for verdict in Verdict]
+    refused = [entry for entry in lab_fits.runs if entry.answer is None]
+    return replace(lab_fits, runs=(*chosen, *refused))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,10 +55,10 @@ def test_an_unknown_kind_is_a_usage_error(run):
     assert "backtest" in done.stderr
 
 
-def test_fits_and_predictions_of_the_lab(fits, some):
-    assert len(fits.runs) > 40
-    assert any(entry.answer is None for entry in fits.runs)
-    validate(json.loads(dumps(fits.to_json())), "fit")
+def test_fits_and_predictions_of_the_lab(lab_fits, some):
+    assert len(lab_fits.runs) > 40
+    assert any(entry.answer is None for entry in lab_fits.runs)
+    validate(json.loads(dumps(lab_fits.to_json())), "fit")
     predicted = answers.predict_runs(
         some, entropies=[0.05, 0.3], rewards=[0.5, 0.9], saturation=True, at_step=[1000.0], gain=0.01
     )
@@ -149,9 +142,9 @@ def required_places(
     return found
 
 
-def test_nothing_that_is_required_can_be_left_out(fits):
+def test_nothing_that_is_required_can_be_left_out(lab_fits):
     """Every one of them, one by one: a schema that demands nothing would let all pass."""
-    body = json.loads(dumps(fits.to_json()))
+    body = json.loads(dumps(lab_fits.to_json()))
     body["runs"] = [next(entry for entry in body["runs"] if entry["answer"] is not None)]
     schema = json.loads(schema_text("fit"))
     places = required_places(schema, body, schema)

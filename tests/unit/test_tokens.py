@@ -3,7 +3,6 @@
 import math
 from itertools import pairwise
 
-import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend
+from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.query import BINS, EDGES, HALF, LEAST_LOGPROB, LIMIT, LOGPROB_POINT, MEAN_POINT, POINT
-from entropylaw.tokens.summary import PERCENTS, Cells
 from tests.conftest import LAB
 from tests.token_tables import data, made, noted, summary, summary_of, written
 
@@ -40,10 +39,10 @@ def cells_of(entropy):
     for name, values in parts.items():
         filled[name] = np.zeros(BINS, dtype=np.int64)
         np.add.at(filled[name], bins, values)
-    return Cells(**filled)
+    return Cells(**{name: values[None] for name, values in filled.items()})
 
 
-def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin():
+def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin(tmp_path):
     assert LOW in EDGES
     assert FORK in EDGES
     assert EDGES[0] == 0
@@ -53,8 +52,9 @@ def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin():
     inside = np.nextafter(EDGES[1:], 0) * (1 - 1e-14)
     for entropies in (EDGES[:-1], inside):
         table = pa.table({"step": np.arange(BINS), "entropy": entropies})
+        pq.write_table(table, path := tmp_path / "edges.parquet")
         with duckdb_backend() as engine:
-            rows = engine.run(query.cells(ibis.memtable(table), COLUMNS)).to_pydict()
+            rows = engine.run(query.cells(engine.parquet(path), COLUMNS)).to_pydict()
         assert dict(zip(rows["step"], rows["bin"], strict=True)) == {at: at for at in range(BINS)}
 
 
@@ -114,7 +114,7 @@ def check_percentiles(entropy, found):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.floats(0, 13.8), min_size=1, max_size=60))
 def test_percentiles_of_any_entropies_lie_in_the_right_bin(entropy):
-    check_percentiles(np.array(entropy), cells_of(entropy).percentiles())
+    check_percentiles(np.array(entropy), cells_of(entropy).percentiles()[0])
 
 
 @settings(deadline=None, max_examples=100)
@@ -125,22 +125,22 @@ def test_the_top_share_is_between_the_bounds_of_its_bins(entropy):
     exact = (top[: int(k)].sum() + (k - int(k)) * top[int(k)]) / top.sum()
     at = bin_of(top)
     slack = ((EDGES[at + 1] - EDGES[at])[: int(k) + 1].sum() + 1e-7) / top.sum()
-    assert cells_of(entropy).share_of_top() == pytest.approx(exact, abs=slack)
+    assert cells_of(entropy).shares_of_top()[0] == pytest.approx(exact, abs=slack)
 
 
 def test_tokens_of_one_value_have_that_value_as_every_percentile():
     cells = cells_of([0.5] * 7)
-    np.testing.assert_allclose(cells.percentiles(), 0.5, atol=1e-8)
-    assert cells.sd == 0
-    assert cells.share_of_top() == pytest.approx(0.2)
-    assert cells_of([0.0, 0.0]).share_of_top() is None
-    assert cells_of([0.3]).sd is None
+    np.testing.assert_allclose(cells.percentiles()[0], 0.5, atol=1e-8)
+    assert cells.deviations() == [0]
+    assert cells.shares_of_top()[0] == pytest.approx(0.2)
+    assert np.isnan(cells_of([0.0, 0.0]).shares_of_top()[0])
+    assert cells_of([0.3]).deviations() == [None]
 
 
 def test_percentiles_of_a_smooth_distribution_are_far_finer_than_the_bins():
     entropy = np.random.default_rng(5).lognormal(-2.5, 1.8, 400_000).clip(0, 12)
     exact = np.quantile(entropy, np.array(PERCENTS) / 100, method="inverted_cdf")
-    np.testing.assert_allclose(cells_of(entropy).percentiles(), exact, rtol=1e-3)
+    np.testing.assert_allclose(cells_of(entropy).percentiles()[0], exact, rtol=1e-3)
 
 
 def test_responses_by_the_ratio_estimator(tmp_path):

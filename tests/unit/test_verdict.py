@@ -61,7 +61,7 @@ def test_p_values_are_those_of_generalised_least_squares(length, share):
     x = np.column_stack([np.ones(N), -np.expm1(ENTROPY), -np.log1p(STEP / 10)])
     gap = np.abs(np.subtract.outer(STEP, STEP))
     covariance = (1 - share) * np.exp(-gap / length) + share * np.eye(N)
-    (found,) = added_column(Solver(STEP, reward, point_grid(length=length, share=share)), [x])
+    (found,) = added_column(Solver(STEP, reward, point_grid(length=length, share=share)), [x.__getitem__])
     assert found == pytest.approx(sm.GLS(reward, x, sigma=covariance).fit().pvalues[-1], rel=1e-8)
 
 

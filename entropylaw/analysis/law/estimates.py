@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,23 @@ def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
         )
         for low, value, high, error in rows.T.tolist()
     ]
+
+
+def estimates_of_each(mixtures: Sequence[Mixture], *, level: float, method: str) -> list[list[Estimate]]:
+    """:func:`estimates` of each; those with the same degrees of freedom and several components together."""
+    found: list[list[Estimate]] = [[] for _ in mixtures]
+    groups: dict[tuple[float, bool], list[int]] = {}
+    for i, one in enumerate(mixtures):
+        if one.location.shape[1] == 1:
+            found[i] = estimates(one, level=level, method=method)
+        else:
+            groups.setdefault((float(one.df), one.upper is None), []).append(i)
+    for group in groups.values():
+        several = estimates(Mixture.stacked([mixtures[i] for i in group]), level=level, method=method)
+        for i in group:
+            count = len(mixtures[i].location)
+            found[i], several = several[:count], several[count:]
+    return found
 
 
 def weighted_quantiles(values: FloatArray, weight: FloatArray, probability: FloatArray) -> FloatArray:

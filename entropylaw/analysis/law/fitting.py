@@ -6,7 +6,7 @@ Runs with the same steps share the filter's gains, and every quantile of a thous
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,8 @@ def law_of_run(
     s, h, r = used.step, used.entropy, used.reward
     smoothed = entropy_for_model(model, h, s, used.entropy_sd)
     grid, inferred = infer_run(s, smoothed, r, model.name, eval_size)
+    # The root is in the covariances, as far as it matters; of a long run it is as large as all else.
+    smoothed = replace(smoothed, root=np.empty((0, 0)))
     for array in (s, h, r, smoothed.entropy):
         array.setflags(write=False)
     fits = fit_forms(s, smoothed.entropy, r, grid)

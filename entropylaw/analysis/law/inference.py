@@ -41,6 +41,13 @@ CURVED, EXACT = 0.1, 1e-4
 residual standard deviation over √n. The second is for entropies that are not smoothed."""
 
 
+_MOST_KEPT = 50_000
+"""Most evaluations of a run whose basis is kept for the next run with the same steps."""
+
+_PART = 4000
+"""Evaluations whose splines are computed together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SmoothedEntropy:
     """The smoothed ``entropy`` (n,) of one run, nats, or of several with one more axis in front.
@@ -105,9 +112,8 @@ def smooth_entropies(
     if step is not None:
         time = (step - step[0]) / (step[-1] - step[0])
         uneven = not np.allclose(time, number, rtol=0.0, atol=1e-9)
-        splines = _cubic_splines(time, min(time.size // 2, MOST_PIECES))
         # After a long gap a spline may be zero at every evaluation, so that its coefficient is unknown.
-        if uneven and np.abs(np.diag(np.linalg.qr(splines, mode="r"))).min() > 1e-3:
+        if uneven and _every_spline_known(time):
             other, other_root, other_evidence = _smoothed(entropy, time, sd)
             better = (other_evidence < evidence)[:, None]
             smooth, root = np.where(better, other, smooth), np.where(better[..., None], other_root, root)
@@ -115,12 +121,21 @@ def smooth_entropies(
     return SmoothedEntropy(entropy=np.where(never_negative, np.maximum(smooth, 0.0), smooth), root=root)
 
 
+def _every_spline_known(time: FloatArray) -> bool:
+    """Whether evaluations at ``time`` (n,) determine the coefficients of all splines."""
+    splines = _cubic_splines(time, min(time.size // 2, MOST_PIECES))
+    return bool(np.abs(np.diag(np.linalg.qr(splines, mode="r"))).min() > 1e-3)
+
+
 def _smoothed(
     entropy: FloatArray, time: FloatArray, sd: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Curves over ``time`` with the best penalty: as :func:`_penalised`."""
     if sd is None:
-        return _penalised(entropy, *_basis(time.tobytes(), np.ones(time.size).tobytes()), None)
+        # The basis of a very long run is not kept: it is as large as all that the fit needs.
+        find = _basis if time.size <= _MOST_KEPT else _basis.__wrapped__
+        basis, roughness = find(time.tobytes(), np.ones(time.size).tobytes())
+        return _penalised(entropy, basis, roughness, None)
     each = []
     for values, noise in zip(entropy, sd, strict=True):
         # Divided by its noise, up to a factor, each value has the same noise; the curve is scaled back.
@@ -174,11 +189,15 @@ def _basis(times: bytes, weights: bytes) -> tuple[FloatArray, FloatArray]:
 
 def _cubic_splines(time: FloatArray, pieces: int) -> FloatArray:
     """Uniform cubic B-splines over [0, 1], shape (n, pieces)."""
-    spacing = 1.0 / (pieces - 3)
-    distance = np.abs(time[:, None] / spacing - (np.arange(pieces) - 1.0))
-    inner = 2.0 / 3.0 - distance**2 * (1.0 - distance / 2.0)
-    outer = np.clip(2.0 - distance, 0.0, None) ** 3 / 6.0
-    return np.where(distance < 1.0, inner, outer)
+    spacing, found = 1.0 / (pieces - 3), np.empty((time.size, pieces))
+    # A part of the run at a time: the arrays in between are larger than the result.
+    for start in range(0, time.size, _PART):
+        part = slice(start, start + _PART)
+        distance = np.abs(time[part, None] / spacing - (np.arange(pieces) - 1.0))
+        inner = 2.0 / 3.0 - distance**2 * (1.0 - distance / 2.0)
+        outer = np.clip(2.0 - distance, 0.0, None) ** 3 / 6.0
+        found[part] = np.where(distance < 1.0, inner, outer)
+    return found
 
 
 def residual_covariances(law: LawFit) -> Grid:
@@ -274,9 +293,12 @@ def relevant_errors(entropy: FloatArray, root: FloatArray, rewards: FloatArray) 
     if not root.shape[2]:
         return root
     slope, variance = _slope_and_variance(design(law_column(entropy)), rewards)
-    effect = (slope**2 / variance)[:, None] * np.einsum("bn,bnk->bk", np.exp(2.0 * entropy), root**2)
+    effect = (slope**2 / variance)[:, None] * np.einsum("bn,bnk,bnk->bk", np.exp(2.0 * entropy), root, root)
     matters = effect > NEGLIGIBLE
-    return np.asarray((root * matters[:, None, :])[:, :, matters.any(axis=0)])
+    some = matters.any(axis=0)
+    found = root[:, :, some]
+    found *= matters[:, None, some]
+    return np.asarray(found)
 
 
 def _slope_and_variance(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:

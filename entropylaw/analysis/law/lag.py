@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from entropylaw.analysis.forms import independent_columns, law_column
-from entropylaw.engine.kalman import filter_gains, whiten
+from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Lag
 from entropylaw.results.arrays import FloatArray
@@ -48,25 +48,25 @@ def lag_of(
     if n < FEWEST or np.std(fast) <= ROUNDING * np.ptp(column):
         return None
     shifts, inner = np.arange(-REACH, REACH + 1), slice(REACH, n - REACH)
-    shifted = [-fast[REACH - shift : n - REACH - shift] for shift in shifts]
-    curve = independent_columns([np.ones(n), column, smoothed, smoothed**2])[inner]
-    point = covariance.at(inner)
-    both = np.column_stack([curve, reward[inner], *shifted])
-    (white,) = whiten(filter_gains(step[inner], point), both, point.drift_scale)
-    ortho = np.linalg.qr(white[: curve.shape[1]].T)[0]
-    rest = white[curve.shape[1] :]
-    rest = rest - (rest @ ortho) @ ortho.T
-    target, each = rest[0], rest[1:]
-    length = np.maximum(np.linalg.norm(each, axis=1), np.finfo(float).tiny)
-    along = each @ target / length
-    left = np.maximum(target @ target - along**2, np.finfo(float).tiny)
-    z = along / np.sqrt(left / (target.size - curve.shape[1] - 1))
+    curve = np.linalg.qr(independent_columns([np.ones(n), column, smoothed, smoothed**2])[inner])[0]
+    m, k = curve.shape
+    both = np.empty((1, m, k + 1 + shifts.size))
+    both[0, :, :k], both[0, :, k] = curve, reward[inner] - curve @ (curve.T @ reward[inner])
+    for i, shift in enumerate(shifts, start=k + 1):
+        both[0, :, i] = -fast[REACH - shift : n - REACH - shift]
+    gram = cross_products(step[inner], both, covariance.at(inner)).gram[0, 0]
+    # Of the whitened columns what the curve leaves of them.
+    rest = gram[k:, k:] - gram[k:, :k] @ np.linalg.solve(gram[:k, :k], gram[:k, k:])
+    total = float(rest[0, 0])
+    length = np.sqrt(np.maximum(np.diag(rest)[1:], np.finfo(float).tiny))
+    along = rest[0, 1:] / length
+    left = np.maximum(total - along**2, np.finfo(float).tiny)
+    z = along / np.sqrt(left / (m - k - 1))
     best = int(np.argmax(z))
     # Of the likelihoods at a coefficient of the law's sign, or at 0.
     used = max(float(along[REACH]), 0.0) ** 2
     found = max(float(along[best]), 0.0) ** 2
-    free, total = target.size - curve.shape[1], float(target @ target)
-    log_odds = 0.5 * free * np.log(max(total - used, left[best]) / max(total - found, left[best]))
+    log_odds = 0.5 * (m - k) * np.log(max(total - used, left[best]) / max(total - found, left[best]))
     return Lag(
         evaluations=int(shifts[best]),
         odds=float(np.exp(min(log_odds, 690.0))),

@@ -8,14 +8,14 @@ were chosen on simulated runs (``docs/benchmarks/verdicts.md``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from entropylaw.analysis.forms import Form, Shape, design, law_column
 from entropylaw.analysis.rivals import STRONG, FormFits, fit_each, independent
-from entropylaw.engine.posterior import Solver, infer, least_squares
+from entropylaw.engine.posterior import EVERY, Rows, Solver, infer, least_squares, spread_rows
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Estimate, LawTests, Verdict, Why
 from entropylaw.results.arrays import FloatArray
@@ -127,22 +127,38 @@ def tests_solver(
     smoothed_entropy: FloatArray,
     reward: FloatArray,
     grid: Grid,
-    *others: FloatArray,
+    *others: Columns,
 ) -> Solver:
-    """Posteriors for :func:`law_tests`, and for other designs (n, p), from columns that are whitened once."""
-    solver = Solver(step, reward, grid)
+    """Posteriors for :func:`law_tests`, and for other designs, from columns that are whitened once."""
+    solver = Solver(step, reward, grid, spread_rows(smoothed_entropy))
     saturation = _in_step(step, smoothed_entropy)[0]
     rates = saturation.shapes[0].value(saturation.shapes[0].axis())[:, None]
-    solver.share(
-        [*_beside_law(step, smoothed_entropy), *others], list(saturation.designs(saturation.inputs, rates))
+    linear = [*_beside_law(step, smoothed_entropy), *others]
+    known = (
+        [each(solver.rows) for each in linear],
+        list(saturation.designs(saturation.at(solver.rows), rates)),
     )
+    whole = (
+        lambda i: linear[i](EVERY),
+        lambda i: saturation.designs(saturation.inputs, rates[[i]])[0],
+    )
+    thin = not isinstance(solver.rows, slice)
+    solver.share(*((each, every if thin else None) for each, every in zip(known, whole, strict=True)))
     return solver
 
 
-def _beside_law(step: FloatArray, entropy: FloatArray) -> list[FloatArray]:
+Columns = Callable[[Rows], FloatArray]
+"""A design (r, p) at some rows of a run."""
+
+
+def _beside_law(step: FloatArray, entropy: FloatArray) -> list[Columns]:
     """The law with one more column: that of its rate, the step, and its logarithm."""
-    law = law_column(entropy)
-    return [design(law, column) for column in (entropy * np.exp(entropy), *step_terms(step))]
+    time, log_time = step_terms(step)
+    return [
+        lambda rows: design(law_column(entropy[rows]), entropy[rows] * np.exp(entropy[rows])),
+        lambda rows: design(law_column(entropy[rows]), time[rows]),
+        lambda rows: design(law_column(entropy[rows]), log_time[rows]),
+    ]
 
 
 def step_terms(step: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -155,42 +171,49 @@ def _in_step(step: FloatArray, entropy: FloatArray) -> list[Form]:
     """The curves in the step that are compared with the law for the verdict alone."""
     time, log_time = step_terms(step)
 
-    def form(name: str, *columns: FloatArray) -> Form:
-        fixed = design(*columns)
+    def form(name: str, term: FloatArray) -> Form:
         return Form(
             name=name,
             formula="",
-            inputs={"entropy": entropy},
-            coefficients=("ceiling", "a", "d")[: fixed.shape[1]],
+            inputs={"entropy": entropy, "term": term},
+            coefficients=("ceiling", "a", "d"),
             shapes=(),
-            design=lambda x, shape: fixed,
+            design=lambda x, shape: design(law_column(x["entropy"]), x["term"]),
         )
 
-    law, share = law_column(entropy), time / time[-1]
     saturation = replace(
-        form("saturation", time),
+        form("saturation", time / time[-1]),
+        coefficients=("ceiling", "a"),
         shapes=(Shape(name="rate", low=0.5, high=30.0, points=15, log=True),),
-        design=lambda x, shape: design(np.exp(-shape[..., 0, None] * share)),
+        design=lambda x, shape: design(np.exp(-shape[..., 0, None] * x["term"])),
     )
-    return [saturation, form("step", law, time), form("log_step", law, log_time)]
+    return [saturation, form("step", time), form("log_step", log_time)]
 
 
-def added_column(solver: Solver, designs: Sequence[FloatArray]) -> list[float | None]:
+def added_column(solver: Solver, columns: Sequence[Columns]) -> list[float | None]:
     """Two-sided p-value of the last column of each design (n, p); None where columns are dependent."""
-    found: list[float | None] = [None] * len(designs)
+    found: list[float | None] = [None] * len(columns)
+    designs = [each(solver.rows) for each in columns]
     usable = [i for i, one in enumerate(designs) if one.shape[0] > one.shape[1] and independent(one[None])[0]]
-    posteriors = solver.posteriors([designs[i] for i in usable]) if usable else []
+    if not usable:
+        return found
+    whole = None if isinstance(solver.rows, slice) else lambda i: columns[usable[i]](EVERY)
+    posteriors = solver.posteriors([designs[i] for i in usable], whole)
+    batches = {id(batch): batch for batch, _ in posteriors}
+    tails = {name: tail(batch) for name, batch in batches.items()}
     for i, (batch, number) in zip(usable, posteriors, strict=True):
-        found[i] = tail(batch[number])
+        found[i] = float(tails[id(batch)][number])
     return found
 
 
-def tail(posterior: Posterior) -> float:
-    """Twice the posterior probability of the less probable sign of the last coefficient."""
-    last = np.eye(posterior.coefficient.shape[-1])[-1]
+def tail(posterior: Posterior) -> FloatArray:
+    """Twice the posterior probability of the less probable sign of the last coefficient, (b,) of a batch."""
+    b, p = len(posterior.weight), posterior.coefficient.shape[-1]
+    last = np.eye(p)[-1]
     # Both tails: one minus the larger would lose all digits of a small one.
-    both = posterior.functional(np.array([last, -last])).cdf(np.zeros(2))
-    return min(1.0, 2.0 * float(both.min()))
+    rows = np.broadcast_to([last, -last], (b, 2, p))
+    both = posterior.functional(rows).cdf(np.zeros(2 * b)).reshape(b, 2)
+    return np.asarray(np.minimum(1.0, 2.0 * both.min(axis=1)))
 
 
 def spearman(one: FloatArray, other: FloatArray) -> float | None:

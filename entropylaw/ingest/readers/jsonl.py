@@ -29,6 +29,9 @@ _ARRAY = re.compile(r"\[\s*\{")
 _GAP = re.compile(r"[ \t\r\n,\0]*")
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _HEAD = 1 << 16
+# Names below one another add up; a longer one is no metric's.
+_LONGEST = 1000
+_SCALARS = {str, int, float, bool, type(None)}
 
 UNPARSEABLE = "unparseable line"
 
@@ -129,8 +132,8 @@ class _Values:
         data = value.get("data")
         if isinstance(data, dict) and "step" in value and "_type" not in data:
             value.update(value.pop("data"))
-        # Names below one another add up; a longer one is no metric's.
-        self.records.add(dict(leaves(value, 1000)))
+        flat = _SCALARS.issuperset(map(type, value.values())) and max(map(len, value), default=0) <= _LONGEST
+        self.records.add(value if flat else dict(leaves(value, _LONGEST)))
 
 
 def _lines(content: Content) -> Iterator[object]:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 """The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
 
 
+_SMALL = 1 << 20
+"""Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
+
+
 def read(content: Content) -> Table:
     """Read one Parquet file; raises as :func:`read_parts`."""
     return read_parts(content.path, [content])
@@ -41,6 +45,8 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    size = sum(part.size for part in parts)
+    threads = size > _SMALL
     try:
         files = list[pq.ParquetFile]()
         for part in parts:
@@ -50,7 +56,7 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
             texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
             if not isinstance(source, str):
                 source.seek(0)
-            files.append(pq.ParquetFile(source, read_dictionary=texts))
+            files.append(pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads))
         names, leaves = files[0].schema_arrow.names, _leaves(files[0])
         useful = parts[0].useful
         kept: frozenset[str] | None = None
@@ -62,17 +68,19 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         cells = rows * (files[0].metadata.num_columns if kept is None else len(kept))
         groups = (file.metadata.row_group(i) for file in files for i in range(file.metadata.num_row_groups))
         pages = sum(group.total_byte_size for group in groups) if kept is None else 0
-        size = sum(part.size for part in parts)
         if max(cells * 8, pages) > max(40 * size, 1 << 28):
             what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
             hint = "write the columns of metrics alone into a file of their own"
             raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
         steps = [name for name in names if name.casefold() in ("step", "global_step")]
         if sample_columns(names) and steps:
-            some = pa.concat_tables([file.read(columns=steps[:1]) for file in files])
+            some = pa.concat_tables([file.read(columns=steps[:1], use_threads=threads) for file in files])
             refuse_samples(path, names, arrow_column(some.column(0)))
         tables = [
-            file.read(columns=None if kept is None else [name for name in _leaves(file) if name in kept])
+            file.read(
+                columns=None if kept is None else [name for name in _leaves(file) if name in kept],
+                use_threads=threads,
+            )
             for file in files
         ]
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
@@ -108,12 +116,21 @@ def from_arrow(table: pa.Table, path: str) -> Table:
 
 
 def _floats(parts: Iterable[pa.Array]) -> FloatArray:
-    """Return numbers with nan for null. Arrow's own ways would import pandas where that is installed."""
+    """Return numbers with nan for null.
+
+    Arrow's own ways would import pandas where that is installed, and its compute functions, which take as
+    long to import as all of Arrow.
+    """
+    import pyarrow as pa
+
     chunks = [np.empty(0)]
-    for chunk in (part.cast("float64", safe=False) for part in parts):
+    for part in parts:
+        plain = pa.types.is_integer(part.type) or pa.types.is_floating(part.type)
+        chunk = part if plain else part.cast("float64", safe=False)
         valid, data = chunk.buffers()
-        rows = slice(chunk.offset, chunk.offset + len(chunk))
-        values = np.frombuffer(data, dtype=np.float64)[rows] if len(chunk) else np.empty(0)
+        rows, values = slice(chunk.offset, chunk.offset + len(chunk)), np.empty(0)
+        if len(chunk):
+            values = np.frombuffer(data, dtype=chunk.type.to_pandas_dtype())[rows].astype(float)
         if chunk.null_count and valid is not None:
             bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
             values = np.where(bits[rows], values, np.nan)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +38,7 @@ _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
 #: int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 JSON_DECODER = json.JSONDecoder(parse_int=float)
+_JSON_NUMBERS = msgspec.json.Decoder(list[float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,7 +123,7 @@ def parse_column(cells: Column) -> Parsed:
         return cells.parsed()
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind in "fiu":
-            return Parsed(values=cells.astype(np.float64))
+            return Parsed(values=cells.astype(np.float64, copy=False))
         # tolist() would turn a time stamp into an integer
         listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
     else:
@@ -135,12 +137,27 @@ def parse_column(cells: Column) -> Parsed:
     return Parsed(values=values, texts=len(where), where=where, example=example)
 
 
+def plain_numbers(cells: Sequence[str]) -> list[float] | None:
+    """Parse cells that are all numbers of JSON; None where one of them is not.
+
+    The numbers are those of ``float``, but for the sign of zero, in a tenth of its time.
+    """
+    try:
+        numbers = _JSON_NUMBERS.decode(f"[{','.join(cells)}]")
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    # No cell is empty, so that each gave one number, and one with a comma two.
+    return numbers if len(numbers) == len(cells) else None
+
+
 def _clean(cells: Sequence[object]) -> FloatArray | None:
     """Parse all cells at once, or return None where one of them needs :func:`classify`."""
     types = set(map(type, cells))
     with suppress(ValueError, OverflowError, TypeError):
         if types <= {float, int, type(None)}:
             return np.array(cells, dtype=np.float64)
+        if types == {str} and (numbers := plain_numbers(cells)) is not None:  # type: ignore[arg-type]
+            return np.array(numbers, dtype=np.float64)
         # float() reads "1_000" and "١", we do not.
         if types == {str} and "_" not in (joined := "".join(cells)) and joined.isascii():  # type: ignore[arg-type]
             return np.array([cell or "nan" for cell in cells], dtype=np.float64)

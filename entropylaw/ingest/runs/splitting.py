@@ -103,7 +103,7 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
     # Of the records without a step: those without a label, and those whose label no other record has.
-    stepless = _grouped(np.flatnonzero(~np.isfinite(step)), columns)
+    stepless = {**_grouped(np.flatnonzero(~np.isfinite(step)), columns)}
     unowned = [row for key, members in stepless.items() if not any(key) for row in members]
     for key in list(stepless):
         pairs = (zip(key, known, strict=True) for known in groups)
@@ -113,15 +113,17 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
 
 
-def _grouped(rows: IntArray, labels: list[list[str]]) -> dict[tuple[str, ...], list[int]]:
+def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...], Sequence[int] | IntArray]:
     """Group rows that have the same labels, in the order of their first."""
+    if not labels:
+        return {(): rows} if len(rows) else {}
     groups: dict[tuple[str, ...], list[int]] = {}
     for row in rows.tolist():
         groups.setdefault(tuple(column[row] for column in labels), []).append(row)
     return groups
 
 
-def _named(groups: Mapping[tuple[str, ...], list[int]]) -> tuple[Group, ...]:
+def _named(groups: Mapping[tuple[str, ...], Sequence[int] | IntArray]) -> tuple[Group, ...]:
     named = ((", ".join(filter(None, key)), members) for key, members in groups.items())
     return tuple(Group(label, np.array(members, dtype=np.intp)) for label, members in named)
 
@@ -270,6 +272,8 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     A record counts as overwritten where a later one gives another value; the same value again is no loss.
     """
     rows = life.rows
+    if len(rows) == len(step) and bool((np.diff(step) > 0).all()):
+        return Merged(step, columns)
     unique, slot = np.unique(step[rows], return_inverse=True)
     if len(unique) == len(rows):
         order = rows[np.argsort(step[rows], kind="stable")]

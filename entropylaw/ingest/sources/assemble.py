@@ -213,8 +213,11 @@ def _starts(
 
     ``words`` are columns as :func:`_coded` gives them.
     """
-    step, name = whole.step[group.rows], group.label or whole.name
-    columns = {column: values[group.rows] for column, values in whole.columns.items()}
+    step, columns, name = whole.step, whole.columns, group.label or whole.name
+    # A run that has all records of a large log does not copy them.
+    if len(group.rows) < len(step):
+        step = step[group.rows]
+        columns = {column: values[group.rows] for column, values in columns.items()}
     watched = frozenset(filter(is_metric, columns))
     curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
     for start, life in enumerate(lives(step, curves), start=1):

@@ -147,6 +147,11 @@ class Content:
             return self.text
         return "".join(_first(self.blocks(), _OPENING))
 
+    def free_opening(self) -> None:
+        """Free the opening of a large file, which is of no use once its format is known."""
+        if self.extent > _OPENING:
+            vars(self).pop("opening", None)
+
     def blocks(self) -> Iterator[str]:
         """Yield the text in blocks that end where a line ends.
 

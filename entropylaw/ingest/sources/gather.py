@@ -61,14 +61,19 @@ class _Texts:
 class _Sparse:
     """Cells by row, as they are read; where a row has one already, the later one replaces it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, label: bool) -> None:
         self.rows, self.values = array("q"), array("d")
-        self._texts = _Texts()
+        self._label, self._texts = label, _Texts()
 
-    def put(self, row: int, cell: object, *, label: bool) -> None:
-        value, is_text = (cell, False) if type(cell) is float else classify(cell)
+    def put(self, row: int, cell: object) -> None:
+        if type(cell) is float:
+            if cell == cell:
+                self.rows.append(row)
+                self.values.append(cell)
+            return
+        value, is_text = classify(cell)
         # Labels of digits only may be longer than a float is exact.
-        if is_text or (label and type(cell) in (int, str) and value == value):
+        if is_text or (self._label and type(cell) in (int, str) and value == value):
             self._texts.put(row, str(cell))
         elif value == value:
             self.rows.append(row)
@@ -97,22 +102,28 @@ class Records:
 
     def add(self, record: Mapping[str, object]) -> None:
         """Add one record; a key with an empty cell counts as a column."""
+        columns, row = self._columns, self.rows
         for name, cell in record.items():
-            self.put(name, cell)
+            if (column := columns.get(name)) is not None:
+                column.put(row, cell)
+            elif name not in self.unread:
+                self.put(name, cell)
         self.rows += 1
 
     def put(self, name: str, cell: object, row: int | None = None) -> None:
         """Put a cell into a row, or into the record that is being built; :meth:`close` ends it."""
         column = self._columns.get(name)
         if column is None:
+            if name in self.unread:
+                return
             if self._keep is not None and not self._keep(name):
                 if len(self.unread) < _MOST_COLUMNS:
                     self.unread[name] = None
                 return
             if len(self._columns) >= _MOST_COLUMNS:
                 return
-            column = self._columns[name] = _Sparse()
-        column.put(self.rows if row is None else row, cell, label=folded(name) in RUN_NAMES)
+            column = self._columns[name] = _Sparse(label=folded(name) in RUN_NAMES)
+        column.put(self.rows if row is None else row, cell)
 
     def close(self) -> None:
         """End the record that :meth:`put` built."""
@@ -163,6 +174,13 @@ class _Dense:
             if is_text or (self._label and value == value):
                 self._texts.put(row, cell)
 
+    def extend(self, cells: FloatArray | Sequence[str] | None, rows: int, at: int) -> None:
+        """Add the cells of so many rows: numbers, text, or None where all are missing."""
+        if cells is None or isinstance(cells, np.ndarray):
+            self._chunks.append(np.full(rows, np.nan) if cells is None else cells)
+        else:
+            self.add(cells, at)
+
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)
         self._chunks = []
@@ -201,6 +219,18 @@ class Rows:
         self._pending.append(row)
         if len(self._pending) * len(row) >= _CHUNK * 64 or len(self._pending) == _CHUNK:
             self._flush()
+
+    @property
+    def kept(self) -> list[int]:
+        """Places of the columns that are kept."""
+        return [*self._columns]
+
+    def extend(self, cells: Mapping[int, FloatArray | Sequence[str] | None], rows: int) -> None:
+        """Add so many rows: the cells of each column by its place, None where all are missing."""
+        self._flush()
+        for index, (_, column) in self._columns.items():
+            column.extend(cells[index], rows, self._flushed)
+        self._flushed += rows
 
     def columns(self) -> dict[str, Column]:
         """Return the columns."""

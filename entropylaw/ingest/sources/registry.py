@@ -400,6 +400,7 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
     everyone = readers()
     for reader in everyone:
         if reader.recognises(content):
+            content.free_opening()
             expected = [other.name for other in everyone if (content.suffix or None) in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
@@ -114,23 +115,28 @@ def minify(svg: str) -> str:
     """The same picture without prolog, comments and extra blanks; coordinates to a hundredth of a point."""
     svg = re.sub(r"(?s)(<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->)\s*", "", svg)
 
-    def rounded(found: re.Match[str]) -> str:
-        numbers = re.sub(r"-?\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), found[2])
-        numbers = " ".join(numbers.split())
-        if found[1] == "d":
-            if len(numbers) > 400:
-                # A tenth of a point is exact enough for a long path.
-                numbers = re.sub(r"-?\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), numbers)
-            numbers = re.sub(" ?([A-Za-z]) ?", r"\1", numbers).replace(" -", "-")
-        return f'{found[1]}="{numbers}"'
-
     def together(found: re.Match[str]) -> str:
         """One style for marks in a row that look the same."""
         return f'<g style="{found[1]}">\n' + found[0].replace(f' style="{found[1]}"', "") + "</g>\n"
 
-    svg = re.sub(r'(?<=[ \n])(d|x|y|width|height)="([^"]*)"', rounded, svg)
+    svg = re.sub(
+        r'(?<=[ \n])(d|x|y|width|height)="([^"]*)"', lambda f: f'{f[1]}="{_rounded(f[2], f[1] == "d")}"', svg
+    )
     svg = re.sub(r">\s+<", ">\n<", svg).strip() + "\n"
     return re.sub(r'<use [^>]* style="([^"]*)"/>\n(?:<use [^>]* style="\1"/>\n){2,}', together, svg)
+
+
+@lru_cache(maxsize=1024)
+def _rounded(numbers: str, path: bool) -> str:
+    """The numbers of an attribute to a hundredth; remembered, for the letters are the same in all figures."""
+    numbers = re.sub(r"-?\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), numbers)
+    numbers = " ".join(numbers.split())
+    if path:
+        if len(numbers) > 400:
+            # A tenth of a point is exact enough for a long path.
+            numbers = re.sub(r"-?\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), numbers)
+        numbers = re.sub(" ?([A-Za-z]) ?", r"\1", numbers).replace(" -", "-")
+    return numbers
 
 
 def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool = True) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from logging.handlers import BufferingHandler
 from typing import Any, Literal
 
@@ -227,7 +228,7 @@ def panels(
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     with style():
         figure = Figure(figsize=(width, height))
-        canvas: Any = FigureCanvasAgg(figure)
+        FigureCanvasAgg(figure)
         sides = (left / width, bottom / height, 1 - right / width, 1 - top / height)
         figure.subplots_adjust(*sides, hspace=gap * len(heights) / sum(heights))
         made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
@@ -244,7 +245,7 @@ def panels(
                 mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **line)
             write(figure, 0.34, y, shown(text), color=colour(name, words=True))
         yield figure, list(made)
-        renderer = canvas.get_renderer()
+        renderer = _measuring(figure.dpi)
         named = [axes.yaxis for axes in made if axes.get_ylabel()]
         made[-1].xaxis.get_tightbbox(renderer)
         below = made[-1].xaxis.label.get_position()[1] - made[-1].bbox.y0
@@ -254,6 +255,13 @@ def panels(
         made[-1].xaxis.set_label_coords(0.5, below / made[-1].bbox.height)
         for one in named:
             one.set_label_coords(offset / made[-1].bbox.width, 0.5)
+
+
+@lru_cache(maxsize=8)
+def _measuring(dpi: float) -> Any:
+    """What measures texts: matplotlib remembers the size of each text by it, for all figures of a process."""
+    canvas: Any = FigureCanvasAgg(Figure(figsize=(1.0, 1.0), dpi=dpi))
+    return canvas.get_renderer()
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:

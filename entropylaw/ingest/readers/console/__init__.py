@@ -18,7 +18,6 @@ from entropylaw.ingest.runs.number_parsing import classify
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.gather import Records
 
-_LINE_END = re.compile(r"[\r\n]+")
 #: Escape sequences, such as those of colours.
 ANSI = re.compile(r"\x1b\[[0-9;?]*+[A-Za-z]")
 # Possessive and bounded, so that a dict that does not match costs little.
@@ -102,7 +101,8 @@ def lines(content: Content, needle: str = "") -> Iterator[str]:
     """Yield the lines that hold some text, without escape sequences; a carriage return ends a line, too."""
     for block in content.blocks():
         if needle in block:
-            yield from (plain(line) for line in _LINE_END.split(block) if needle in line)
+            split = block.replace("\r", "\n").split("\n")
+            yield from (plain(line) for line in split if line and needle in line)
 
 
 def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:

@@ -22,13 +22,15 @@ from entropylaw.ingest.readers.console import (
     plain,
 )
 from entropylaw.ingest.readers.jsonl import leaves
-from entropylaw.ingest.runs.number_parsing import classify, json_at, parse_number
+from entropylaw.ingest.runs.number_parsing import classify, json_at, parse_number, plain_numbers
 from entropylaw.ingest.runs.step_column import ROLLOUT_AXES
 
 # --- verl -------------------------------------------------------------------------------------------------
 
 # Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
 _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
+# A job logs a few sets of keys, with and without a validation; each line has the keys of an earlier one.
+_MOST_SHAPES, _LONGEST_SHAPE = 8, 1000
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
@@ -41,9 +43,15 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 )
 def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
+    shapes: list[tuple[re.Pattern[str], list[str]]] = []
     for found in filter(None, map(_VERL_STEP.search, lines)):
+        text = found.string[found.start() :]
+        if (row := _verl_at_once(text, shapes)) is not None:
+            yield row
+            continue
         record: dict[str, float] = {}
-        for pair in found.string[found.start() :].split(" - "):
+        keys = []
+        for pair in text.split(" - "):
             key, _, value = pair.rpartition(":")
             try:  # nearly all values are plain numbers; all else is parsed in full
                 number = float(value) if value.isascii() and "_" not in value else math.nan
@@ -58,7 +66,20 @@ def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
                 printout.dropped[BAD_PAIR] += 1
             else:
                 record[key.strip()] = number
+            keys.append(key)
+        if len(shapes) < _MOST_SHAPES and [key.strip() for key in keys[:_LONGEST_SHAPE]] == [*record]:
+            shape = " - ".join(rf"{re.escape(key)}:([\d.e+-]++)" for key in keys)
+            shapes.append((re.compile(shape, re.ASCII), [*record]))
         yield record
+
+
+def _verl_at_once(text: str, shapes: list[tuple[re.Pattern[str], list[str]]]) -> dict[str, float] | None:
+    """Read a line with the keys of an earlier one, and plain numbers alone; None for any other."""
+    for shape, names in shapes:
+        if found := shape.fullmatch(text):
+            numbers = plain_numbers(found.groups())
+            return None if numbers is None else dict(zip(names, numbers, strict=True))
+    return None
 
 
 # --- prime-rl ---------------------------------------------------------------------------------------------

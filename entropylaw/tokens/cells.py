@@ -1,0 +1,127 @@
+"""Sums by bin of groups of tokens, and the statistics that follow from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.results.arrays import FloatArray
+from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, IntArray
+
+PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
+"""Percentiles that are reported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Tokens of g groups by bin, all (g, BINS): their number, Σq, and the halves of Σq²."""
+
+    tokens: IntArray
+    total: IntArray
+    square_high: IntArray
+    square_low: IntArray
+
+    @classmethod
+    def of(cls, sums: dict[str, IntArray], groups: int = 1, group: IntArray | int = 0) -> Cells:
+        """Sums by bin in each of the ``groups``; entropies that were rounded up to zero are in the first bin.
+
+        ``group`` (rows,) is the number of each row's group.
+        """
+        at, regular = group * BINS + np.maximum(sums["bin"], 0), sums["bin"] >= 0
+        arrays = {name: np.zeros(groups * BINS, dtype=np.int64) for name in cls.__slots__}
+        for name, array in arrays.items():
+            np.add.at(array, at, sums[name] if name == "tokens" else sums[name] * regular)
+        return cls(**{name: array.reshape(groups, BINS) for name, array in arrays.items()})
+
+    @property
+    def n(self) -> IntArray:
+        """Tokens of each group (g,)."""
+        return np.asarray(self.tokens.sum(axis=1))
+
+    @property
+    def fixed(self) -> IntArray:
+        """Exact Σq of each group (g,)."""
+        return np.asarray(self.total.sum(axis=1))
+
+    def means(self) -> list[float | None]:
+        """Mean entropy of each group in nats."""
+        # A quotient of Python integers is rounded once.
+        pairs = zip(self.fixed.tolist(), self.n.tolist(), strict=True)
+        return [fixed / (n * POINT) if n else None for fixed, n in pairs]
+
+    def deviations(self) -> list[float | None]:
+        """Standard deviation between a group's tokens in nats, with n − 1; exact until the square root."""
+        high, low = self.square_high.sum(axis=1), self.square_low.sum(axis=1)
+        columns = zip(*(each.tolist() for each in (self.n, self.fixed, high, low)), strict=True)
+        return [
+            math.sqrt((n * ((high << HALF) + low) - fixed**2) / (n * (n - 1))) / POINT if n > 1 else None
+            for n, fixed, high, low in columns
+        ]
+
+    def percentiles(self) -> FloatArray:
+        """Values (g, :data:`PERCENTS`), the ⌈p·n/100⌉-th smallest, in nats; within a bin by :meth:`_pieces`.
+
+        nan for a group without tokens.
+        """
+        known = np.flatnonzero(self.n)
+        values = np.full((len(self.tokens), len(PERCENTS)), np.nan)
+        ranks = np.maximum(1, -(-np.array(PERCENTS) * self.n[known, None] // 100))
+        tokens = self.tokens[known]
+        reached = np.cumsum(tokens, axis=1)
+        at = np.sum(reached[:, None, :] < ranks[:, :, None], axis=2)
+        count = np.take_along_axis(tokens, at, axis=1)
+        inside = (ranks - 0.5 - (np.take_along_axis(reached, at, axis=1) - count)) / count
+        low, mean, high, weight = self._pieces(known[:, None], at)
+        lower = low + (mean - low) * inside / np.maximum(weight, 1e-300)
+        upper = mean + (high - mean) * (inside - weight) / np.maximum(1 - weight, 1e-300)
+        values[known] = np.where(inside <= weight, lower, upper)
+        return values
+
+    def shares_of_top(self) -> FloatArray:
+        """Share (g,) of all entropy in the fifth of tokens with the highest; nan if all entropies are 0."""
+        known = np.flatnonzero(self.fixed)
+        shares = np.full(len(self.tokens), np.nan)
+        n, fixed, tokens = self.n[known], self.fixed[known] / POINT, self.tokens[known]
+        size, rows = 0.2 * n, np.arange(len(known))
+        # Tokens and Σq in each bin and all bins above it; nothing is above the last.
+        above, q = (
+            np.pad(np.cumsum(each[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+            for each in (tokens, self.total[known])
+        )
+        at = np.sum(above >= size[:, None], axis=1) - 1
+        count = tokens[rows, at]
+        part = np.minimum(1.0, (size - above[rows, at + 1]) / count)
+        low, mean, high, weight = self._pieces(known, at)
+        left = 1 - part
+        slope_above = part * part / np.where(weight < 1, 2 * (1 - weight), 1)
+        slope_below = left * left / np.where(weight > 0, 2 * weight, 1)
+        upper = part * high - (high - mean) * slope_above
+        lower = mean - (left * low + (mean - low) * slope_below)
+        rest = np.where(part <= 1 - weight, upper, lower)
+        shares[known] = (q[rows, at + 1] / POINT + rest * count) / fixed
+        return shares
+
+    def _pieces(self, group: IntArray, at: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Uniform densities on [low, mean] and [mean, high] in bins ``at``, and the weight of the lower one.
+
+        Their mean is the mean of the bin. Their ends are the bin's, but at most √3 standard deviations from
+        the mean, as in a uniform distribution: where all tokens have one value, so do the percentiles.
+        """
+        left, right = EDGES[at], EDGES[at + 1]
+        columns = [
+            column[group, at] for column in (self.tokens, self.total, self.square_high, self.square_low)
+        ]
+        mean = np.clip(columns[1] / columns[0].astype(float) / POINT, left, right)
+        # √3 standard deviations of each bin, in Python integers until the square root.
+        reach = np.array(
+            [
+                math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
+                for count, total, high, low in zip(*(each.ravel().tolist() for each in columns), strict=True)
+            ]
+        ).reshape(at.shape)
+        start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)
+        width = stop - start
+        weight = np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)
+        return start, mean, stop, weight
