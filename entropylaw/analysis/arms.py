@@ -435,7 +435,7 @@ class _Design:
         none = unknown("not both arms have passed the higher final entropy", level=self.level, method=method)
         if not {a, b} <= set(arm.tolist()):
             return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
-        curve = np.array([float(seed.at(np.array([at]))[0]) for seed in kept])
+        curve = np.array([seed.continued(at) for seed in kept])
         own = np.array([seed.variance(np.array([at])) for seed in kept])
         end = np.array([seed.reward_at(last) for seed in kept])
         total = self._contrast(end[:, 0], end[:, 1] ** 2, arm, a, b)

@@ -82,6 +82,14 @@ class Seed:
         """Its curve at some entropies; beyond its range the end of the curve."""
         return np.interp(entropy, self.entropy, self.curve)
 
+    def continued(self, entropy: float) -> float:
+        """Its curve at an entropy, a little below its range along the averaged curve."""
+        end = float(self.entropy[0])
+        if entropy >= end:
+            return float(self.at(np.array([entropy]))[0])
+        there, here = mean_curve(self.fit, np.array([entropy, end]))
+        return float(self.curve[0] + there - here)
+
     def variance(self, entropy: FloatArray) -> float:
         """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""
         place = np.interp(entropy, self.entropy, np.arange(POINTS))
