@@ -206,11 +206,12 @@ class _Design:
 
     def _half_widths(self, curves: FloatArray, arm: IntArray, known: Spread, a: int, b: int) -> FloatArray:
         """Half of the width, at every point, of the simultaneous band of a difference of two arms."""
-        away = curves - means(curves, arm)[arm]
-        each = known.variance
-        if np.isfinite(known.df):
-            each = (away**2).sum(axis=0) / known.df @ neighbours(curves.shape[1])
-        reach = max(float(stdtrit(known.df, 0.5 + 0.5 * self.level)), band_reach(away, known.df, self.level))
+        pool, df = known.pool(a, b), known.df
+        away, each = (curves - means(curves, arm)[arm])[pool[arm]], known.variance
+        if np.isfinite(df):
+            df = float(np.maximum(known.seeds - 1, 0)[pool].sum())
+            each = (away**2).sum(axis=0) / df @ neighbours(curves.shape[1])
+        reach = max(float(stdtrit(df, 0.5 + 0.5 * self.level)), band_reach(away, df, self.level))
         half = reach * np.sqrt(each * (1.0 / known.seeds[a] + 1.0 / known.seeds[b]))
         return np.broadcast_to(half, curves.shape[1])
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, chdtrc, nctdtr, stdtr, stdtrit
 
-from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 
 POWER = 0.8
 """Power for which the number of seeds is given."""
@@ -34,22 +34,32 @@ PRIOR_DF, MOST_DF = 4.0, 40.0
 class Spread:
     """The spread of seeds in k arms.
 
-    ``variance`` is that of one seed's number, the runs' own errors included, ``df`` its degrees of freedom,
-    infinite where the part between seeds was given. ``own`` (k,) are the variances of the arms alone, nan
-    with one seed, and ``seeds`` (k,) their numbers. ``unlike`` says that they differ, and are not pooled.
+    ``variance`` is that of one seed's number, the runs' own errors included, and ``df`` its degrees of
+    freedom, infinite where the part between seeds was given; both are pooled over the arms in ``like`` (k,).
+    ``own`` (k,) are the variances of the arms alone, nan with one seed, ``seeds`` (k,) their numbers, and
+    ``within`` is the mean variance of a run's own number.
     """
 
     variance: float
     df: float
     own: FloatArray
     seeds: IntArray
+    like: BoolArray
     within: float
-    unlike: bool = False
 
     @property
     def between(self) -> float:
         """Standard deviation between seeds beyond the runs' own errors."""
         return float(np.sqrt(max(self.variance - self.within, 0.0)))
+
+    def pool(self, a: int, b: int) -> BoolArray:
+        """The arms (k,) whose spread counts in a comparison of two: those like both, or only the two."""
+        both = np.isin(np.arange(self.seeds.size), (a, b))
+        return both if self.apart(a, b) else self.like | both
+
+    def apart(self, a: int, b: int) -> bool:
+        """Whether each of two arms has its own variance: where the spread of one is unlike the others'."""
+        return not self.like[[a, b]].all() and int(self.seeds[[a, b]].min()) > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +110,9 @@ def spread(
     -----
     s² = Σ (y − ȳ)² / Σ(s − 1) about the means of the arms holds the variance between seeds and that within
     runs. All seeds of an arm weigh the same: weights from the runs' own variances find false differences
-    in up to 14 % where these variances are too large. The arms are pooled unless Bartlett's test
-    (1937, doi:10.1098/rspa.1937.0109) rejects equal variances at 5 %.
+    in up to 14 % where these variances are too large. Arms are pooled that Bartlett's test (1937,
+    doi:10.1098/rspa.1937.0109) does not call unlike at 5 %; until then the arm is left out without which
+    the others are most alike.
     """
     seeds = np.bincount(arm)
     within = float(variance.mean())
@@ -109,37 +120,43 @@ def spread(
     squared = np.bincount(arm, (value - means(value, arm)[arm]) ** 2)
     with np.errstate(invalid="ignore"):
         own = squared / np.where(free > 0, free, np.nan)
+    like = np.ones(seeds.size, dtype=bool)
     if between_sd is not None:
         known = between_sd**2 + within
-        return Spread(variance=known, df=np.inf, own=own, seeds=seeds, within=within)
-    df = float(free.sum())
-    if df == 0:
+        return Spread(variance=known, df=np.inf, own=own, seeds=seeds, like=like, within=within)
+    if not free.any():
         return None
-    pooled = float(squared.sum()) / df
-    unlike = _unlike(own[free > 0], free[free > 0])
-    return Spread(variance=pooled, df=df, own=own, seeds=seeds, within=within, unlike=unlike)
+    while alike(own, free, like) < UNLIKE:
+        several = np.flatnonzero(like & (free > 0))
+        without = [like & (np.arange(like.size) != one) for one in several]
+        like = max(without, key=lambda rest: alike(own, free, rest))
+    df = float(free[like].sum())
+    pooled = float(squared[like].sum()) / df
+    return Spread(variance=pooled, df=df, own=own, seeds=seeds, like=like, within=within)
 
 
-def _unlike(variance: FloatArray, free: FloatArray) -> bool:
-    """Whether variances with their degrees of freedom differ, by Bartlett's test."""
+def alike(variance: FloatArray, free: FloatArray, which: BoolArray) -> float:
+    """p-value of equal variances of some arms, with their degrees of freedom, by Bartlett's test."""
+    which = which & (free > 0)
+    variance, free = variance[which], free[which]
     if free.size < 2 or not variance.any():
-        return False
+        return 1.0
     total, least = free.sum(), 1e-12 * variance.max()
     statistic = total * np.log(free @ variance / total) - free @ np.log(np.maximum(variance, least))
     correction = 1.0 + ((1.0 / free).sum() - 1.0 / total) / (3.0 * (free.size - 1))
-    return bool(chdtrc(free.size - 1, statistic / correction) < UNLIKE)
+    return float(chdtrc(free.size - 1, statistic / correction))
 
 
 def contrast(value: FloatArray, arm: IntArray, a: int, b: int, known: Spread) -> Contrast:
     """Arm ``a`` minus arm ``b``, from values (n,) of all arms.
 
-    The t-test with the pooled variance. Where the arms' spreads differ, and both have two seeds, each has its
-    own (Welch 1947, with Satterthwaite's degrees of freedom, doi:10.2307/3002019).
+    The t-test with the pooled variance. Where the spread of one of them is unlike the others', and both have
+    two seeds, each has its own (Welch 1947, with Satterthwaite's degrees of freedom, doi:10.2307/3002019).
     """
     mean, both = means(value, arm), [a, b]
     gap, df, seeds = float(mean[a] - mean[b]), known.df, known.seeds[both]
     each = known.variance / seeds
-    if known.unlike and seeds.min() > 1:
+    if known.apart(a, b):
         each = known.own[both] / seeds
         df = float(each.sum() ** 2 / (each**2 / (seeds - 1)).sum()) if each.any() else df
     error = float(np.sqrt(each.sum()))

@@ -253,7 +253,7 @@ def _backward(rows: StageRows) -> _Level | str:
 def _over_seeds(of_arm: Mapping[str, Sequence[_Level]], level: float, method: str) -> dict[str, Estimate]:
     """The mean over the seeds of every arm; its t-interval from their spread, pooled over arms.
 
-    Where the arms' spreads differ (Bartlett's test), each has its own.
+    An arm whose spread is unlike the others' (Bartlett's test) has its own.
     """
     arm = np.repeat(np.arange(len(of_arm)), [len(each) for each in of_arm.values()])
     value, variance = np.array([one for each in of_arm.values() for one in each]).reshape(-1, 2).T
@@ -266,11 +266,12 @@ def _over_seeds(of_arm: Mapping[str, Sequence[_Level]], level: float, method: st
             found[name] = Estimate(value=mean, low=None, high=None, level=level, method=method, note=why)
             continue
         squared, df = known.variance, known.df
-        if known.unlike:
+        alone = not known.like[place]
+        if alone:
             squared, df = float(known.own[place]), seeds - 1.0
         error = float(np.sqrt(squared / seeds))
         reach = float(stdtrit(df, 0.5 + 0.5 * level)) * error
-        how = "of the arm alone" if known.unlike else "pooled over arms"
+        how = "of the arm alone" if alone else "pooled over arms"
         found[name] = Estimate(
             value=mean,
             low=mean - reach,

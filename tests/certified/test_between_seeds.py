@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from entropylaw.analysis.between_seeds import (
     Contrast,
+    alike,
     band_reach,
     contrast,
     fieller,
@@ -29,7 +30,7 @@ def test_two_arms_are_the_pooled_t_test() -> None:
     known = spread(VALUE, NONE, ARM)
     assert known is not None
     found, theirs = contrast(VALUE, ARM, 1, 0, known), ttest_ind(VALUE[3:], VALUE[:3])
-    assert not known.unlike
+    assert known.like.all()
     assert found.p_value == pytest.approx(theirs.pvalue, rel=1e-10)
     ends = theirs.confidence_interval(0.95)
     assert found.interval(0.95) == pytest.approx((ends.low, ends.high), rel=1e-10)
@@ -49,9 +50,22 @@ def test_unlike_arms_are_welch() -> None:
     value = np.append(VALUE[:3], [0.1, 0.9, 0.4, 1.3])
     known = spread(value, NONE, ARM)
     assert known is not None
-    assert known.unlike == (bartlett(value[:3], value[3:]).pvalue < 0.05) == True  # noqa: E712
+    theirs = bartlett(value[:3], value[3:])
+    assert alike(known.own, known.seeds - 1.0, np.ones(2, dtype=bool)) == pytest.approx(theirs.pvalue)
+    assert theirs.pvalue < 0.05
+    assert known.apart(1, 0)
     found, theirs = contrast(value, ARM, 1, 0, known), ttest_ind(value[3:], value[:3], equal_var=False)
     assert (found.df, found.p_value) == pytest.approx((theirs.df, theirs.pvalue), rel=1e-10)
+
+
+def test_an_unlike_arm_leaves_the_others_pooled() -> None:
+    value, arm = np.append(VALUE, [0.1, 0.9, 0.4, 1.3]), np.append(ARM, [2, 2, 2, 2])
+    known = spread(value, np.zeros(11), arm)
+    assert known is not None
+    assert known.like.tolist() == [True, True, False]
+    assert contrast(value, arm, 1, 0, known).p_value == pytest.approx(ttest_ind(VALUE[3:], VALUE[:3]).pvalue)
+    theirs = ttest_ind(value[7:], VALUE[:3], equal_var=False)
+    assert contrast(value, arm, 2, 0, known).p_value == pytest.approx(theirs.pvalue)
 
 
 def test_one_seed_per_arm_has_no_spread_unless_it_is_given() -> None:
