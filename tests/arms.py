@@ -210,7 +210,7 @@ def complete(*names: str, **other: Any) -> ArmComparison:
         "scaling": (scaling(),),
         "stages": (stage(),),
         "transfers": (transfer(),),
-        "findings": stated("caution", "a caution"),
+        "findings": (*stated("caution", "a caution"), *stated("note", "a note")),
     }
     return comparison(*names, **(made | other))
 

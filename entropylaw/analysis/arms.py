@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import fisher_exact
+from scipy.special import stdtrit
 
 from entropylaw.analysis.between_seeds import (
     Contrast,
@@ -174,37 +174,46 @@ class _Design:
         method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
         rate = lost / len(runs) if runs else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
-        found: dict[str, Any] = {}
-        if (common := common_range(seeds)) is not None:
-            grid = np.linspace(*common, BAND_POINTS)
-            kept = [seed for seed in self.seeds if seed.covers(*common)]
-            curves = np.array([seed.at(grid) for seed in kept])
-            arms = np.array([seed.arm for seed in kept])
-            mean, ends = curves[arms == place].mean(axis=0), (None, None)
-            known = self.spread(curves.mean(axis=1), np.array([seed.variance(grid) for seed in kept]), arms)
-            if known is not None:
-                half = self._half_widths(curves, arms, known, (place,))
-                ends = (mean - half, mean + half)
-            found = {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist())}
-            for name, end in zip(("low", "high"), ends, strict=True):
-                found[name] = (None,) * grid.size if end is None else tuple(end.tolist())
+        found = self._mean_curve(place, *common) if (common := common_range(seeds)) else {}
         return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **found)
+
+    def _mean_curve(self, place: int, low: float, high: float) -> dict[str, Any]:
+        """The mean of an arm's curves with a pointwise band, the spread pooled over all that pass a point."""
+        grid = np.linspace(low, high, BAND_POINTS)
+        own = [seed for seed in self.of(place) if seed.covers(low, high)]
+        mean, half = np.mean([seed.at(grid) for seed in own], axis=0), []
+        for point in grid[:, None]:
+            passing = [seed for seed in self.seeds if seed.covers(float(point[0]), float(point[0]))]
+            value, variance = (
+                np.array(each)
+                for each in zip(
+                    *((float(seed.at(point)[0]), seed.variance(point)) for seed in passing), strict=True
+                )
+            )
+            known = self.spread(value, variance, np.array([seed.arm for seed in passing]))
+            reach = None if known is None else float(stdtrit(known.df, 0.5 + 0.5 * self.level))
+            half.append(
+                None if known is None or reach is None else reach * np.sqrt(known.variance / len(own))
+            )
+        ends = {
+            name: tuple(
+                None if one is None else float(at + sign * one) for at, one in zip(mean, half, strict=True)
+            )
+            for name, sign in (("low", -1), ("high", 1))
+        }
+        return {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist()), **ends}
 
     def spread(self, value: FloatArray, variance: FloatArray, arm: IntArray) -> Spread | None:
         """The pooled spread of rewards."""
         return spread(value, variance, arm, between_sd=self.between_sd)
 
-    def _half_widths(
-        self, curves: FloatArray, arm: IntArray, known: Spread, which: tuple[int, ...]
-    ) -> FloatArray:
-        """Half of the band's width at every point: pointwise of one arm, of a difference simultaneous."""
+    def _half_widths(self, curves: FloatArray, arm: IntArray, known: Spread, a: int, b: int) -> FloatArray:
+        """Half of the width, at every point, of the simultaneous band of a difference of two arms."""
         away = curves - means(curves, arm)[arm]
         given = np.isinf(known.df)
         each = np.full(curves.shape[1], known.variance) if given else (away**2).sum(axis=0) / known.df
-        reach = Contrast(value=0.0, error=1.0, df=known.df, p_value=1.0).interval(self.level)[1]
-        if len(which) > 1:
-            reach = max(reach, band_reach(away, known.df, self.level))
-        return np.asarray(reach * np.sqrt(each * sum(1.0 / known.seeds[i] for i in which)))
+        reach = max(float(stdtrit(known.df, 0.5 + 0.5 * self.level)), band_reach(away, known.df, self.level))
+        return np.asarray(reach * np.sqrt(each * (1.0 / known.seeds[a] + 1.0 / known.seeds[b])))
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
@@ -307,7 +316,7 @@ class _Design:
             return None
         centre = means(curves, numbers.arm)
         gap = centre[a] - centre[b]
-        half = self._half_widths(curves, numbers.arm, known, (a, b))
+        half = self._half_widths(curves, numbers.arm, known, a, b)
         parts = (grid, gap, gap - half, gap + half)
         return Band(
             **dict(zip(("entropy", "mean", "low", "high"), (tuple(x.tolist()) for x in parts), strict=True))
@@ -392,7 +401,12 @@ class _Design:
             gap - np.hypot(failed / of - low, high_b - failed_b / of_b),
             gap + np.hypot(high - failed / of, failed_b / of_b - low_b),
         )
-        table = [[failed, of - failed], [failed_b, of_b - failed_b]]
+        p_value = 1.0
+        if failed or failed_b:
+            # Imported where it is needed: it takes as long as several fits.
+            from scipy.stats import fisher_exact
+
+            p_value = float(fisher_exact([[failed, of - failed], [failed_b, of_b - failed_b]])[1])
         return Difference(
             quantity="failure_rate",
             unit="share",
@@ -403,7 +417,7 @@ class _Design:
                 level=self.level,
                 method=f"{failed} of {of} against {failed_b} of {of_b}; Newcombe from Clopper–Pearson",
             ),
-            p_value=float(fisher_exact(table)[1]),
+            p_value=p_value,
         )
 
     def _split(self, last: float, a: int, b: int) -> Split | None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtri, stdtr, stdtrit
 
 from entropylaw.analysis.between_seeds import Spread, means, spread
@@ -42,6 +41,9 @@ PUBLISHED: dict[str, tuple[float, float, float]] = {
 Digitised from the curves of Fig. 1, right (mathematics, GRPO); the paper prints none of them. Rewards are
 shares of problems solved."""
 
+MOST_ITERATIONS = 100
+"""Steps of Newton's method at most; some five are needed."""
+
 _MODELS = 1e7
 """Sizes are numbers of parameters where the largest has at least so many."""
 
@@ -64,60 +66,79 @@ def size_of(text: str | float) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
-    """A straight line through k values that scatter about it by more than their errors.
+    """Weighted least-squares lines through k values, for each of m values of τ²; arrays of shape (m,).
 
-    ``coefficient`` (2,) are its value at x = 0 and its slope, ``covariance`` (2, 2) theirs given τ²; ``tau2``
-    is the variance about the line beyond the errors. Knapp & Hartung's ``factor`` multiplies the covariance.
+    ``tau2`` is the variance about the line beyond the errors, ``level`` the line's value at ``middle``, where
+    it is independent of the ``slope``; ``level_variance`` and ``slope_variance`` are theirs given τ².
+    ``misfit`` is the weighted residual sum of squares, ``descent`` its derivative by τ² with reversed sign.
     """
 
-    coefficient: FloatArray
-    covariance: FloatArray
-    tau2: float
-    factor: float
+    tau2: FloatArray
+    middle: FloatArray
+    level: FloatArray
+    slope: FloatArray
+    level_variance: FloatArray
+    slope_variance: FloatArray
+    misfit: FloatArray
+    descent: FloatArray
+
+    @classmethod
+    def of(cls, x: FloatArray, value: FloatArray, variance: FloatArray, tau2: FloatArray) -> Line:
+        """The lines y = level + slope·(x − middle), weights 1/(v + τ²)."""
+        weight = 1.0 / (variance + tau2[:, None])
+        total = weight.sum(axis=1)
+        middle, level = weight @ x / total, weight @ value / total
+        away, residual = x - middle[:, None], value - level[:, None]
+        spread = (weight * away**2).sum(axis=1)
+        slope = (weight * away * residual).sum(axis=1) / spread
+        residual = residual - slope[:, None] * away
+        return cls(
+            tau2=tau2,
+            middle=middle,
+            level=level,
+            slope=slope,
+            level_variance=1.0 / total,
+            slope_variance=1.0 / spread,
+            misfit=(weight * residual**2).sum(axis=1),
+            descent=(weight**2 * residual**2).sum(axis=1),
+        )
+
+    def at(self, x: float) -> tuple[FloatArray, FloatArray]:
+        """The lines' values and their variances given τ²."""
+        away = x - self.middle
+        return self.level + self.slope * away, self.level_variance + self.slope_variance * away**2
 
 
-def meta_regression(
-    x: FloatArray,
-    value: FloatArray,
-    variance: FloatArray,
-    *,
-    misfit: float | None = None,
-    tau2: float | None = None,
-) -> Line:
+def meta_regression(x: FloatArray, value: FloatArray, variance: FloatArray, misfit: Sequence[float]) -> Line:
     """Random-effects meta-regression y_i = α + β·x_i + u_i + e_i with var u = τ² and var e_i = v_i.
 
     Parameters
     ----------
     x, value, variance
         Shape (k,), k ≥ 3.
-    misfit, tau2
-        τ² solves Q(τ²) = ``misfit``, by default k − 2, unless it is given.
+    misfit
+        Shape (m,): τ² solves Q(τ²) = ``misfit``, with k − 2 as estimated, with other values as distributed.
 
     Notes
     -----
     Q(τ²) = Σ (y_i − α − β·x_i)²/(v_i + τ²) about the weighted least-squares line; τ² is 0 where Q(0) is less
-    (Paule & Mandel 1982, doi:10.6028/jres.087.022). The factor is Q/(k − 2), without a floor (Knapp & Hartung
-    2003, doi:10.1002/sim.1482): with equal variances the line is that of ordinary least squares with its
-    t-interval, whatever the variances are.
+    (Paule & Mandel 1982, doi:10.6028/jres.087.022). It is found by Newton's method on 1/Q, which is a
+    straight line in τ² where all v_i are equal. The standard errors of Knapp & Hartung (2003,
+    doi:10.1002/sim.1482) are multiplied by √(Q/(k − 2)), without a floor: with equal variances the line then
+    has the t-interval of ordinary least squares, whatever the variances are.
     """
-    design = np.stack([np.ones(x.size), x], axis=1)
-    df = x.size - 2
-
-    def fitted(tau2: float) -> tuple[float, FloatArray, FloatArray]:
-        weight = 1.0 / (variance + tau2)
-        covariance = np.asarray(np.linalg.inv((design.T * weight) @ design), dtype=np.float64)
-        coefficient = covariance @ (design.T @ (weight * value))
-        return float(weight @ (value - design @ coefficient) ** 2), coefficient, covariance
-
-    if tau2 is None:
-        target, tau2 = float(df) if misfit is None else misfit, 0.0
-        if fitted(0.0)[0] > target:
-            top = float(np.ptp(value)) ** 2
-            while fitted(top)[0] > target:
-                top *= 4.0
-            tau2 = float(brentq(lambda t: fitted(t)[0] - target, 0.0, top, xtol=1e-14 * top))
-    misfit_here, coefficient, covariance = fitted(tau2)
-    return Line(coefficient=coefficient, covariance=covariance, tau2=tau2, factor=misfit_here / df)
+    target = np.asarray(misfit, dtype=float)
+    line = Line.of(x, value, variance, np.zeros(target.size))
+    for _ in range(MOST_ITERATIONS):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = line.misfit * (line.misfit / target - 1.0) / line.descent
+        # Without any residual τ² is 0.
+        tau2 = np.maximum(line.tau2 + np.nan_to_num(change, posinf=0.0, neginf=0.0), 0.0)
+        settled = np.abs(tau2 - line.tau2) <= 1e-12 * (tau2 + variance.min())
+        line = Line.of(x, value, variance, tau2)
+        if settled.all():
+            break
+    return line
 
 
 def scale_numbers(
@@ -230,11 +251,14 @@ class _Seeds:
         slope, p_value, between = self._without_interval(), None, None
         # Without two seeds of a size the variance within one is unknown, and part of that about the line.
         within = 0.0 if self.known is None else self.known.variance
-        variance = np.maximum(within, 1e-9 * float(np.ptp(self.mean)) ** 2 + 1e-300) / self.seeds if k else x
+        least = (
+            1e-9 * float(np.ptp(self.mean)) ** 2 + (1e-12 * float(np.abs(self.mean).max())) ** 2 if k else 0.0
+        )
+        variance = max(within, least, 1e-200) / self.seeds
         if slope.value is not None and slope.note is None:
-            line = meta_regression(x, self.mean, variance)
+            line = meta_regression(x, self.mean, variance, [k - 2])
             slope, p_value = self._slope(line)
-            between = None if self.known is None else float(np.sqrt(line.tau2))
+            between = None if self.known is None else float(np.sqrt(line.tau2[0]))
         return Scaling(
             key=key,
             quantity=quantity,
@@ -261,7 +285,7 @@ class _Seeds:
 
     def _slope(self, line: Line) -> tuple[Estimate, float]:
         df = self.size.size - 2
-        value, error = float(line.coefficient[1]), float(np.sqrt(line.factor * line.covariance[1, 1]))
+        value, error = float(line.slope[0]), float(np.sqrt(line.misfit[0] / df * line.slope_variance[0]))
         reach = float(stdtrit(df, 0.5 + 0.5 * self.level)) * error
         slope = Estimate(
             value=value,
@@ -305,12 +329,10 @@ class _Seeds:
         sizes, df = np.log10(self.size), self.size.size - 2
         if slope.low is None:
             return replace(slope, value=float(self.mean.mean() + slope.value * (x - sizes.mean())))
-        row = np.array([1.0, x])
         misfits = chdtri(df, (np.arange(TAUS) + 0.5) / TAUS)
-        lines = [meta_regression(sizes, self.mean, variance, misfit=float(one)) for one in misfits]
-        location = np.array([row @ line.coefficient for line in lines])
-        scale = np.array([np.sqrt(line.tau2 + row @ line.covariance @ row) for line in lines])
-        ahead = Mixture.of_one(np.full(TAUS, 1.0 / TAUS), location, scale, np.inf)
+        line = meta_regression(sizes, self.mean, variance, misfits)
+        location, own = line.at(x)
+        ahead = Mixture.of_one(np.full(TAUS, 1.0 / TAUS), location, np.sqrt(line.tau2 + own), np.inf)
         outside = "" if sizes.min() <= x <= sizes.max() else ", beyond the sizes"
         method = f"prediction of a mean over seeds (df {df}, spread of sizes integrated out{outside})"
         known = from_mixture(ahead, level=self.level, method=method)

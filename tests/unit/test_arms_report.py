@@ -128,6 +128,23 @@ def test_where_a_band_excludes_0():
     assert "contains 0" not in rendered(result, "text")
 
 
+def test_up_to_three_comparisons_have_sentences_of_their_own():
+    assert len(verdicts(arms.comparison(*arms.MANY[:3]))) == 3
+    assert verdicts(arms.comparison(*arms.MANY[:4])) == []
+
+
+def test_a_difference_without_a_test_is_not_comparable():
+    for names in (("a",), arms.MANY):
+        found = [
+            dict(zip([column.key for column in block.columns], row, strict=True))
+            for block in describe(arms.comparison(*names))
+            if isinstance(block, Table) and block.columns[-1].key == "seeds_needed"
+            for row in block.rows
+        ]
+        rows = [row for row in found if row.get("quantity") == "entropy at equal reward, nats"]
+        assert [row["decision"] for row in rows] == ["not comparable"] * len(names)
+
+
 def table_lines(text, head):
     """The lines of a table in a text, without those of its head."""
     lines = iter(text.splitlines())
@@ -243,6 +260,14 @@ def test_sizes_stages_and_transfers_are_shown_where_there_are_some():
         "maths 0.800 [0.790, 0.810] 0.200 [0.190, 0.210]",
     ):
         assert part in whole
+    assert "caution a caution note a note" in whole
+    one = arms.transfer()
+    missing = replace(one, reward=((one.reward[0][0], arms.unknown("not evaluated")), one.reward[1]))
+    lost = replace(missing, backward=arms.unknown("one stage"))
+    text = " ".join(rendered(arms.comparison(transfers=(lost,)), "text").split())
+    assert "backward transfer — (one stage) (seeds" in text
+    assert "maths 0.800 [0.790, 0.810] —" in text
+    assert "reward: not evaluated" in text
     plain = rendered(arms.comparison(), "text")
     assert not any(word in plain for word in ("tenfold", "place", "backward"))
 

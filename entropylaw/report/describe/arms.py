@@ -13,7 +13,7 @@ from entropylaw.report.numbers import MISSING, format_estimate, format_number, f
 from entropylaw.report.words import listed
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, ArmComparison, Band, Decision, Difference, Pair, Split
-from entropylaw.results.result import replace
+from entropylaw.results.result import replace, sentences
 
 Named = Sequence[tuple[str, Pair]]
 """Comparisons, each with its name."""
@@ -74,6 +74,7 @@ def describe(result: ArmComparison) -> list[b.Block]:
         b.Notes(_grouped(result)),
         *first,
         b.Notes(b.labelled("caution", result.cautions)),
+        b.Notes(b.labelled("note", sentences(result.findings, "note"))),
         b.Notes(b.labelled("caution", cautions), detail=not few),
         b.Heading("Curves and differences", name="differences"),
         *figures_of("arms", result),

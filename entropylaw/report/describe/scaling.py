@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_interval
@@ -125,21 +126,18 @@ def transfers(result: ArmComparison) -> list[b.Block]:
     """Per arm the backward transfer, and the reward on every domain after every stage."""
     blocks: list[b.Block] = [b.Heading("Transfer between domains", name="transfer")] * bool(result.transfers)
     for one in result.transfers:
-        blocks += [b.Notes([b.Note("transfer", _backward(one))]), _matrix(one)]
+        heads = [b.Column("stage", "reward after stage"), *(b.Column(name, name) for name in one.domains)]
+        cells = zip(one.stages, one.reward, strict=True)
+        rows: list[tuple[b.Cell, ...]] = [(stage, *map(bare, row)) for stage, row in cells]
+        blocks += [b.Notes([b.Note("transfer", _backward(one))]), b.Table(heads, rows)]
+        blocks += origins(("reward", reward) for row in one.reward for reward in row)
     return blocks
 
 
 def _backward(one: Transfer) -> str:
-    seeds = f"{one.seeds} seed" + "s" * (one.seeds != 1)
-    return (
-        f"{one.arm} ({seeds}): backward transfer {format_interval(one.backward)}, "
-        f"{direction(one.backward)} ({one.backward.method})"
-    )
-
-
-def _matrix(one: Transfer) -> b.Table:
-    heads = [b.Column("stage", "reward after stage"), *(b.Column(name, name) for name in one.domains)]
-    return b.Table(heads, [(stage, *row) for stage, row in zip(one.stages, one.reward, strict=True)])
+    text = f"{one.arm} ({counted(one.seeds, 'seed')}): backward transfer {format_interval(one.backward)}"
+    found = f", {direction(one.backward)}" if one.backward.value is not None else ""
+    return f"{text}{found} ({one.backward.method})"
 
 
 def label(quantity: str, unit: str) -> str:
