@@ -29,7 +29,7 @@ from entropylaw.cli.settings import general_settings  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.loading import KINDS  # noqa: E402
 from entropylaw.documents.loading import Kind as DocumentKind  # noqa: E402
-from entropylaw.gates.quantities import COMPARED, QUANTITIES, Kind, Needs, Part  # noqa: E402
+from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part, differences  # noqa: E402
 from entropylaw.options import CompareOptions, FitOptions, Option, PhaseOptions  # noqa: E402
 from entropylaw.results.arrays import FloatArray  # noqa: E402
 
@@ -138,7 +138,7 @@ def quantities_table() -> str:
         compared = {Kind.estimate: "interval", Kind.word: words}.get(one.kind, one.kind.value)
         unknown, where = unless[one.needs], flags.get(one.name, f"{found_in[one.part]}, logs")
         lines.append(f"| `{one.name}` | {one.meaning} | {one.unit.name} | {compared} | {unknown} | {where} |")
-    for one in COMPARED.values():
+    for one in differences().values():
         cells = (f"`{one.name}`", one.meaning, one.unit.name, "interval", "not compared, no interval")
         lines.append(f"| {' | '.join(cells)} | comparison |")
     return "\n".join(lines)

@@ -384,9 +384,10 @@ class CompareOptions(LawOptions, Coverage):
     arms: str | None = setting(
         "--arms REGEX|COLUMN|config:KEY",
         "Runs of one arm have the same text where REGEX matches their names (its first group, if there is "
-        "one), in a column, or under a key of their configuration.",
+        "one), in a column, or under a key of their configuration. Without it they have names or "
+        "configurations that differ by a seed alone, or one group at W&B.",
         *(TEXT, ARMS),
-        unset="names, W&B groups or configurations that differ by a seed alone",
+        unset="recognised",
     )
     baseline: str | None = setting(
         "--baseline ARM", "The arm that the others are compared with.", TEXT, ARMS, unset="the first"
@@ -410,7 +411,7 @@ class CompareOptions(LawOptions, Coverage):
         "--between-sd",
         "Standard deviation of the reward between seeds, known from elsewhere; every line repeats it.",
         *(SPREAD, INTERVALS),
-        unset="estimated from two seeds or more",
+        unset="estimated",
     )
     stage: str | None = column("stage", "Column that names the stage of training.", "none")
     domain: str | None = column("domain", "Column that names the domain of an evaluation.", "none")

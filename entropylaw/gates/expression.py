@@ -12,7 +12,6 @@ from typing import NoReturn
 
 from entropylaw.errors import UsageError
 from entropylaw.gates.quantities import (
-    COMPARED,
     DIFFERENCE,
     MEASURED,
     QUANTITIES,
@@ -21,6 +20,7 @@ from entropylaw.gates.quantities import (
     Kind,
     Quantity,
     difference,
+    differences,
 )
 from entropylaw.paths import shown_path
 
@@ -158,7 +158,7 @@ class _Reader:
 
     def difference(self) -> tuple[Quantity, tuple[str, ...]]:
         """``(ARM, BASELINE).QUANTITY``; an arm with a comma in its name has quotes."""
-        hint = f"write {DIFFERENCE}(ARM, BASELINE).{next(iter(COMPARED))}<0"
+        hint = f"write {DIFFERENCE}(ARM, BASELINE).{next(iter(differences()))}<0"
         if not self.text.startswith("(", self.place):
             self.fail("'(' and two arms were expected", hint=hint)
         begin = self.place + 1
@@ -171,9 +171,9 @@ class _Reader:
             self.fail("two different arms were expected, with a comma between them", begin, hint=hint)
         self.move(ends[-1].end())
         at, name = self.place, self.take(_NAME)
-        if name is None or name not in COMPARED:
-            near = _meant(name or "", list(COMPARED))
-            self.fail(f"one of {', '.join(COMPARED)} was expected", at, near, hint)
+        if name is None or name not in differences():
+            near = _meant(name or "", list(differences()))
+            self.fail(f"one of {', '.join(differences())} was expected", at, near, hint)
         return difference(arms[0], arms[1], name), tuple(arms)
 
     def number(self, quantity: Quantity) -> str:

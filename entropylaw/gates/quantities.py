@@ -11,24 +11,23 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.loading import KINDS, Stored, as_document, damaged, find_document
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import is_file, note_input, shown_path
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
-from entropylaw.results.arms import QUANTITIES as ARM_QUANTITIES
 from entropylaw.results.columns import Refusal
 from entropylaw.results.result import replace as replace_estimate
 from entropylaw.results.result import sentences
 
 if TYPE_CHECKING:
+    from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.documents.document import Document, RunPhases
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
@@ -251,22 +250,27 @@ QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _A
 REGRESSION = Quantity("regression", "relative decrease since the baseline's run", SHARE, needs=Needs.relation)
 """Computed from a quantity in two documents, which its expression names."""
 
-COMPARED = {
-    name: Quantity(
-        f"difference(ARM, BASELINE).{name}",
-        f"{words}: that of ARM minus that of BASELINE",
-        {"reward": REWARD, "nats": NATS, "share": CHANGE}[unit],
-        part=Part.arms,
-    )
-    for name, (words, unit) in ARM_QUANTITIES.items()
-}
-"""Quantities of a comparison of arms, by the name behind the point."""
-
 DIFFERENCE = "difference"
 
 
+@cache
+def differences() -> dict[str, Quantity]:
+    """Quantities of a comparison of arms, by the name behind the point: their types take time to import."""
+    from entropylaw.results import arms
+
+    return {
+        name: Quantity(
+            f"{DIFFERENCE}(ARM, BASELINE).{name}",
+            f"{words}: that of ARM minus that of BASELINE",
+            {"reward": REWARD, "nats": NATS, "share": CHANGE}[unit],
+            part=Part.arms,
+        )
+        for name, (words, unit) in arms.QUANTITIES.items()
+    }
+
+
 def difference(arm: str, baseline: str, name: str) -> Quantity:
-    """A quantity of :data:`COMPARED` for two arms."""
+    """A quantity of :func:`differences` for two arms."""
 
     def read(document: ComparisonDocument) -> Value:
         comparison, what = document.comparison, f"{arm} against {baseline}"
@@ -287,7 +291,7 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         low, high = (None if end is None else -end for end in (one.high, one.low))
         return replace_estimate(one, value=-one.value, low=low, high=high)
 
-    return replace(COMPARED[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
+    return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
 
 
 MEASURED = ("ceiling", "reward_now")
@@ -378,11 +382,12 @@ def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
 
 def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
-    if isinstance(document, ComparisonDocument):
-        name = f"comparison of {', '.join(one.arm for one in document.comparison.arms)}"
-        return [Subject(run=name, path=source, sources=(source,), holders={Part.arms: document})]
     kind, subjects = document.schema.split("/")[1], []
-    for entry in document.runs:
+    if kind == "comparison":
+        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[union-attr]
+        held = {Part.arms: document}
+        return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
+    for entry in document.runs:  # type: ignore[union-attr]
         holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
         run, column = entry, "entropy_column"
         if kind == "report":

@@ -67,7 +67,7 @@ def test_arms_are_recognised_said_first_and_stored(logs, tmp_path):
     assert found.estimate.low < -0.1 < found.estimate.high < 0
     quiet = typed("compare", logs, "-q", "--jobs", "1", cwd=tmp_path)
     assert (quiet.returncode, quiet.stderr) == (0, "")
-    assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in quiet.stdout
+    assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in " ".join(quiet.stdout.split())
     assert "other" in quiet.stdout
 
 

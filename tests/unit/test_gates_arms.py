@@ -8,7 +8,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.comparison import ArmRuns, ComparisonDocument
 from entropylaw.errors import InputError, UsageError
 from entropylaw.gates.expression import parse
-from entropylaw.gates.quantities import COMPARED
+from entropylaw.gates.quantities import differences
 from entropylaw.options import CompareOptions
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, Difference, Pair
@@ -160,7 +160,7 @@ def test_arms_are_read_from_an_expression(text, arms, name):
     gate = parse(text)
     assert gate.arms == arms
     assert gate.quantity.name == f"difference({arms[0]}, {arms[1]}).{name}"
-    assert gate.quantity.unit == COMPARED[name].unit
+    assert gate.quantity.unit == differences()[name].unit
 
 
 @pytest.mark.parametrize(
