@@ -49,6 +49,7 @@ from entropylaw.results.arms import (
     Decision,
     Difference,
     Pair,
+    RunCurve,
     Split,
 )
 from entropylaw.results.arrays import FloatArray, IntArray
@@ -83,6 +84,7 @@ def compare_arms(
     level: float = 0.95,
     margin: float = 0.01,
     between_sd: float | None = None,
+    averaged: Mapping[str, Sequence[RunCurve]] | None = None,
 ) -> ArmComparison:
     """Compare arms of fitted runs, the seed as the unit.
 
@@ -99,6 +101,8 @@ def compare_arms(
     between_sd
         Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
         there is no other way to an interval.
+    averaged
+        Name of the arm → the averaged curves of its fits, where they are known.
 
     Raises
     ------
@@ -124,7 +128,7 @@ def compare_arms(
         raise UsageError("no-such-arm", f"the baseline {baseline!r} is no arm", f"the arms are {known}")
     chosen = names[0] if baseline is None else baseline
     failed = {name: list((refused or {}).get(name, ())) for name in names}
-    seeds = seeds_of(arms)
+    seeds = seeds_of(arms, averaged)
     design = _Design(names, seeds, failed, level, margin, between_sd)
     order = (
         [(b, a) for a, b in combinations(range(len(names)), 2)]

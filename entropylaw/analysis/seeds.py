@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from entropylaw.analysis.averaging import mean_curve
 from entropylaw.analysis.members import level_now
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmRun
+from entropylaw.results.arms import ArmRun, RunCurve
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 
@@ -45,9 +45,11 @@ class Seed:
     curve: FloatArray
     smoother: FloatArray
     noise: float
+    rewards: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Smoothed rewards and their errors that are known, by how many evaluations were smoothed."""
 
     @classmethod
-    def of(cls, arm: int, fit: Fit, failed: str | None) -> Seed:
+    def of(cls, arm: int, fit: Fit, failed: str | None, averaged: RunCurve | None = None) -> Seed:
         """The run with its curve: the averaged one, and where its evaluations are beside that locally.
 
         The drift of a run about its averaged curve belongs to what the run reached at an entropy, and differs
@@ -56,9 +58,10 @@ class Seed:
         law = fit.law
         smooth = np.asarray(law.smoothed_entropy)
         entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
-        residual = np.asarray(law.reward) - mean_curve(fit, smooth)
+        averaged = averaged_curve(fit) if averaged is None else averaged
+        residual = np.asarray(law.reward) - averaged.evaluations
         smoother = local_lines(smooth, entropy)
-        curve = mean_curve(fit, entropy) + smoother @ residual
+        curve = averaged.over + smoother @ residual
         noise = float(np.median(np.abs(np.diff(residual)))) / 0.6745 / np.sqrt(2.0)
         return cls(
             arm=arm, fit=fit, failed=failed, entropy=entropy, curve=curve, smoother=smoother, noise=noise
@@ -102,12 +105,23 @@ class Seed:
         """Smoothed reward at a step, or at its last one before that, with its standard error."""
         law = self.fit.law
         until = max(3, int(np.searchsorted(law.step, step, side="right")))
-        known = level_now(law.step[:until], law.reward[:until])
-        return float(known.mean()[0]), float(np.nan_to_num(known.standard_deviation()[0]))
+        if until not in self.rewards:
+            known = level_now(law.step[:until], law.reward[:until])
+            error = float(np.nan_to_num(known.standard_deviation()[0]))
+            self.rewards[until] = float(known.mean()[0]), error
+        return self.rewards[until]
 
     def entropy_at(self, step: float) -> float:
         """Smoothed entropy at a step."""
         return float(np.interp(step, self.fit.law.step, self.fit.law.smoothed_entropy))
+
+
+def averaged_curve(fit: Fit) -> RunCurve:
+    """The averaged curve of a run, for which its forms are fitted again."""
+    smooth = np.asarray(fit.law.smoothed_entropy)
+    entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
+    curve = mean_curve(fit, np.concatenate([smooth, entropy]))
+    return RunCurve(evaluations=curve[: smooth.size], over=curve[smooth.size :])
 
 
 def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:
@@ -130,11 +144,15 @@ def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(weight * slope)
 
 
-def seeds_of(arms: Mapping[str, Sequence[Fit]]) -> list[Seed]:
-    """Every run with its curve, and whether it failed."""
+def seeds_of(
+    arms: Mapping[str, Sequence[Fit]], averaged: Mapping[str, Sequence[RunCurve]] | None = None
+) -> list[Seed]:
+    """Every run with its curve, and whether it failed; ``averaged`` are curves that are known."""
     fits = [(place, fit) for place, name in enumerate(arms) for fit in arms[name]]
+    curves = [None] * len(fits) if averaged is None else [one for name in arms for one in averaged[name]]
     typical = float(np.median([fit.law.step[-1] - fit.law.step[0] for _, fit in fits])) if fits else 0.0
-    return [Seed.of(place, fit, why_failed(fit, typical)) for place, fit in fits]
+    both = zip(fits, curves, strict=True)
+    return [Seed.of(place, fit, why_failed(fit, typical), curve) for (place, fit), curve in both]
 
 
 def why_failed(fit: Fit, typical: float) -> str | None:

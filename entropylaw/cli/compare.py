@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,8 @@ def compare(options: CompareCommand) -> None:
     entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
     runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
     if any(entry.answer is not None for entry in runs):
-        document = compared(grouping, entries, settings, gathered)
+        curves = partial(output.result_of, steps.Averaged(), jobs=options.jobs)
+        document = compared(grouping, entries, settings, gathered, curves)
         check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
         for path in draw(document, options.figure, picture, extra):
             output.say(f"wrote {path}", quiet=quiet)

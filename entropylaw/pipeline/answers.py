@@ -15,6 +15,7 @@ from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
 from entropylaw.analysis.level_shift import find_level_shifts, fit_segments, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
+from entropylaw.analysis.seeds import averaged_curve
 from entropylaw.analysis.turning_point import FEWEST
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
@@ -36,6 +37,7 @@ from entropylaw.ingest.select import NO_SHARE
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.report.words import summary
+from entropylaw.results.arms import RunCurve
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
@@ -257,6 +259,11 @@ def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
     known = as_stored(forecast(*series, at_step=at, **where))
     spending = as_stored(saturation_forecast(*series, **where))
     return RunReport(fit=entry, forecast=known, spending=spending)
+
+
+def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
+    """The averaged curve of a fit."""
+    return averaged_curve(answer)
 
 
 def predict_runs(

@@ -32,6 +32,7 @@ from entropylaw.pipeline import steps
 from entropylaw.pipeline.arms import Grouping, Member, sizes
 from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.sources import load_runs, places, read, same_settings
+from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.run_names import split_arm
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
 """Reads logs, by the options of a fit, with further columns."""
+
+Curves = Callable[[Sequence[Fit]], Sequence[RunCurve]]
+"""Makes the averaged curves of fits."""
 
 EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
 
@@ -209,10 +213,14 @@ def answer_of(entry: Entry) -> Fit | None:
 
 
 def compared(
-    grouping: Grouping, entries: Mapping[str, Sequence[Entry]], options: CompareOptions, gathered: Gathered
+    grouping: Grouping,
+    entries: Mapping[str, Sequence[Entry]],
+    options: CompareOptions,
+    gathered: Gathered,
+    curves: Curves,
 ) -> ComparisonDocument:
     """The document of a comparison; raises as :func:`result_of`."""
-    result = result_of(grouping.arms, entries, options)
+    result = result_of(grouping.arms, entries, options, curves)
     fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
     return as_stored(
         ComparisonDocument(
@@ -227,9 +235,12 @@ def compared(
 
 
 def result_of(
-    members: Mapping[str, Sequence[Member]], entries: Mapping[str, Sequence[Entry]], options: CompareOptions
+    members: Mapping[str, Sequence[Member]],
+    entries: Mapping[str, Sequence[Entry]],
+    options: CompareOptions,
+    curves: Curves,
 ) -> ArmComparison:
-    """The comparison of arms; runs without a fit count as failed.
+    """The comparison of arms; runs without a fit count as failed. ``curves`` makes the curves of fits.
 
     Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, ``no-size``,
     and as :func:`entropylaw.analysis.arms.compare_arms`).
@@ -242,6 +253,7 @@ def result_of(
     apart(entries)
     answers = {arm: [(one, answer_of(one)) for one in runs] for arm, runs in entries.items()}
     fits = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in answers.items()}
+    averaged = iter(curves([fit for some in fits.values() for fit in some]))
     result = compare_arms(
         fits,
         baseline=baseline_of(list(members), options) or "all",
@@ -251,6 +263,7 @@ def result_of(
         level=options.level,
         margin=options.margin,
         between_sd=options.between_sd,
+        averaged={arm: [next(averaged) for _ in some] for arm, some in fits.items()},
     )
     if options.by is not None:
         known = sizes(members, options.by)
@@ -430,7 +443,10 @@ def compare(
     def fitted(runs: Sequence[Any]) -> list[RunFit]:
         return [entry for entry, _ in steps.answers(step, runs, jobs=jobs, cache=cache)]
 
-    return as_stored(result_of(members, entries_of(members, fitted), known))
+    def curves(fits: Sequence[Fit]) -> list[RunCurve]:
+        return [curve for curve, _ in steps.answers(steps.Averaged(), fits, jobs=jobs, cache=cache)]
+
+    return as_stored(result_of(members, entries_of(members, fitted), known, curves))
 
 
 def _listed(runs: Any) -> Iterator[Any]:

@@ -37,6 +37,7 @@ from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import read, same_settings
+from entropylaw.results.arms import RunCurve
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.result import late, replace
 
@@ -162,6 +163,19 @@ class Ahead(Step[RunReport]):
     def refuse(self, log: RunFit, series: Any, error: EntropyLawError, name: str = "") -> RunReport:
         """A run without a forecast."""
         return RunReport(fit=log, no_forecast=error.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged(Step[RunCurve]):
+    """The averaged curve of a fit."""
+
+    options: None = None
+
+    name, result = "averaged", RunCurve
+
+    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> RunCurve:
+        """A fit without a curve."""
+        raise error
 
 
 class Answer(NamedTuple, Generic[R]):

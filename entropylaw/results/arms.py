@@ -6,6 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from entropylaw.results import Estimate
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Finding, Result, sentences
 
 
@@ -16,6 +17,16 @@ class Decision(StrEnum):
     below = "lower"
     same = "same"
     undecided = "not decided"
+
+
+class RunCurve(Struct, frozen=True, kw_only=True, eq=False):
+    """The averaged curve of a run.
+
+    ``evaluations`` (n,) is at its smoothed entropies, ``over`` (m,) over their range; reward units.
+    """
+
+    evaluations: FloatArray
+    over: FloatArray
 
 
 class ArmRun(Struct, frozen=True, kw_only=True):
