@@ -23,6 +23,7 @@ from entropylaw.analysis.between_seeds import (
     holm,
     means,
     neighbours,
+    parts,
     seeds_needed,
     share_interval,
     spread,
@@ -433,38 +434,30 @@ class _Design:
         ends = np.array([seed.entropy_at(last) for seed in seeds])
         at = max(float(ends[arm == one].mean()) for one in (a, b))
         # A run that ends a little above that entropy has its curve continued that far.
-        within = [seed.entropy[0] - 0.1 * np.ptp(seed.entropy) <= at <= seed.entropy[-1] for seed in seeds]
-        kept = [seed for seed, fits in zip(seeds, within, strict=True) if fits]
+        reached = [(seed, seed.continued(at)) for seed in seeds]
+        kept = [seed for seed, there in reached if there is not None]
         arm = np.array([seed.arm for seed in kept], dtype=int)
         method = f"{POOLED}; curves at the higher final entropy"
         none = unknown("not both arms have passed the higher final entropy", level=self.level, method=method)
         if not {a, b} <= set(arm.tolist()):
             return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
-        curve = np.array([seed.continued(at) for seed in kept])
-        own = np.array([seed.variance(np.array([at])) for seed in kept])
-        end = np.array([seed.reward_at(last) for seed in kept])
-        total = self._contrast(end[:, 0], end[:, 1] ** 2, arm, a, b)
-        shift = self._contrast(curve, own, arm, a, b)
-        movement = self._contrast(end[:, 0] - curve, np.zeros(len(kept)), arm, a, b)
-        if total is None or shift is None or movement is None:
+        end, error = np.array([seed.reward_at(last) for seed in kept]).T
+        there = np.array([one for _, one in reached if one is not None])
+        known = self.spread(end, error**2, arm)
+        if known is None:
             none = unknown("no arm has two seeds", level=self.level, method=method)
             return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
-        as_estimates = [self._estimate(one, method) for one in (total, shift, movement)]
+        total, shift, movement = found = parts(np.array([end, there, end - there]), arm, a, b, known)
         covariance = 0.5 * (total.error**2 + movement.error**2 - shift.error**2)
         low, high = total.interval(self.level)
         share = unknown("the difference in final reward may be 0", level=self.level, method="Fieller")
         if low > 0 or high < 0:
             ratio, left, right = fieller(movement, total, covariance, self.level)
             share = Estimate(value=ratio, low=left, high=right, level=self.level, method="Fieller")
-        return Split(
-            at_entropy=at, total=as_estimates[0], shift=as_estimates[1], movement=as_estimates[2], share=share
+        estimates = dict(
+            zip(("total", "shift", "movement"), (self._estimate(one, method) for one in found), strict=True)
         )
-
-    def _contrast(
-        self, value: FloatArray, variance: FloatArray, arm: IntArray, a: int, b: int
-    ) -> Contrast | None:
-        known = spread(value, variance, arm, between_sd=self.between_sd)
-        return None if known is None else contrast(value, arm, a, b, known)
+        return Split(at_entropy=at, share=share, **estimates)
 
     def _estimate(self, one: Contrast, method: str) -> Estimate:
         low, high = one.interval(self.level)

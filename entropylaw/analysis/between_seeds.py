@@ -164,6 +164,29 @@ def contrast(value: FloatArray, arm: IntArray, a: int, b: int, known: Spread) ->
     return Contrast(value=gap, error=error, df=df, p_value=min(1.0, p))
 
 
+def parts(values: FloatArray, arm: IntArray, a: int, b: int, known: Spread) -> list[Contrast]:
+    """Arm ``a`` minus arm ``b`` in several numbers (p, n) of the same runs, pooled as the first of them.
+
+    ``known`` is the spread of the first. Numbers that add up for every run have differences that do.
+    """
+    first = contrast(values[0], arm, a, b, known)
+    found = [first]
+    for value in values[1:]:
+        mean = means(value, arm)
+        squared = np.bincount(arm, (value - mean[arm]) ** 2)
+        free = np.maximum(known.seeds - 1.0, 0.0)
+        if known.apart(a, b):
+            each = squared[[a, b]] / free[[a, b]]
+        elif np.isinf(known.df):
+            each = np.full(2, known.variance)
+        else:
+            each = np.full(2, squared[known.like].sum() / known.df)
+        gap, error = float(mean[a] - mean[b]), float(np.sqrt((each / known.seeds[[a, b]]).sum()))
+        p = 2.0 * float(stdtr(first.df, -abs(gap) / error)) if error > 0 else float(gap == 0)
+        found.append(Contrast(value=gap, error=error, df=first.df, p_value=min(1.0, p)))
+    return found
+
+
 def band_reach(deviations: FloatArray, df: float, level: float) -> float:
     """Critical value of the largest |t| over m points of a difference of curves.
 

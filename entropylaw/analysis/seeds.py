@@ -23,6 +23,9 @@ NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
 LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""
 
+CONTINUED = 0.1
+"""How far a curve is continued beyond its lowest entropy, in ranges of its entropies."""
+
 STOPPED = 0.8
 """A run that ends before this share of the median length of all runs has stopped early."""
 
@@ -45,6 +48,8 @@ class Seed:
     curve: FloatArray
     smoother: FloatArray
     noise: float
+    rise: float
+    """What the averaged curve gains beyond the lowest entropy, as far as it is continued."""
     rewards: dict[int, tuple[float, float]] = field(default_factory=dict)
     """Smoothed rewards and their errors that are known, by how many evaluations were smoothed."""
 
@@ -64,7 +69,14 @@ class Seed:
         curve = averaged.over + smoother @ residual
         noise = float(np.median(np.abs(np.diff(residual)))) / 0.6745 / np.sqrt(2.0)
         return cls(
-            arm=arm, fit=fit, failed=failed, entropy=entropy, curve=curve, smoother=smoother, noise=noise
+            arm=arm,
+            fit=fit,
+            failed=failed,
+            entropy=entropy,
+            curve=curve,
+            smoother=smoother,
+            noise=noise,
+            rise=averaged.below - float(averaged.over[0]),
         )
 
     @property
@@ -85,13 +97,14 @@ class Seed:
         """Its curve at some entropies; beyond its range the end of the curve."""
         return np.interp(entropy, self.entropy, self.curve)
 
-    def continued(self, entropy: float) -> float:
-        """Its curve at an entropy, a little below its range along the averaged curve."""
-        end = float(self.entropy[0])
+    def continued(self, entropy: float) -> float | None:
+        """Its curve at an entropy, a little below its range along the averaged curve; None beyond that."""
+        end, below = float(self.entropy[0]), lowest(self.entropy)
+        if not below <= entropy <= self.entropy[-1]:
+            return None
         if entropy >= end:
             return float(self.at(np.array([entropy]))[0])
-        there, here = mean_curve(self.fit, np.array([entropy, end]))
-        return float(self.curve[0] + there - here)
+        return float(self.curve[0]) + self.rise * (end - entropy) / (end - below)
 
     def variance(self, entropy: FloatArray) -> float:
         """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""
@@ -120,8 +133,14 @@ def averaged_curve(fit: Fit) -> RunCurve:
     """The averaged curve of a run, for which its forms are fitted again."""
     smooth = np.asarray(fit.law.smoothed_entropy)
     entropy = np.linspace(smooth.min(), smooth.max(), POINTS)
-    curve = mean_curve(fit, np.concatenate([smooth, entropy]))
-    return RunCurve(evaluations=curve[: smooth.size], over=curve[smooth.size :])
+    curve = mean_curve(fit, np.concatenate([smooth, entropy, [lowest(entropy)]]))
+    return RunCurve(evaluations=curve[: smooth.size], over=curve[smooth.size : -1], below=float(curve[-1]))
+
+
+def lowest(entropy: FloatArray) -> float:
+    """The entropy to which a curve over some entropies is continued at most: a tenth of its range below."""
+    end = float(entropy[0] - CONTINUED * np.ptp(entropy))
+    return max(end, 0.0) if entropy[0] >= 0 else end
 
 
 def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:

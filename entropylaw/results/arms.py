@@ -22,11 +22,13 @@ class Decision(StrEnum):
 class RunCurve(Struct, frozen=True, kw_only=True, eq=False):
     """The averaged curve of a run.
 
-    ``evaluations`` (n,) is at its smoothed entropies, ``over`` (m,) over their range; reward units.
+    ``evaluations`` (n,) is at its smoothed entropies, ``over`` (m,) over their range, and ``below`` at the
+    entropy to which it is continued at most; reward units.
     """
 
     evaluations: FloatArray
     over: FloatArray
+    below: float
 
 
 class ArmRun(Struct, frozen=True, kw_only=True):
