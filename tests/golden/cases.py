@@ -157,6 +157,28 @@ CASES = {
             "backtest short.csv --format json",
         ),
     ),
+    "compare": Case(
+        (inputs.arms,),
+        (
+            f"compare runs --baseline plain {ALL.format('arms')} -o arms.tex -o -",
+            "compare runs --baseline plain --details -q -o -",
+            "compare a=runs/plain_s0 b=runs/bonus_s0 --between-sd 0.01 -q",
+            "compare a=runs/plain_s0 b=runs/bonus_s0 -q",
+            "check arms.json --fail-if difference(bonus,plain).reward_at_entropy<0",
+            "check arms.json --fail-if difference(plain,bonus).last_reward>-0.01",
+        ),
+    ),
+    "compare-refused": Case(
+        (inputs.arms, inputs.refused),
+        (
+            "compare runs/plain_s0",
+            "compare a=runs/plain_s0 b=runs/plain_s0",
+            "compare runs --baseline nobody",
+            "compare runs --arms '^x'",
+            "compare runs --by B",
+            "compare a=runs/plain_s0 b=garbage.csv",
+        ),
+    ),
     "phases-both": Case((inputs.curves,), (f"phases curves.csv {ALL.format('phases')} -o -",)),
     "phases-ordered": Case(
         (inputs.ordered,),
@@ -251,7 +273,17 @@ CASES = {
         (
             *(
                 f"schema {kind}"
-                for kind in ("fit", "prediction", "phases", "report", "index", "check", "backtest", "columns")
+                for kind in (
+                    "fit",
+                    "prediction",
+                    "phases",
+                    "report",
+                    "index",
+                    "check",
+                    "backtest",
+                    "columns",
+                    "comparison",
+                )
             ),
             "schema law",
         ),

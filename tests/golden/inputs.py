@@ -63,6 +63,21 @@ def three(folder: Path) -> None:
     (folder / "three.csv").write_text(csv_text(f"run,{WIDE}", rows), "utf-8")
 
 
+def arms(folder: Path) -> None:
+    """Three seeds of one arm, two of another that is better at equal entropy, and one that stopped early."""
+    runs = {
+        "plain_s0": evaluations(40),
+        "plain_s1": evaluations(40, ceiling=0.553),
+        "plain_s2": evaluations(40, ceiling=0.548),
+        "bonus_s0": evaluations(40, ceiling=0.58, first=0.8),
+        "bonus_s1": evaluations(40, ceiling=0.584, first=0.8),
+        "bonus_s2": evaluations(40, ceiling=0.58)[:15],
+    }
+    for name, rows in runs.items():
+        (folder / "runs" / name).mkdir(parents=True)
+        (folder / "runs" / name / "log.csv").write_text(csv_text(WIDE, rows), "utf-8")
+
+
 def refused(folder: Path) -> None:
     """A run with too few evaluations, one without entropies, and a file that is no log."""
     (folder / "short.csv").write_text(csv_text(WIDE, evaluations(4)), "utf-8")
