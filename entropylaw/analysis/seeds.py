@@ -98,7 +98,7 @@ class Seed:
         return np.interp(entropy, self.entropy, self.curve)
 
     def continued(self, entropy: float) -> float | None:
-        """Its curve at an entropy, a little below its range along the averaged curve; None beyond that."""
+        """Its curve at an entropy, a little below its range along the averaged curve; None elsewhere."""
         end, below = float(self.entropy[0]), lowest(self.entropy)
         if not below <= entropy <= self.entropy[-1]:
             return None

@@ -12,6 +12,7 @@ import pytest
 import entropylaw
 from entropylaw.analysis.phases import phase_cautions
 from entropylaw.errors import EntropyLawError
+from entropylaw.results.result import replace
 
 N = 12
 STEP = np.arange(1.0, N + 1)
@@ -94,6 +95,10 @@ def calls(fit):
         "fit_shared": (
             {"runs": [(ENTROPY, REWARD, STEP, "a"), (ENTROPY, REWARD, STEP, "b")]},
             ("runs", "shared", *of_fit),
+        ),
+        "compare": (
+            {"arms": {"a": [fit], "b": [replace(fit, run="other")]}},
+            ("arms", "baseline", "level", "margin", "between_sd"),
         ),
         "compare_forms": ({"law": fit}, ("law",)),
         "influences": ({"law": fit}, ("law",)),
