@@ -27,7 +27,7 @@ NOISE, DRIFT = 0.01, 0.006
 QUESTIONS, BOOTSTRAPS = 500, 1000
 """Questions per evaluation, and draws of a bootstrap."""
 
-MARGIN, RUNS = 0.01, 200
+MARGIN, RUNS = 0.01, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
