@@ -18,6 +18,7 @@ from entropylaw.report.numbers import (
     format_r_squared,
 )
 from entropylaw.results import Estimate, FormEstimate, Verdict, Why
+from entropylaw.results.arms import QUANTITIES
 from entropylaw.results.columns import Meaning, Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import sentences
@@ -217,3 +218,9 @@ def step_words(step: Estimate) -> str:
 def earliest(step: Estimate) -> str:
     """The lower end of the interval of an unknown step, if there is one."""
     return f" (it may fall below that from step {round(step.low)} on)" if step.low is not None else ""
+
+
+def quantity_label(quantity: str, unit: str) -> str:
+    """What is compared between arms in words, with a unit other than that of the reward."""
+    words = {"entropy_first": "first entropy"}.get(quantity) or QUANTITIES.get(quantity, (quantity,))[0]
+    return words if unit in ("reward", "") or quantity == unit else f"{words}, {unit}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -151,6 +152,20 @@ class Band(Struct, frozen=True, kw_only=True):
     low: tuple[float, ...]
     high: tuple[float, ...]
 
+    @property
+    def outside(self) -> list[tuple[str, float, float]]:
+        """Where it excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
+        sides = [
+            ("above", x) if low > 0 else ("below", x) if high < 0 else ("", x)
+            for x, low, high in zip(self.entropy, self.low, self.high, strict=True)
+        ]
+        found = []
+        for side, points in groupby(sides, lambda one: one[0]):
+            entropies = [x for _, x in points]
+            if side:
+                found.append((side, entropies[0], entropies[-1]))
+        return found
+
 
 class Pair(Struct, frozen=True, kw_only=True):
     """An arm against a baseline.
@@ -185,10 +200,13 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     def __getitem__(self, quantity: str) -> Difference:
         """The difference in a quantity; KeyError for one that is not compared."""
-        for one in self.differences:
-            if one.quantity == quantity:
-                return one
-        raise KeyError(quantity)
+        if (one := self.find(quantity)) is None:
+            raise KeyError(quantity)
+        return one
+
+    def find(self, quantity: str) -> Difference | None:
+        """The difference in a quantity, where the comparison has it."""
+        return next((one for one in self.differences if one.quantity == quantity), None)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -312,6 +330,10 @@ class ArmComparison(Result, frozen=True, kw_only=True):
     def cautions(self) -> tuple[str, ...]:
         """Limitations in sentences."""
         return sentences(self.findings, "caution")
+
+    def name_of(self, pair: Pair) -> str:
+        """The arm of a pair; where all pairs are compared ``a − b``."""
+        return pair.arm if self.baseline is not None else f"{pair.arm} − {pair.baseline}"
 
     def pair(self, arm: str, baseline: str) -> Pair | None:
         """The comparison of two arms; None where it was not made."""

@@ -10,7 +10,6 @@ import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH
 from entropylaw.report.blocks import Table, Verdict
-from entropylaw.report.describe import arms as words
 from entropylaw.report.describe import describe
 from entropylaw.report.describe.scaling import direction
 from entropylaw.report.findings import sentence
@@ -119,7 +118,7 @@ def test_where_a_band_excludes_0():
     low = (0.01, 0.01, -0.01, -0.03, -0.02)
     high = (0.03, 0.03, 0.02, -0.01, 0.01)
     band = Band(entropy=entropy, mean=(0.0,) * 5, low=low, high=high)
-    assert words.outside(band) == [("above", 0.1, 0.2), ("below", 0.4, 0.4)]
+    assert band.outside == [("above", 0.1, 0.2), ("below", 0.4, 0.4)]
     text = rendered(arms.comparison("a", pairs=(arms.pair("a", band=band),)), "text")
     assert "is above 0 over 0.10–0.20 nats and below 0 over 0.40–0.40 nats" in " ".join(text.split())
     contained = replace(band, low=(-0.1,) * 5, high=(0.1,) * 5)

@@ -54,7 +54,7 @@ def describe(result: ArmComparison) -> list[b.Block]:
     Of more than :data:`MOST_DESCRIBED` comparisons the answers are a table, with a row each.
     """
     few = len(result.pairs) <= MOST_DESCRIBED
-    named = [(name_of(pair, result), pair) for pair in result.pairs]
+    named = [(result.name_of(pair), pair) for pair in result.pairs]
     cautions = [f"{name}: {said}" for name, pair in named for said in pair.cautions]
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     about = f"{runs}, the seed as the unit; {format_percent(result.level)} intervals"
@@ -107,16 +107,6 @@ def title(result: ArmComparison) -> str:
     return f"{len(result.arms) - 1} arms against {result.baseline}"
 
 
-def name_of(pair: Pair, result: ArmComparison) -> str:
-    """The arm; where all pairs are compared ``a − b``."""
-    return pair.arm if result.baseline is not None else f"{pair.arm} − {pair.baseline}"
-
-
-def find(pair: Pair, quantity: str) -> Difference | None:
-    """The difference in a quantity, where the comparison has it."""
-    return next((one for one in pair.differences if one.quantity == quantity), None)
-
-
 def decided(one: Difference) -> str:
     """``higher``, ``lower``, ``same within ±0.01``, ``not decided``, ``not comparable``."""
     if one.p_value is None:
@@ -131,20 +121,6 @@ def signed(estimate: Estimate, unit: str = "") -> str:
     text = format_estimate(estimate, unit)
     plus = "+" * (text.value[0].isdigit() and text.value.strip("0.") != "")
     return f"{plus}{text.value}" + (", without interval" if text.interval == MISSING else f" {text.interval}")
-
-
-def outside(band: Band) -> list[tuple[str, float, float]]:
-    """Where a band excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
-    sides = [
-        ("above", x) if low > 0 else ("below", x) if high < 0 else ("", x)
-        for x, low, high in zip(band.entropy, band.low, band.high, strict=True)
-    ]
-    found = []
-    for side, points in groupby(sides, lambda one: one[0]):
-        entropies = [x for _, x in points]
-        if side:
-            found.append((side, entropies[0], entropies[-1]))
-    return found
 
 
 def _over(low: float, high: float) -> str:
@@ -168,7 +144,7 @@ def _grouped(result: ArmComparison) -> list[b.Note]:
 def _verdicts(named: Named, result: ArmComparison) -> Iterator[b.Block]:
     """The verdict of each comparison on reward at equal entropy."""
     for name, pair in named:
-        if (one := find(pair, "reward_at_entropy")) is None:
+        if (one := pair.find("reward_at_entropy")) is None:
             continue
         text, estimate = f"{name}: reward at equal entropy", one.estimate
         if estimate.value is None:
@@ -216,20 +192,25 @@ def _parts(named: Named, result: ArmComparison) -> list[b.Note]:
             notes.append(b.Note("final reward", f"{name}: {_split_words(pair, pair.split)}{given}"))
         if pair.band is not None:
             text = f"{name}: the simultaneous band of the difference {_band(pair.band)}{given}"
-            notes.append(b.Note("curves", text, None if outside(pair.band) else ""))
+            notes.append(b.Note("curves", text, None if pair.band.outside else ""))
     return notes
 
 
 def _band(band: Band) -> str:
     """``is above 0 over 0.09–0.14 nats``, or that it contains 0."""
-    places = [f"{side} 0 over {_over(low, high)} nats" for side, low, high in outside(band)]
+    places = [f"{place.replace(' ', ' 0 over ')} nats" for place in _places(band)]
     return f"is {listed(places)}" if places else "contains 0 at every entropy"
+
+
+def _places(band: Band) -> list[str]:
+    """``above 0.09–0.14`` for each range where a band excludes 0."""
+    return [f"{side} {_over(low, high)}" for side, low, high in band.outside]
 
 
 def _split_words(pair: Pair, split: Split) -> str:
     if split.total.value is None:
         return f"movement and shift are unknown: {split.total.note}"
-    last = find(pair, "last_reward")
+    last = pair.find("last_reward")
     said = f", {decided(last)}" if last is not None else ""
     parts = ", ".join(f"{signed(getattr(split, name))} by {words}" for name, words in _BY.items())
     at = f" at {format_number(split.at_entropy, 2)} nats" if split.at_entropy is not None else ""
@@ -250,17 +231,19 @@ def _answers(named: Named, result: ArmComparison) -> b.Table:
         b.Column("decision", "at equal entropy"),
         b.Column("difference", "reward at equal entropy"),
         b.Column("over", "over, nats"),
+        b.Column("differs", "curves differ over"),
         b.Column("seeds_needed", f"seeds for {_within(result.margin)}"),
     ]
     rows = []
     for name, pair in named:
-        one = find(pair, "reward_at_entropy")
+        one = pair.find("reward_at_entropy")
         rows.append(
             (
                 name,
                 MISSING if one is None else decided(one),
                 _cell(one),
                 MISSING if pair.entropy_range is None else _over(*pair.entropy_range),
+                MISSING if pair.band is None else "; ".join(_places(pair.band)) or "nowhere",
                 None if one is None or one.decision is not Decision.undecided else one.seeds_needed,
             )
         )

@@ -8,12 +8,10 @@ from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_interval
+from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, ArmComparison, Transfer
+from entropylaw.results.arms import ArmComparison, Transfer
 from entropylaw.results.result import replace
-
-OTHER = {"entropy_first": "first entropy"}
-"""Quantities that move with size, or change over a stage, and are no key of :data:`QUANTITIES`."""
 
 
 def scalings(result: ArmComparison) -> list[b.Block]:
@@ -22,7 +20,13 @@ def scalings(result: ArmComparison) -> list[b.Block]:
         return []
     keys = ", ".join(dict.fromkeys(one.key for one in result.scaling))
     slopes = [
-        (label(one.quantity, one.unit), bare(one.slope), _p(one.p_value), one.between, direction(one.slope))
+        (
+            quantity_label(one.quantity, one.unit),
+            bare(one.slope),
+            _p(one.p_value),
+            one.between,
+            direction(one.slope),
+        )
         for one in result.scaling
     ]
     heads = [
@@ -52,7 +56,7 @@ def scalings(result: ArmComparison) -> list[b.Block]:
     ]
     rows = [
         (
-            label(one.quantity, one.unit),
+            quantity_label(one.quantity, one.unit),
             what,
             point.arm,
             f"{point.size:g}",
@@ -113,7 +117,7 @@ def stages(result: ArmComparison) -> list[b.Block]:
     ]
     rows = [
         (
-            *(one.arm, one.place, one.stage, label(one.quantity, one.unit), one.domain),
+            *(one.arm, one.place, one.stage, quantity_label(one.quantity, one.unit), one.domain),
             *(bare(one.change), direction(one.change), one.seeds),
         )
         for one in result.stages
@@ -138,12 +142,6 @@ def _backward(one: Transfer) -> str:
     text = f"{one.arm} ({counted(one.seeds, 'seed')}): backward transfer {format_interval(one.backward)}"
     found = f", {direction(one.backward)}" if one.backward.value is not None else ""
     return f"{text}{found} ({one.backward.method})"
-
-
-def label(quantity: str, unit: str) -> str:
-    """A quantity in words, with a unit other than that of the reward."""
-    words = OTHER.get(quantity) or QUANTITIES.get(quantity, (quantity,))[0]
-    return words if unit in ("reward", "") or quantity == unit else f"{words}, {unit}"
 
 
 def direction(change: Estimate) -> str:

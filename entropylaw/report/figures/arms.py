@@ -11,11 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropylaw.escaping import one_line
-from entropylaw.report.describe import arms as words
-from entropylaw.report.describe.scaling import label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE
 from entropylaw.report.numbers import format_number
+from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
 from entropylaw.results.arms import Arm, ArmComparison, Band, Decision, Pair, Scaling, SizePoint
 
@@ -104,7 +103,7 @@ def _overlay(result: ArmComparison) -> Figure:
                 low, high = lower.get_ylim()
                 lower.set_ylim(low, high + 0.3 * (high - low))
                 said: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
-                text = p.shown(one_line(words.name_of(pair, result)))
+                text = p.shown(one_line(result.name_of(pair)))
                 lower.text(0.985, 0.97, _short(text, 40), transform=lower.transAxes, **said)
         figure.axes[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
     return figure
@@ -198,7 +197,7 @@ def _excluded(axes: Axes, pair: Pair | None) -> None:
     if pair is None or pair.band is None:
         return
     places = {"above": ("green", 0.97), "below": ("vermilion", 0.03)}
-    for side, low, high in words.outside(pair.band):
+    for side, low, high in pair.band.outside:
         name, y = places[side]
         look: dict[str, Any] = {"color": p.colour(name), "linewidth": 3, "zorder": 7}
         look |= {"solid_capstyle": "butt" if high > low else "projecting"}
@@ -223,7 +222,7 @@ def differences_figure(result: ArmComparison) -> Figure:
     if not any(one.estimate.value is not None for pair in result.pairs for one in pair.differences):
         raise ValueError("nothing is comparable")
     width, row = p.width(), 0.3
-    names = [p.shown(_short(one_line(words.name_of(pair, result)), 22)) for pair in result.pairs]
+    names = [p.shown(_short(one_line(result.name_of(pair)), 22)) for pair in result.pairs]
     top, bottom = 0.42, 0.24
     left = 0.12 + 0.058 * max(map(len, names))
     height = top + row * len(names) + bottom
@@ -250,7 +249,7 @@ def _forest(axes: Axes, result: ArmComparison, quantity: str) -> None:
     marks: list[_Mark] = []
     split = quantity == "last_reward"
     for place, pair in enumerate(result.pairs):
-        if (one := words.find(pair, quantity)) is not None and one.estimate.value is not None:
+        if (one := pair.find(quantity)) is not None and one.estimate.value is not None:
             filled = one.decision is not Decision.undecided
             marks.append(_Mark(place - 0.27 * split, one.estimate, "ink", "s", filled, named=True))
         if split and pair.split is not None:
@@ -355,7 +354,7 @@ def sizes_figure(result: ArmComparison) -> Figure:
             axes.set_xscale("log")
             for kind, _, colour, look in _KINDS:
                 _points(axes, _drawn(one, kind), p.colour(colour), look)
-            axes.set_ylabel(label(one.quantity, one.unit))
+            axes.set_ylabel(quantity_label(one.quantity, one.unit))
         known = {x.size for one in result.scaling for kind, *_ in _KINDS for x in _drawn(one, kind)}
         _size_ticks(panels[-1], sorted(known))
         panels[-1].set_xlabel(p.shown(one_line(result.scaling[0].key)), labelpad=2)
