@@ -4,48 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from entropylaw.report.describe.arms import outside, signed
+from entropylaw.report.describe.scaling import direction
 from entropylaw.report.numbers import format_probability
 from entropylaw.results import Verdict
 from lab.boundaries import boundary_counts
-from lab.findings import (
-    Difference,
-    Made,
-    Quantity,
-    coefficient,
-    cooled_reward,
-    difference,
-    half_fall,
-    paired,
-    pooled,
-    reward_at,
-    slope,
-    values_of,
-)
-from lab.markdown import against, listed, mean
-from lab.page import (
-    AGAINST_PLAIN,
+from lab.comparisons import (
+    ALGORITHMS,
     CLEAN,
     INTERVENTIONS,
     PLAIN,
     SIZES,
-    Cooling,
+    Comparisons,
     Groups,
-    parameters,
-    present,
-    span,
+    at_equal_entropy,
+    in_bold,
+    in_words,
 )
+from lab.findings import Made, cooled_reward, first_of, half_fall, reward_at, values_of
+from lab.markdown import listed, mean
+from lab.page import Cooling, present, span
 
 
-def short_answers(by_group: Groups, cooling: Cooling) -> str:
+def short_answers(by_group: Groups, found: Comparisons, cooling: Cooling) -> str:
     """One line per question."""
     lines = [
         ("Does the law hold?", holds(by_group)),
         ("How much of R(H) is learning?", learned(by_group, cooling)),
-        ("The same a and b across algorithms?", same(by_group)),
-        ("Do they move with size?", moves(by_group)),
-        ("Does it survive what keeps entropy up?", survives(by_group)),
+        ("The same a and b across algorithms?", same(by_group, found)),
+        ("Do they move with size?", moves(by_group, found)),
+        ("Does it survive what keeps entropy up?", survives(by_group, found)),
         ("Planning and execution?", phases(by_group)),
-        ("Does supervised training expand?", expands(by_group)),
+        ("Does supervised training expand?", expands(by_group, found)),
     ]
     return "\n".join(f"- **{question}** {answer}" for question, answer in lines)
 
@@ -78,43 +68,25 @@ def learned(by_group: Groups, cooling: Cooling) -> str:
     return f"At H = 0.1, GRPO less {start}: {listed(parts)} (no interval)."
 
 
-def same(by_group: Groups) -> str:
-    """RLOO and REINFORCE against GRPO."""
+def same(by_group: Groups, found: Comparisons) -> str:
+    """RLOO and REINFORCE against GRPO, from both starts."""
+    pairs = [pair for pair in (*found.plain.pairs, *found.clean.pairs) if pair.arm in (*ALGORITHMS, *CLEAN)]
     parts = []
-    for name in ("rloo", "reinforce"):
-        pair = [
-            in_words(versus(by_group, name, quantity)) for quantity in (coefficient("a"), coefficient("b"))
-        ]
-        parts.append(f"{name.upper()} − GRPO: a {pair[0]}, b {pair[1]}")
-    at = reward_at(0.2)
-    reinforce, grpo = (mean(values_of(by_group[name], at)) for name in ("clean_reinforce", "clean_start"))
+    for pair in pairs:
+        said = [f"{name} {in_bold(pair[name])}, {in_words(pair[name], pair)}" for name in ("a", "b")]
+        parts.append(f"{pair.arm} − {pair.baseline}: {'; '.join(said)}")
     return (
-        f"{'; '.join(parts)}. From the start without planted mistakes, where it passes H = 0.2, REINFORCE "
-        f"has an accuracy of {reinforce}, and GRPO of {grpo}. {moot(by_group, (PLAIN, 'rloo', 'reinforce'))}"
+        f"{'. '.join(parts)}. {moot(by_group, (*ALGORITHMS, *CLEAN))} Accuracy at equal entropy: "
+        f"{at_equal_entropy(pairs)}."
     )
 
 
-def versus(by_group: Groups, name: str, quantity: Quantity) -> Difference | None:
-    """An arm less plain GRPO."""
-    others = [paired(by_group[arm], by_group[PLAIN], quantity) for arm in present(by_group, AGAINST_PLAIN)]
-    return difference(paired(by_group[name], by_group[PLAIN], quantity), pooled(others))
-
-
-def in_words(found: Difference | None) -> str:
-    """A difference, and whether its sign is known."""
-    return against(found) + ("" if found and found.decided else " (not decided)")
-
-
-def moves(by_group: Groups) -> str:
+def moves(by_group: Groups, found: Comparisons) -> str:
     """Slopes of a and b on the number of parameters."""
-    several = [by_group[name][:2] for name in present(by_group, SIZES)]
-    parts = []
-    for name in ("a", "b"):
-        found = slope(several, parameters, coefficient(name))
-        open_ = "" if abs(found.value) > found.half else " (not decided)"
-        parts.append(f"{name} {found.value:+.2f} ± {found.half:.2f}{open_}")
-    over = f"over {len(several)} sizes of one start each"
-    return f"For every tenfold of the parameters: {listed(parts)}, {over}. {moot(by_group, SIZES)}"
+    slopes = {name: found.sizes[name].slope for name in ("a", "b")}
+    parts = [f"{name} {signed(slope)} ({direction(slope)})" for name, slope in slopes.items()]
+    over = f"over {len(SIZES)} sizes of one start each"
+    return f"Per tenfold of the parameters: {listed(parts)}, {over}. {moot(by_group, SIZES)}"
 
 
 def moot(by_group: Groups, names: Sequence[str]) -> str:
@@ -123,18 +95,20 @@ def moot(by_group: Groups, names: Sequence[str]) -> str:
     return f"The law fails in {failing(runs)} behind these a and b."
 
 
-def survives(by_group: Groups) -> str:
-    """Verdicts, and arms with another accuracy at the same entropy."""
+def survives(by_group: Groups, found: Comparisons) -> str:
+    """Verdicts, and accuracy at equal entropy."""
     runs = [run for name in present(by_group, INTERVENTIONS) for run in by_group[name]]
-    parts = []
-    for name in present(by_group, INTERVENTIONS):
-        found = versus(by_group, name, reward_at(0.1))
-        if found is not None and found.decided:
-            parts.append(f"{name} {against(found)}")
-    more = listed(parts) if parts else "none"
+    pairs = [pair for pair in found.plain.pairs if pair.arm in INTERVENTIONS]
+    above = [
+        pair.arm
+        for pair in pairs
+        if pair.band is not None and any(side == "above" for side, _, _ in outside(pair.band))
+    ]
     return (
         f"The law fails in {failing(runs)}, and in {failing(by_group[PLAIN])} of plain GRPO from the same "
-        f"start: there was no law to survive. Arms whose accuracy at H = 0.1 differs from GRPO's: {more}."
+        f"start: there was no law to survive. Accuracy at equal entropy less GRPO's: "
+        f"{at_equal_entropy(pairs)}. At some entropies the simultaneous band is above 0 for "
+        f"{listed(above or ['none'])}."
     )
 
 
@@ -147,18 +121,13 @@ def phases(by_group: Groups) -> str:
     return f"{boundary_counts(by_group)}. In plain GRPO half of the fall is over {listed(found)}."
 
 
-def expands(by_group: Groups) -> str:
-    """Distinct right plans after GRPO, and after demonstrations."""
+def expands(by_group: Groups, found: Comparisons) -> str:
+    """Distinct right plans and accuracy: their changes over every stage."""
     column = "val_distinct_correct"
-    ends = {
-        name: mean(values_of(by_group[name], lambda run: run.ends(column)[1]), 2)
-        for name in (PLAIN, "sft_after_grpo", "sft_instead")
-    }
-    start = mean(values_of(by_group[PLAIN], lambda run: run.ends(column)[0]), 2)
-    accuracy = {name: mean(values_of(by_group[name], lambda run: run.ends("val_acc")[1]), 2) for name in ends}
-    return (
-        f"Distinct right plans among 16 answers: {start} at the start, {ends[PLAIN]} after GRPO, "
-        f"{ends['sft_after_grpo']} after GRPO and then demonstrations, {ends['sft_instead']} after "
-        f"demonstrations alone; accuracy {accuracy[PLAIN]}, {accuracy['sft_after_grpo']} and "
-        f"{accuracy['sft_instead']} after the three."
-    )
+    parts = []
+    for plans, accuracy in zip(found.stages[column], found.stages["val_acc"], strict=True):
+        if plans.quantity == "reward":
+            change = f"{signed(plans.change)} (accuracy {signed(accuracy.change)})"
+            parts.append(f"{change} in stage `{plans.stage}` of `{plans.arm}`")
+    start = mean(values_of(by_group[PLAIN], first_of(column)), 2)
+    return f"Distinct right plans among 16 answers, {start} at the start, change by {listed(parts)}."

@@ -16,9 +16,9 @@ from entropylaw.analysis.turning_point import FEWEST
 from entropylaw.report.describe.phases import does, is_long, p_value, percent_words
 from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import CurvePhases
+from lab.comparisons import PLAIN, Groups
 from lab.findings import Made
 from lab.markdown import MISSING, table
-from lab.page import PLAIN, Groups
 
 TOP = 0.2
 """Share of a step's tokens with the highest entropy, classed as planning in arXiv:2506.01939."""

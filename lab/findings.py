@@ -1,9 +1,4 @@
-"""What the runs say to the questions of ``docs/lab.md``: numbers with intervals, no words.
-
-The unit of comparison is the seed, and arms are compared seed by seed: runs of one seed share their prompts,
-their permutations and the noise of their evaluations. The spread of those differences is pooled over the arms
-of a table (equal spread is assumed), and an interval for a mean difference is Student's t on it.
-"""
+"""What single runs say to the questions of ``docs/lab.md``: numbers, no words."""
 
 from __future__ import annotations
 
@@ -114,16 +109,6 @@ def groups(made: Mapping[str, Made]) -> dict[str, list[Made]]:
 Quantity = Callable[[Made], float]
 
 
-def coefficient(name: str) -> Quantity:
-    """The value of ``a``, ``b``, ``ceiling`` or ``reward_now`` in a run's fit."""
-
-    def value(run: Made) -> float:
-        estimate = getattr(run.fit.law, name).value if run.fit.law else None
-        return float("nan") if estimate is None else float(estimate)
-
-    return value
-
-
 def reward_at(entropy: float, nearest: int = 6) -> Quantity:
     """Validation accuracy at an entropy that a run passes, independent of the functional form.
 
@@ -151,74 +136,14 @@ def values_of(runs: Sequence[Made], quantity: Quantity) -> FloatArray:
     return known
 
 
-def paired(runs: Sequence[Made], reference: Sequence[Made], quantity: Quantity) -> FloatArray:
-    """Differences from the run of the same seed in another arm, for the seeds that both have."""
-    theirs = {run.config.seed: quantity(run) for run in reference}
-    ours = [(quantity(run), theirs.get(run.config.seed, np.nan)) for run in runs]
-    values = np.array([one - other for one, other in ours], dtype=np.float64)
-    known: FloatArray = values[~np.isnan(values)]
-    return known
+def last_of(column: str) -> Quantity:
+    """A column at the end of a run, over three evaluations."""
+    return lambda run: run.ends(column)[1]
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Standard deviation of paired differences, pooled over arms, with its degrees of freedom."""
-
-    sd: float
-    df: int
-
-
-def pooled(differences: Sequence[FloatArray]) -> Spread:
-    """The spread about each arm's mean, over all arms with at least two seeds."""
-    several = [values for values in differences if len(values) > 1]
-    df = sum(len(values) - 1 for values in several)
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in several)
-    return Spread(float(np.sqrt(squares / df)) if df else float("nan"), df)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A mean over seeds of paired differences with Student's t-interval at 95 %; ``half`` None if unknown."""
-
-    value: float
-    half: float | None
-    n: int
-
-    @property
-    def decided(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.half is not None and abs(self.value) > self.half
-
-
-def difference(values: FloatArray, spread: Spread) -> Difference | None:
-    """The mean of an arm's differences with its interval; None where no seed has both."""
-    if not len(values):
-        return None
-    half = None
-    if spread.df:
-        half = float(stats.t.ppf((1 + LEVEL) / 2, spread.df) * spread.sd / np.sqrt(len(values)))
-    return Difference(float(values.mean()), half, len(values))
-
-
-@dataclass(frozen=True)
-class Slope:
-    """Change of a quantity for every tenfold of the parameters: least squares over sizes, t-interval."""
-
-    value: float
-    half: float
-    n: int
-
-
-def slope(members: Sequence[Sequence[Made]], size: Callable[[Made], float], quantity: Quantity) -> Slope:
-    """A straight line on log10 of a size through the means over seeds.
-
-    The seeds of a size share their start, so the sizes are the points, with n − 2 degrees of freedom.
-    """
-    x = np.log10([size(runs[0]) for runs in members])
-    y = np.array([values_of(runs, quantity).mean() for runs in members])
-    line = stats.linregress(x, y)
-    half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * line.stderr
-    return Slope(float(line.slope), float(half), len(x))
+def first_of(column: str) -> Quantity:
+    """A column at the start of a run."""
+    return lambda run: run.ends(column)[0]
 
 
 @dataclass(frozen=True)

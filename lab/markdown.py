@@ -1,13 +1,12 @@
-"""Parts of Markdown: tables, and numbers with their errors."""
+"""Parts of Markdown: tables, numbers and lists."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from lab.findings import Difference, FloatArray
+from lab.findings import FloatArray
 
 MISSING = "—"
 
@@ -27,17 +26,6 @@ def number(x: float, decimals: int = 3) -> str:
 def mean(values: FloatArray, decimals: int = 3) -> str:
     """A mean over seeds."""
     return number(float(values.mean()), decimals) if len(values) else MISSING
-
-
-def against(found: Difference | None) -> str:
-    """A difference and its half-width to two digits, in bold if the interval excludes 0."""
-    if found is None:
-        return MISSING
-    if found.half is None:
-        return f"{found.value:+.3f} (no interval)"
-    decimals = min(max(1 - math.floor(math.log10(found.half)), 2), 5) if found.half > 0 else 5
-    text = f"{found.value:+.{decimals}f} ± {found.half:.{decimals}f}"
-    return f"**{text}**" if found.decided else text
 
 
 def listed(names: Sequence[str]) -> str:

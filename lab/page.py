@@ -12,43 +12,31 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import verdict_cell
 from entropylaw.results import Verdict
+from lab import comparisons as c
+from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, PLAIN, Comparisons, Groups
 from lab.findings import (
     FloatArray,
     Foresight,
     Made,
-    Quantity,
     clustered_noise,
-    coefficient,
     cooled_reward,
-    difference,
+    first_of,
     foresight,
     groups,
     half_fall,
-    paired,
-    pooled,
+    last_of,
     refit,
     reward_at,
     seed_check,
-    slope,
     values_of,
 )
-from lab.markdown import MISSING, against, listed, mean, number, table
+from lab.markdown import MISSING, listed, mean, number, table
 
 Runs = Mapping[str, Made]
-Groups = Mapping[str, Sequence[Made]]
 Cooling = Mapping[str, Mapping[str, FloatArray]]
 
-PLAIN = "grpo"
-ALGORITHMS = ("grpo", "rloo", "reinforce")
-CLEAN = ("clean_start", "clean_rloo", "clean_reinforce")
-BONUSES = ("entropy_bonus_0.02", "entropy_bonus_0.1")
-INTERVENTIONS = ("clip_cov", "kl_cov", "gppo", "clip_higher", *BONUSES, "kl_penalty")
-AGAINST_PLAIN = (*ALGORITHMS[1:], *INTERVENTIONS)
-SIZES = ("width_32", PLAIN, "width_64", "width_96")
 ELSEWHERE = (*CLEAN, "width_32", "width_64", "width_96")
 CONTROLS = ("entropy_minimised", "random_reward", "diverging", "too_hard")
-COEFFICIENTS: dict[str, Quantity] = {name: coefficient(name) for name in ("a", "b", "ceiling")}
-LEVELS: dict[str, Quantity] = {f"R at H = {entropy}": reward_at(entropy) for entropy in (0.2, 0.1, 0.05)}
 
 
 def data_table(runs: Runs) -> str:
@@ -70,7 +58,7 @@ def verdict(run: Made) -> str:
     return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else verdict_cell(run.fit)
 
 
-def lab_page(runs: Runs, cooling: Cooling, data: Path) -> dict[str, str]:
+def lab_page(runs: Runs, found: Comparisons, cooling: Cooling, data: Path) -> dict[str, str]:
     """The generated blocks of the page, by the names of their markers."""
     by_group = groups(runs)
     return {
@@ -80,15 +68,16 @@ def lab_page(runs: Runs, cooling: Cooling, data: Path) -> dict[str, str]:
         "elsewhere": survives(by_group, ELSEWHERE),
         "cooling": cooled(by_group, cooling),
         "foresight": foresight_table(by_group),
-        "algorithms": compared(by_group, ALGORITHMS, AGAINST_PLAIN),
-        "clean": compared(by_group, CLEAN),
-        "sizes": sizes(by_group),
-        "interventions": compared(by_group, (PLAIN, *INTERVENTIONS), AGAINST_PLAIN),
+        "algorithms": c.arms(found.plain, ALGORITHMS),
+        "clean": c.arms(found.clean, CLEAN),
+        "sizes": c.sizes(found, by_group),
+        "interventions": c.arms(found.plain, INTERVENTIONS),
         "survives": survives(by_group, INTERVENTIONS),
         "phases": phases(by_group),
-        "supervised": supervised(by_group),
+        "supervised": f"{diversity(by_group)}\n\n{c.supervised(found)}",
         "controls": survives(by_group, CONTROLS),
-        "domains": domains(runs),
+        "domains": c.orders(found),
+        "enough": c.enough(found),
         "seeds": seeds(by_group),
     }
 
@@ -221,40 +210,6 @@ def foresight_table(by_group: Groups) -> str:
     return f"{table(head, rows)}\n\nIntervals that contain the observed reward: {listed(counts)}."
 
 
-def compared(by_group: Groups, names: Sequence[str], pool: Sequence[str] = ()) -> str:
-    """Coefficients, and rewards at equal entropy: means over seeds, then differences from the first arm."""
-    quantities = COEFFICIENTS | LEVELS
-    means = [
-        (name, str(len(by_group[name])), *(mean(values_of(by_group[name], q)) for q in quantities.values()))
-        for name in present(by_group, names)
-    ]
-    return f"{table(('', 'seeds', *quantities), means)}\n\n{differences(by_group, names, pool)}"
-
-
-def differences(by_group: Groups, names: Sequence[str], pool: Sequence[str]) -> str:
-    """Paired differences from the first arm, with the standard deviation pooled over the arms of ``pool``.
-
-    Without a pool every arm has its own standard deviation.
-    """
-    first, *others = present(by_group, names)
-    together = present(by_group, pool)
-    cells: dict[str, list[str]] = {name: [] for name in others}
-    spreads = []
-    for quantity in (COEFFICIENTS | LEVELS).values():
-        pairs = {name: paired(by_group[name], by_group[first], quantity) for name in (*others, *together)}
-        common = pooled([pairs[name] for name in together])
-        spreads.append(f"{number(common.sd, 4)} ({common.df})")
-        for name in others:
-            spread = common if together else pooled([pairs[name]])
-            cells[name].append(against(difference(pairs[name], spread)))
-    rows = [(f"{name} − {first}", *cells[name]) for name in others]
-    if together:
-        rows.append(("sd of a difference (df)", *spreads))
-    tests = sum(cell != MISSING for row in cells.values() for cell in row)
-    note = f"{tests} differences; if all were 0, {tests * 0.05:.1f} would be expected to be bold."
-    return f"{table(('', *COEFFICIENTS, *LEVELS), rows)}\n\n{note}"
-
-
 def survives(by_group: Groups, names: Sequence[str]) -> str:
     """The verdict of every run of some arms."""
     rows = []
@@ -266,40 +221,6 @@ def survives(by_group: Groups, names: Sequence[str]) -> str:
             (f"`{run.name}`", *ends, format_interval(law.a) if law else MISSING, weight, verdict(run))
         )
     return table(("run", "H", "R", "a", "probability of the law", "verdict"), rows)
-
-
-def sizes(by_group: Groups) -> str:
-    """Coefficients against the number of parameters."""
-    # The first two seeds of each, so that all sizes have the same number.
-    several = [by_group[name][:2] for name in present(by_group, SIZES)]
-    rows = []
-    for group in several:
-        width = group[0].config.size.width
-        ends = [
-            mean(values_of(group, first_of("val_acc"))),
-            mean(values_of(group, lambda run: run.ends("val_acc")[1])),
-        ]
-        found = [mean(values_of(group, quantity)) for quantity in COEFFICIENTS.values()]
-        rows.append((str(width), f"{parameters(group[0]):,.0f}", str(len(group)), *ends, *found))
-    slopes = [slope(several, parameters, quantity) for quantity in COEFFICIENTS.values()]
-    rows.append(
-        (
-            "per tenfold of parameters",
-            "",
-            str(slopes[0].n),
-            "",
-            "",
-            *(f"{s.value:+.3f} ± {s.half:.3f}" for s in slopes),
-        )
-    )
-    return table(("width", "parameters", "runs", "R at the start", "R at the end", *COEFFICIENTS), rows)
-
-
-def parameters(run: Made) -> float:
-    """Number of trainable parameters of the policy."""
-    size = run.config.size
-    block = 12 * size.width**2 + 13 * size.width
-    return size.layers * block + (18 * 2 + 24 + 2) * size.width
 
 
 def phases(by_group: Groups) -> str:
@@ -327,70 +248,21 @@ def span(steps: Sequence[int]) -> str:
     return f"{min(steps)}–{max(steps)}" if min(steps) < max(steps) else str(steps[0])
 
 
-def supervised(by_group: Groups) -> str:
-    """Accuracy, pass@16 and diversity after GRPO, GRPO and demonstrations, and demonstrations alone."""
+def diversity(by_group: Groups) -> str:
+    """Accuracy, pass@16 and diversity at the start and at the end of every arm with stages."""
     columns = ("val_acc", "val_pass16", "val_distinct_correct", "entropy_planning", "entropy_semantic")
-    grpo, after, instead = (by_group[name] for name in (PLAIN, "sft_after_grpo", "sft_instead"))
-    starts = (mean(values_of(grpo, first_of(column))) for column in columns)
-    rows = [(f"at the start ({len(grpo)} seeds)", *starts)]
-    arms = {"GRPO": grpo, "GRPO, then demonstrations": after, "demonstrations only": instead}
-    for name, runs in arms.items():
-        ends = (mean(values_of(runs, last_of(column))) for column in columns)
-        rows.append((f"{name} ({len(runs)} seeds)", *ends))
-    cells: dict[str, list[str]] = {}
-    for column in columns:
-        changes = {
-            "GRPO − start": values_of(grpo, change_of(column)),
-            "then demonstrations − GRPO": paired(after, grpo, last_of(column)),
-            "demonstrations only − start": values_of(instead, change_of(column)),
-        }
-        spread = pooled(list(changes.values()))
-        for name, values in changes.items():
-            cells.setdefault(name, []).append(against(difference(values, spread)))
-    rows += [(name, *found) for name, found in cells.items()]
-    return table(("", "accuracy", "pass@16", "distinct right plans of 16", "planning H", "semantic H"), rows)
-
-
-def last_of(column: str) -> Quantity:
-    """A column at the end of a run, over three evaluations."""
-    return lambda run: run.ends(column)[1]
-
-
-def first_of(column: str) -> Quantity:
-    """A column at the start of a run."""
-    return lambda run: run.ends(column)[0]
-
-
-def change_of(column: str) -> Quantity:
-    """End less start of a run."""
-    return lambda run: run.ends(column)[1] - run.ends(column)[0]
-
-
-def domains(runs: Runs) -> str:
-    """Both domains at the start, in the middle and at the end, for every order."""
-    columns = (
-        "val_entropy_free",
-        "val_acc_free",
-        "val_distinct_correct_free",
-        "val_entropy_school",
-        "val_acc_school",
-    )
-    rows = []
-    for name in ("free_and_school", "free_then_school", "school_then_free"):
-        if name not in runs:
-            continue
-        run = runs[name]
-        steps = run.evaluated("step")
-        for step in (0, 200, 400):
-            at = int(abs(steps - step).argmin())
-            rows.append((f"`{name}`", f"{steps[at]:.0f}", *(number(run.evaluated(c)[at]) for c in columns)))
-    return table(("run", "step", "free: H", "R", "distinct right plans", "school: H", "R"), rows)
+    starts = (mean(values_of(by_group[PLAIN], first_of(column))) for column in columns)
+    rows = [("at the start", str(len(by_group[PLAIN])), *starts)]
+    for name in (PLAIN, c.AFTER, c.INSTEAD):
+        ends = (mean(values_of(by_group[name], last_of(column))) for column in columns)
+        rows.append((f"`{name}`, at the end", str(len(by_group[name])), *ends))
+    return table(("means", "seeds", *(head for head, _, _ in c.CHANGES)), rows)
 
 
 def seeds(by_group: Groups) -> str:
     """Intervals of single runs against the deviation between seeds."""
     rows = []
-    for name in (*COEFFICIENTS, "reward_now"):
+    for name in ("a", "b", "ceiling", "reward_now"):
         check = seed_check(by_group[PLAIN], name)
         ratio = f"{check.within / check.between:.2g} [{check.low:.2g}, {check.high:.2g}]"
         held = f"{check.covered} of {check.n}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks.docs import with_block
 from lab.answers import short_answers
 from lab.boundaries import boundaries, classes
+from lab.comparisons import comparisons
 from lab.figures import pictures
 from lab.findings import groups, load, load_cooling
 from lab.overview import second_edition
@@ -20,7 +21,8 @@ def pages(data: Path) -> dict[Path, str]:
     runs, cooling = load(data), load_cooling(data.parent / "cooling.parquet")
     page = PAGE.read_text(encoding="utf-8")
     by_group = groups(runs)
-    blocks = {"answers": short_answers(by_group, cooling)} | lab_page(runs, cooling, data)
+    found = comparisons(by_group, data)
+    blocks = {"answers": short_answers(by_group, found, cooling)} | lab_page(runs, found, cooling, data)
     blocks["boundaries"] = boundaries(by_group)
     kept = [data / run.name for run in runs.values() if (data / run.name / "tokens.parquet").exists()]
     blocks["classes"] = classes(kept)
