@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from entropylaw.report.describe.arms import outside, signed
+from entropylaw.report.describe.arms import signed
 from entropylaw.report.describe.scaling import direction
 from entropylaw.report.numbers import format_probability
 from entropylaw.results import Verdict
@@ -102,7 +102,7 @@ def survives(by_group: Groups, found: Comparisons) -> str:
     above = [
         pair.arm
         for pair in pairs
-        if pair.band is not None and any(side == "above" for side, _, _ in outside(pair.band))
+        if pair.band is not None and any(side == "above" for side, _, _ in pair.band.outside)
     ]
     return (
         f"The law fails in {failing(runs)}, and in {failing(by_group[PLAIN])} of plain GRPO from the same "

@@ -12,7 +12,7 @@ from entropylaw import compare, read_runs
 from entropylaw.analysis.scaling import scale_numbers
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.ingest.stages import stage_rows
-from entropylaw.report.describe.arms import decided, outside, signed
+from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
 from entropylaw.report.numbers import format_interval
 from entropylaw.results import Estimate
@@ -136,7 +136,7 @@ def arms(result: ArmComparison, names: Sequence[str]) -> str:
         assert pair.split is not None
         assert pair.entropy_range is not None
         assert one.p_adjusted is not None
-        places = [f"{side} 0 at H = {_over(*ends)}" for side, *ends in outside(pair.band)]
+        places = [f"{side} 0 at H = {_over(*ends)}" for side, *ends in pair.band.outside]
         cells = (_over(*pair.entropy_range), in_bold(one), f"{one.p_adjusted:.2g}", in_words(one, pair))
         answers.append((name, seeds(pair), *cells, listed(places or ["contains 0"])))
         parts = signed(pair.split.movement), signed(pair.split.shift)

@@ -263,7 +263,7 @@ class _Design:
         if last is not None:
             differences |= self._at_last_step(last, a, b)
             split = self._split(last, a, b)
-        differences |= self._coefficients(common, a, b)
+        differences |= self._coefficients(a, b)
         differences["failure_rate"] = self._failures(a, b)
         return Pair(
             arm=names[0],
@@ -301,14 +301,16 @@ class _Design:
         method = f"Welch–Satterthwaite, df {gap.df:.3g}" if gap.df != known.df else POOLED
         if given is not None:
             method = f"between-seed sd of {given:g} as given"
-        sd = float(np.sqrt(known.variance))
+        # Arms that are not pooled: the standard deviation that gives the interval's error with as many seeds.
+        variance = float(known.own[[a, b]].mean()) if known.apart(a, b) else known.variance
+        sd = float(np.sqrt(variance))
         return Difference(
             quantity=quantity,
             unit=unit,
             estimate=self._estimate(gap, method),
             p_value=gap.p_value,
             df=gap.df if np.isfinite(gap.df) else None,
-            between=known.between,
+            between=float(np.sqrt(max(variance - known.within, 0.0))),
             within=float(np.sqrt(known.within)),
             margin=margin,
             decision=Decision.same if margin and gap.within(margin, self.level) else Decision.undecided,
@@ -376,11 +378,12 @@ class _Design:
         numbers = Numbers(seeds=reached, value=lost, variance=np.zeros(lost.size))
         return found | {"entropy_loss": self._difference("entropy_loss", numbers, a, b, None)}
 
-    def _coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> dict[str, Difference]:
+    def _coefficients(self, a: int, b: int) -> dict[str, Difference]:
         """Ceiling, a and b of the runs that have not failed."""
-        stretch = None if common is None else float(np.exp(common[1]) - np.exp(common[0]))
-        margins = {"ceiling": self.margin, "a": None, "b": None}
-        if stretch:
+        # What changes the reward by the margin over the entropies of a run.
+        stretch = float(np.mean([np.ptp(np.exp(seed.entropy)) for seed in self.of(a, b)] or [0.0]))
+        margins: dict[str, float | None] = {"ceiling": self.margin, "a": None, "b": None}
+        if stretch > 0:
             margins |= {"a": self.margin / stretch, "b": self.margin / stretch + self.margin}
         found = {}
         for name, margin in margins.items():

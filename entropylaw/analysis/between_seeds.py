@@ -47,11 +47,6 @@ class Spread:
     like: BoolArray
     within: float
 
-    @property
-    def between(self) -> float:
-        """Standard deviation between seeds beyond the runs' own errors."""
-        return float(np.sqrt(max(self.variance - self.within, 0.0)))
-
     def pool(self, a: int, b: int) -> BoolArray:
         """The arms (k,) whose spread counts in a comparison of two: those like both, or only the two."""
         both = np.isin(np.arange(self.seeds.size), (a, b))

@@ -278,7 +278,7 @@ def fit_forms(
     chosen = [form for form in offered if form.name in requested]
     if term is not None:
         chosen = [beside(form, term) for form in chosen]
-    # The forms of every fit are smooth in the entropy; others may bend between two rows.
+    # The forms of every fit are smooth in the entropy; others need every row.
     rows = spread_rows(entropy) if names is None else EVERY
     fits, degenerate = fit_each(chosen, step, reward, grid, Solver(step, reward, grid, rows))
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in requested}

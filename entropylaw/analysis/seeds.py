@@ -27,7 +27,7 @@ CONTINUED = 0.1
 """How far a curve is continued beyond its lowest entropy, in ranges of its entropies."""
 
 STOPPED = 0.8
-"""A run that ends before this share of the median length of all runs has stopped early."""
+"""A run that ends before this share of the length of the longest run of its arm has stopped early."""
 
 LOST = 0.5
 """A run that has lost more than this share of the reward that it had gained has failed."""
@@ -169,21 +169,24 @@ def seeds_of(
     """Every run with its curve, and whether it failed; ``averaged`` are curves that are known."""
     fits = [(place, fit) for place, name in enumerate(arms) for fit in arms[name]]
     curves = [None] * len(fits) if averaged is None else [one for name in arms for one in averaged[name]]
-    typical = float(np.median([fit.law.step[-1] - fit.law.step[0] for _, fit in fits])) if fits else 0.0
+    longest: dict[int, float] = {}
+    for place, fit in fits:
+        longest[place] = max(longest.get(place, 0.0), float(fit.law.step[-1] - fit.law.step[0]))
     both = zip(fits, curves, strict=True)
-    return [Seed.of(place, fit, why_failed(fit, typical), curve) for (place, fit), curve in both]
+    return [Seed.of(place, fit, why_failed(fit, longest[place]), curve) for (place, fit), curve in both]
 
 
-def why_failed(fit: Fit, typical: float) -> str | None:
+def why_failed(fit: Fit, longest: float) -> str | None:
     """Why a run counts as failed; None where it does not.
 
-    It stopped before 80 % of the ``typical`` length in steps, or it lost more than half of the reward that it
-    had gained, or of that which it began with: as seen in a moving median of five evaluations.
+    It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or it lost more than
+    half of the reward that it had gained, or of that which it began with, in a moving median of five.
     """
     step, reward = fit.law.step, np.asarray(fit.law.reward)
     length = float(step[-1] - step[0])
-    if length < STOPPED * typical:
-        return f"stopped at step {step[-1]:g}, after {100 * length / typical:.0f} % of the usual length"
+    if length < STOPPED * longest:
+        share = f"{100 * length / longest:.0f} %"
+        return f"stopped at step {step[-1]:g}, after {share} of the longest run of its arm"
     width = min(5, reward.size)
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
     first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])

@@ -120,7 +120,15 @@ def compare(options: CompareCommand) -> None:
         output.deliver(document, formats, others=made, quiet=quiet)
         for path in made:
             output.say(f"wrote {path}", quiet=quiet)
-    output.finish_fits(runs)
+    lacking = [
+        entry
+        for some in entries.values()
+        if not any(getattr(entry, "answer", None) for entry in some)
+        for entry in some
+        if isinstance(entry, RunFit)
+    ]
+    # An arm without a fitted run is an error, whatever the other arms are.
+    output.finish_fits(lacking or runs)
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
