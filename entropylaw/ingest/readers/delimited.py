@@ -59,7 +59,9 @@ def read(content: Content) -> Table:
     delimiter = _sniff(content)
     lines = _Lines(content, delimiter)
     with _long_cells():
-        header, notes = unique_names(next(lines.rows(lines.rest())))
+        header, notes = unique_names(
+            next((row for text in iter(lines.rest, "") for row in lines.rows(text)), [])
+        )
         if len(header) > _WIDEST:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
         kept = content.column_filter if len(header) <= _WIDE else content.useful
