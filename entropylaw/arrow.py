@@ -45,5 +45,10 @@ def from_text(values: Sequence[str]) -> pa.Array:
     return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
 
 
+def release_memory() -> None:
+    """Return memory that Arrow holds and does not use to the system."""
+    pa.default_memory_pool().release_unused()
+
+
 def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))

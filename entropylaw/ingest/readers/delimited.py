@@ -80,8 +80,14 @@ def read(content: Content) -> Table:
     whole = lines.number - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
+    columns = shape.rows.columns()
+    if content.extent >= _LARGE:
+        from entropylaw.arrow import release_memory
+
+        # The blocks' numbers, which Arrow would keep although they are in the columns now.
+        release_memory()
     return Table(
-        columns=shape.rows.columns(),
+        columns=columns,
         rows=shape.seen,
         dropped=dict(shape.dropped),
         notes=(*content.text_notes, *notes, *shape.notes),

@@ -215,8 +215,10 @@ def _note_late_start(run: Run, beside: Sequence[Run]) -> Run:
     Seeds begin at the same step; a resumed job that opens a new file begins at the step of its checkpoint.
     Nothing in the files is certain evidence of a resume, so that they stay two runs.
     """
-    spacing = float(np.median(np.diff(run.step))) if len(run.step) > 1 else 0.0
-    if run.step[0] <= LATE * spacing or not spacing:
+    if run.step[0] <= 0 or len(run.step) < 2:
+        return run
+    spacing = float(np.median(np.diff(run.step)))
+    if run.step[0] <= LATE * spacing:
         return run
     note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
     for other in beside:
@@ -241,6 +243,8 @@ def without_copies(
     ``supposed`` maps a file to the log whose copy it is by folder and name; such a copy may end earlier, and
     be a console log with rounded numbers.
     """
+    if len(runs) == 1:
+        return list(runs), []
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
     kept: dict[int, list[str]] = {}
     marks: dict[object, list[int]] = {}

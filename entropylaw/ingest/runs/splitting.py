@@ -125,7 +125,7 @@ def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...]
 
 def _named(groups: Mapping[tuple[str, ...], Sequence[int] | IntArray]) -> tuple[Group, ...]:
     named = ((", ".join(filter(None, key)), members) for key, members in groups.items())
-    return tuple(Group(label, np.array(members, dtype=np.intp)) for label, members in named)
+    return tuple(Group(label, np.asarray(members, dtype=np.intp)) for label, members in named)
 
 
 def _labels(table: Table, name: str) -> list[str]:
@@ -179,14 +179,15 @@ class Life(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
+def lives(step: FloatArray, values: Sequence[FloatArray], rows: IntArray) -> list[Life]:
     """Separate the starts of a run, and count what a resume superseded.
 
     ``step`` has shape (m,), finite, in file order; ``values`` are the columns, each of shape (m,), nan where
-    a record has none, without bookkeeping. A record that falls back to an earlier step and logs only columns
-    that no later step has was merely written late.
+    a record has none, without bookkeeping; ``rows`` are their numbers, 0 to m − 1. A record that falls back
+    to an earlier step and logs only columns that no later step has was merely written late.
     """
-    falls, rows = int((np.diff(step) < 0).sum()), np.arange(len(step))
+    # Compared, and not subtracted: a difference is one more array as large as the steps.
+    falls = int((step[1:] < step[:-1]).sum())
     if not falls:
         return [Life(rows)]
     # Records of one start, in another order or written again: no two of them contradict each other, and
@@ -272,7 +273,7 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     A record counts as overwritten where a later one gives another value; the same value again is no loss.
     """
     rows = life.rows
-    if len(rows) == len(step) and bool((np.diff(step) > 0).all()):
+    if len(rows) == len(step) and bool((step[1:] > step[:-1]).all()):
         return Merged(step, columns)
     unique, slot = np.unique(step[rows], return_inverse=True)
     if len(unique) == len(rows):

@@ -175,7 +175,9 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     for column in (whole.step_column, *filter(is_metric, table.columns)):
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    missed &= np.isin(np.arange(len(missed)), split.unowned)
+    without_step = np.zeros(len(missed), dtype=bool)
+    without_step[split.unowned] = True
+    missed &= without_step
     block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
     number = int(missed.sum())
     many = split.columns or number * _FEW > len(missed) or block.max(initial=0) >= _RUN
@@ -183,9 +185,11 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         found.append(f"{number} of {records} in {where} cannot be read or have no step")
     # Records without any value after the steps began again, as those of a lost run.
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
-    fallen = whole.step < np.fmax.accumulate(np.concatenate(([-np.inf], whole.step[:-1])))
-    empty = int((fallen & np.all([np.isnan(values) for values in curves], axis=0)).sum())
-    if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(fallen):
+    fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
+    for values in curves if fallen.any() else ():
+        fallen &= np.isnan(values[1:])
+    empty = int(fallen.sum())
+    if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(whole.step):
         found.append(f"{empty} of {records} in {where} have no value at an earlier step")
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
@@ -214,13 +218,15 @@ def _starts(
     ``words`` are columns as :func:`_coded` gives them.
     """
     step, columns, name = whole.step, whole.columns, group.label or whole.name
+    numbers = group.rows
     # A run that has all records of a large log does not copy them.
-    if len(group.rows) < len(step):
-        step = step[group.rows]
-        columns = {column: values[group.rows] for column, values in columns.items()}
+    if len(numbers) < len(step):
+        step = step[numbers]
+        columns = {column: values[numbers] for column, values in columns.items()}
+        numbers = np.arange(len(step))
     watched = frozenset(filter(is_metric, columns))
     curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
-    for start, life in enumerate(lives(step, curves), start=1):
+    for start, life in enumerate(lives(step, curves, numbers), start=1):
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
         if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
