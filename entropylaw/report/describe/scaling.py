@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import MISSING, format_interval
+from entropylaw.report.numbers import MISSING, format_interval, format_size
 from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Transfer
@@ -59,7 +59,7 @@ def scalings(result: ArmComparison) -> list[b.Block]:
             quantity_label(one.quantity, one.unit),
             what,
             point.arm,
-            f"{point.size:g}",
+            format_size(point.size),
             point.seeds or None,
             bare(point.value),
         )

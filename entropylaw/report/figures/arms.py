@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from entropylaw.escaping import one_line
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE
-from entropylaw.report.numbers import format_number
+from entropylaw.report.numbers import format_number, format_size
 from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
 from entropylaw.results.arms import Arm, ArmComparison, Band, Decision, Pair, Scaling, SizePoint
@@ -386,13 +386,5 @@ def _size_ticks(axes: Axes, sizes: Sequence[float]) -> None:
     for size in sizes:
         if not kept or np.log(size / kept[-1]) > 0.12 * (high - low):
             kept.append(size)
-    axes.set_xticks(kept, [_size_text(size) for size in kept])
+    axes.set_xticks(kept, [format_size(size) for size in kept])
     axes.set_xticks([], minor=True)
-
-
-def _size_text(size: float) -> str:
-    """``96``, ``500M``, ``1.5B``."""
-    for unit, letter in ((1e9, "B"), (1e6, "M")):
-        if size >= unit:
-            return f"{size / unit:.3g}{letter}"
-    return f"{size:g}"
