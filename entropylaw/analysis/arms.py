@@ -277,23 +277,24 @@ class _Design:
             findings=tuple(findings),
         )
 
-    def _unknown(self, quantity: str, why: str) -> Difference:
+    def _unknown(self, quantity: str, why: str, seeds: tuple[int, int] = (0, 0)) -> Difference:
         none = unknown(why, level=self.level, method=POOLED)
-        return Difference(quantity=quantity, unit=QUANTITIES[quantity][1], estimate=none)
+        return Difference(quantity=quantity, unit=QUANTITIES[quantity][1], estimate=none, seeds=seeds)
 
     def _difference(
         self, quantity: str, numbers: Numbers, a: int, b: int, margin: float | None
     ) -> Difference:
         """The difference of two arms in a quantity."""
         unit, arm = QUANTITIES[quantity][1], numbers.arm
-        sizes = [int((arm == one).sum()) for one in (a, b)]
-        if min(sizes) == 0:
-            lacking = self.names[(a, b)[sizes.index(0)]]
-            return self._unknown(quantity, f"no run of {lacking} has it")
+        seeds = int((arm == a).sum()), int((arm == b).sum())
+        if min(seeds) == 0:
+            lacking = self.names[(a, b)[seeds.index(0)]]
+            return self._unknown(quantity, f"no run of {lacking} has it", seeds)
         given = self.between_sd if unit == "reward" else None
         known = spread(numbers.value, numbers.variance, arm, between_sd=given)
         if known is None:
-            none = self._unknown(quantity, "no arm has two seeds: no between-seed variance, not comparable")
+            why = "no arm has two seeds: no between-seed variance, not comparable"
+            none = self._unknown(quantity, why, seeds)
             apart = float(numbers.value[arm == a].mean() - numbers.value[arm == b].mean())
             return replace(none, estimate=replace(none.estimate, value=apart))
         gap = contrast(numbers.value, arm, a, b, known)
@@ -308,6 +309,7 @@ class _Design:
             quantity=quantity,
             unit=unit,
             estimate=self._estimate(gap, method),
+            seeds=seeds,
             p_value=gap.p_value,
             df=gap.df if np.isfinite(gap.df) else None,
             between=float(np.sqrt(max(variance - known.within, 0.0))),
@@ -425,6 +427,7 @@ class _Design:
                 level=self.level,
                 method=f"{failed} of {of} against {failed_b} of {of_b}; Newcombe from Clopper–Pearson",
             ),
+            seeds=(of, of_b),
             p_value=p_value,
         )
 

@@ -89,6 +89,8 @@ class Difference(Struct, frozen=True, kw_only=True):
         What is compared, a key of :data:`QUANTITIES`, and its unit.
     estimate
         The difference with its interval, not adjusted for the number of arms.
+    seeds
+        Number of seeds of either arm that have it.
     p_value, p_adjusted
         Of no difference; and adjusted for all pairs by Holm's method (1979, jstor:4615733).
     df
@@ -107,6 +109,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     quantity: str
     unit: str
     estimate: Estimate
+    seeds: tuple[int, int] = (0, 0)
     p_value: float | None = None
     p_adjusted: float | None = None
     df: float | None = None

@@ -240,11 +240,12 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("arms details", "arms markdown"): {
         "the level is in the head": r"ESTIMATES\.level",
+        "the seeds of the curves stand for all": r"pairs\.differences\.seeds",
     },
     ("arms csv",): {
         "a row per comparison and quantity; text and Markdown have the rest": (
             r"baseline|level|margin|arms\.(arm|entropy|failure_rate\..*|runs\.(run|n|last_step|failed|values.*))"
-            r"|pairs\.(band\.(entropy|low|high)|split\.(at_entropy|total\..*)|findings\..*)"
+            r"|pairs\.(seeds|band\.(entropy|low|high)|split\.(at_entropy|total\..*)|findings\..*)"
             r"|(scaling|stages|transfers|findings)\..*"
         ),
     },

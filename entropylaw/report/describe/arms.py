@@ -436,12 +436,7 @@ def _rows(pair: Pair) -> Iterator[b.Row]:
     """The rows of a comparison for CSV."""
     low, high = pair.entropy_range or (None, None)
     base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
-    base |= {
-        "seeds": pair.seeds[0],
-        "seeds_baseline": pair.seeds[1],
-        "entropy_low": low,
-        "entropy_high": high,
-    }
+    base |= {"entropy_low": low, "entropy_high": high}
     fields = (
         "quantity",
         "unit",
@@ -456,11 +451,18 @@ def _rows(pair: Pair) -> Iterator[b.Row]:
     for one in pair.differences:
         row: b.Row = {name: getattr(one, name) for name in fields}
         decision = NOT_COMPARABLE if one.p_value is None else one.decision.value
-        yield base | row | _of(one.estimate) | {"decision": decision}
-    if pair.split is not None:
+        yield base | _seeds(one) | row | _of(one.estimate) | {"decision": decision}
+    # The seeds of the split are those whose loss of entropy is known at the last step.
+    ended = pair.find("entropy_loss")
+    if pair.split is not None and ended is not None:
+        base |= _seeds(ended)
         for name in SPLIT:
             yield base | {"quantity": name, "unit": "reward"} | _of(getattr(pair.split, name))
         yield base | {"quantity": "movement_share", "unit": "share"} | _of(pair.split.share)
+
+
+def _seeds(one: Difference) -> b.Row:
+    return dict(zip(("seeds", "seeds_baseline"), one.seeds, strict=True))
 
 
 def _of(estimate: Estimate) -> b.Row:
