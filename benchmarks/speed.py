@@ -7,6 +7,9 @@ python -m benchmarks.speed --write    and put it into docs/benchmarks/speed.md
 from __future__ import annotations
 
 import argparse
+import cProfile
+import os
+import pstats
 import statistics
 import subprocess
 import sys
@@ -52,14 +55,16 @@ def main() -> None:
         ]
     text = "\n".join(
         [
-            f"Median of the ratios of {TURNS} turns ({FEW_TURNS} within Python); in a turn both run "
-            "after each other. A thousand refits and calls are timed as a hundred.",
+            f"Median of the ratios of processor time of {TURNS} turns ({FEW_TURNS} within Python); in a turn "
+            "both run after each other. A thousand refits and calls are timed as a hundred.",
             "",
             "| what | against | ratio |",
             "| --- | --- | ---: |",
             *(f"| {what} | {against} | {value:.3g} |" for what, against, value in rows),
             "",
             *times_table(),
+            "",
+            *parts_table(),
         ]
     )
     print(text)
@@ -142,6 +147,45 @@ def times_table() -> list[str]:
     return lines
 
 
+PARTS = {
+    "choice among the residual's 389 covariances": ("adapted_grid",),
+    "functional forms": ("fit_forms",),
+    "tests of the law": ("law_tests", "tests_solver"),
+    "averaged numbers": ("averaged_numbers",),
+    "errors in the entropy": ("infer_law",),
+    "smoothed entropy, lag, outliers, scatter of thirds": (
+        "entropy_for_model",
+        "lag_of",
+        "usable",
+        "scatter_of_thirds",
+    ),
+}
+"""Parts of a fit, and the functions that they consist of, none of which calls another of them."""
+
+
+def parts_table() -> list[str]:
+    """Of what the time of one fit consists, by the profiler, which makes calls of Python dearer."""
+    sample, profile = simulate(WORLD, FEW_TURNS, 3), cProfile.Profile()
+    fit_law(sample.entropy[0], sample.rewards[0])
+    for entropy, reward in zip(sample.entropy, sample.rewards, strict=True):
+        profile.runcall(fit_law, entropy, reward)
+    stats = pstats.Stats(profile)
+    found: dict[str, float] = {}
+    for (_, _, name), (_, _, _, cumulative, _) in stats.stats.items():  # type: ignore[attr-defined]
+        found[name] = found.get(name, 0.0) + cumulative
+    whole, calls = found["fit_law"], stats.total_calls / FEW_TURNS  # type: ignore[attr-defined]
+    shares = {part: sum(found.get(name, 0.0) for name in names) / whole for part, names in PARTS.items()}
+    shares["refits without the first evaluations, and the rest"] = 1.0 - sum(shares.values())
+    return [
+        f"Shares of `fit_law` at 200 evaluations, of {FEW_TURNS} runs by the profiler. A fit is {calls:,.0f} "
+        "calls of Python and NumPy on arrays of a few thousand numbers:",
+        "",
+        "| part | share |",
+        "| --- | ---: |",
+        *(f"| {part} | {share:.0%} |" for part, share in shares.items()),
+    ]
+
+
 def alone(call: str, n: int) -> None:
     """Milliseconds of one call for n evaluations, and megabytes by which the process grew."""
     rng = np.random.default_rng(1)
@@ -170,15 +214,16 @@ def processor_seconds(call: Callable[[], object]) -> float:
 
 
 def ratio(one: Callable[[], object], other: Callable[[], object], turns: int = TURNS) -> float:
-    """Median over turns of how much longer ``one`` takes than ``other``."""
+    """Median over turns of how much more processor time ``one`` takes than ``other``."""
     one(), other()
-    return statistics.median(seconds(one) / seconds(other) for _ in range(turns))
+    return statistics.median(used(one) / used(other) for _ in range(turns))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def used(call: Callable[[], object]) -> float:
+    """Processor time of a call and of the processes that it starts, in seconds."""
+    before = os.times()
     call()
-    return time.perf_counter() - start
+    return sum(os.times()[:4]) - sum(before[:4])
 
 
 if __name__ == "__main__":
