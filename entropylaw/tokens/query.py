@@ -408,7 +408,7 @@ def _fixed(value: str, point: int) -> str:
 
 
 def _sum(value: str) -> str:
-    """A sum of integers; the engine raises an error where it does not fit into 64 bits (DuckDB sums in 128)."""
+    """A sum of integers; the engine raises an error if it exceeds 64 bits (DuckDB sums in 128)."""
     return f"CAST(SUM({value}) AS BIGINT)"
 
 
