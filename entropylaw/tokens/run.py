@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError, OutputError, UsageError
@@ -213,6 +212,8 @@ def _finished(
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
     for other, suffix in others:
+        import pyarrow.compute as pc
+
         # Null for a step that the other table does not have.
         at = pc.index_in(steps["step"], value_set=other["step"])
         for name in other.column_names[1:]:

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from entropylaw.arrow import from_text, to_arrow, to_numpy
+from entropylaw.arrow import from_codes, to_arrow, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
@@ -132,6 +131,8 @@ class Sums:
 
     def rows(self, chosen: NDArray[np.bool_]) -> dict[str, IntArray]:
         """The chosen cells."""
+        if chosen.all():
+            return self.cells
         return {name: values[chosen] for name, values in self.cells.items()}
 
     def counts(self) -> dict[int, int]:
@@ -143,14 +144,14 @@ class Sums:
         """A hash of the sums, which a summary and its histograms share."""
         digest = hashlib.blake2b(digest_size=12)
         for name in (*KEYS, *SUMS):
-            digest.update(np.ascontiguousarray(self.cells[name]).tobytes())
+            digest.update(np.ascontiguousarray(self.cells[name]).data)
         digest.update(json.dumps([to_json(sums) for sums in (self.responses, self.prompts)]).encode())
         return digest.hexdigest()
 
     @classmethod
     def from_table(cls, cells: pa.Table) -> Sums:
         """Sums without responses from the query's result; InputError ``step-missing``, ``step-not-whole``."""
-        numbers = to_numpy(cells.column("step").cast("float64"))
+        numbers = to_numpy(cells.column("step")).astype(float)
         tokens = to_numpy(cells.column("tokens"))
         missing = ~np.isfinite(numbers)
         if missing.any():
@@ -234,7 +235,7 @@ class Sums:
         planning, correct = (cells[name].astype(np.int8) for name in ("planning", "correct"))
         columns = {
             "step": to_arrow(cells["step"]),
-            "class": from_text(_CLASSES).take(to_arrow(planning, planning < 0)),
+            "class": from_codes(planning, _CLASSES),
             "correct": to_arrow(correct == query.CORRECT, correct < 0),
             "low": to_arrow(EDGES[at], irregular),
             "high": to_arrow(EDGES[at + 1], irregular),
@@ -259,6 +260,8 @@ class Sums:
     @classmethod
     def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
         """Sums of :meth:`to_arrow` and their ``about``; InputError ``not-token-sums``, ``file-corrupt``."""
+        import pyarrow.compute as pc
+
         hint = "write it again with entropylaw tokens"
         try:
             table = pq.read_table(path)
@@ -308,16 +311,32 @@ def add_rows(
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
     if len(parts) > 1:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
-    order = np.lexsort([columns[name] for name in reversed((*keys, *then))])
+    order = _order([columns[name] for name in (*keys, *then)])
     for name in columns:
         columns[name] = columns[name][order]
     new = np.any([_changes(columns[name]) for name in keys], axis=0)
     if "key" in columns:
         new |= columns["key"] == ROW_KEY
+    if new.all():
+        return columns
     starts = np.flatnonzero(new)
     for name, values in columns.items():
         columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
     return columns
+
+
+def _order(columns: Sequence[NDArray[Any]]) -> IntArray:
+    """Rows (n,) in ascending order of integer columns, the first one above all."""
+    if not len(columns[0]):
+        return np.arange(0)
+    ends = [(int(column.min()), int(column.max())) for column in columns]
+    if math.prod(high - low + 1 for low, high in ends) >= 1 << 63:
+        return np.lexsort(columns[::-1])
+    # One number per row is sorted several times as fast.
+    packed = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, (low, high) in zip(columns, ends, strict=True):
+        packed = packed * (high - low + 1) + (column - column.dtype.type(low)).astype(np.int64)
+    return np.argsort(packed)
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
