@@ -25,6 +25,16 @@ def to_numpy(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
     return np.where(bits, np.frombuffer(data, array.type.to_pandas_dtype())[rows], np.nan)
 
 
+def halves(column: pa.ChunkedArray, bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Whole decimals (n,) of 128 bits without nulls: all but the last ``bits``, and the last ``bits``."""
+    array = column.combine_chunks()
+    if not len(array):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    words = np.frombuffer(array.buffers()[1], "<u8").reshape(-1, 2)[array.offset :][: len(array)]
+    upper = words[:, 1] << np.uint64(64 - bits) | words[:, 0] >> np.uint64(bits)
+    return upper.astype(np.int64), (words[:, 0] & np.uint64((1 << bits) - 1)).astype(np.int64)
+
+
 def to_arrow(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:
     """Numbers or flags (n,) as a column, with null where ``absent`` (n,)."""
     known = None if absent is None or not absent.any() else _bits(~absent)

@@ -22,7 +22,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile, element_type, plain_type
-from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted
+from entropylaw.tokens.query import ROW, WIDE, Table, TokenColumns, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -290,6 +290,7 @@ class Spark:
         """Run on the cluster; Ctrl-C cancels the jobs."""
         try:
             with self._explained():
+                query = query.replace(f" AS {WIDE})", " AS DECIMAL(38, 0))")
                 return self._connection.sql(query, dialect="duckdb").to_pyarrow()
         except KeyboardInterrupt:
             # This may fail on an interrupted connection; stopping Spark then ends the jobs.

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from entropylaw.arrow import from_codes, to_arrow, to_numpy
+from entropylaw.arrow import from_codes, halves, to_arrow, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
@@ -166,11 +166,13 @@ class Sums:
             raise InputError("step-not-whole", message, hint)
         has_logprob = "logprobs" in cells.column_names
         columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))
+        columns["square_high"], columns["square_low"] = halves(cells.column("square"), HALF)
+        cells = cells.drop_columns(["square"])
         for name in cells.column_names:
             columns[name] = to_numpy(cells.column(name)).astype(np.int64, copy=False)
             # Free each Arrow column once it is copied; the caller holds no other reference to the table.
             cells = cells.drop_columns([name])
-        return cls(cells=add_rows([columns], KEYS, SUMS), has_logprob=has_logprob)
+        return cls(cells=_add_cells([columns]), has_logprob=has_logprob)
 
     def with_responses(self, each: Columns, *, prompts: bool) -> Sums:
         """The sums with their responses, one by one and by step."""
@@ -186,7 +188,7 @@ class Sums:
         its responses one by one, they are unknown in steps of several shards: some may have tokens in two.
         """
         has_logprob = all(part.has_logprob for part in parts)
-        sums = cls(cells=add_rows([part.cells for part in parts], KEYS, SUMS), has_logprob=has_logprob)
+        sums = cls(cells=_add_cells([part.cells for part in parts]), has_logprob=has_logprob)
         known, clusters, kept = (
             [value for part in parts if (value := getattr(part, name)) is not None]
             for name in ("responses", "prompts", "each_response")
@@ -203,7 +205,7 @@ class Sums:
     def with_masked(self, all_tokens: Sums) -> Sums:
         """The sums, and in addition the tokens of ``all_tokens`` that a mask leaves out."""
         masked = all_tokens.rows(np.isin(all_tokens.cells["bin"], (query.MASKED, query.NO_MASK)))
-        return replace(self, cells=add_rows([self.cells, masked], KEYS, SUMS))
+        return replace(self, cells=_add_cells([self.cells, masked]))
 
     def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
         """Classify each step's ``share`` of tokens with the highest entropy as planning, the rest execution.
@@ -221,7 +223,7 @@ class Sums:
             cut = int(np.argmin(np.abs(above - share * above[0])))
             cuts[step] = float(EDGES[cut])
             planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
-        return replace(self, cells=add_rows([self.cells | {"planning": planning}], KEYS, SUMS)), cuts
+        return replace(self, cells=_add_cells([self.cells | {"planning": planning}])), cuts
 
     def to_arrow(self, about: dict[str, Any]) -> pa.Table:
         """The sums as a table for histograms, which :meth:`read` reads back; ``about`` goes to its metadata.
@@ -288,7 +290,7 @@ class Sums:
                     each[field] = pc.list_flatten(table.column(name)).to_numpy().astype(kind)
                 each = join_responses([each])
             return cls(
-                cells=add_rows([cells], KEYS, SUMS),
+                cells=_add_cells([cells]),
                 has_logprob=metadata.pop("has_logprob"),
                 responses=_from_json(metadata.pop("responses")),
                 # An earlier version had no prompts and kept no responses one by one.
@@ -298,6 +300,13 @@ class Sums:
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} is a damaged file of token sums: {type(problem).__name__}"
             raise InputError("file-corrupt", message, hint) from None
+
+
+def _add_cells(parts: Sequence[Columns]) -> Columns:
+    """Sums by bin as one table, in which the lower half of each Σq² has :data:`HALF` bits."""
+    cells = add_rows(parts, KEYS, SUMS)
+    high, low = cells["square_high"], cells["square_low"]
+    return {**cells, "square_high": high + (low >> HALF), "square_low": low & ((1 << HALF) - 1)}
 
 
 def add_rows(
@@ -414,9 +423,8 @@ def sums_by_step(table: pa.Table) -> ByStep:
     """Sums over responses by step from the result of :func:`query.responses`."""
     sums: ByStep = {}
     for row in table.to_pylist():
-        products = ((row[f"{name}_high"] << HALF) + row[f"{name}_low"] for name in ("tt", "tn", "nn"))
-        values = (row[name] for name in ("responses", "mean_total", "n", "t"))
-        sums[int(row["step"])] = Responses(*values, *products)
+        values = (int(row[name]) for name in ("responses", "mean_total", "n", "t", "tt", "tn", "nn"))
+        sums[int(row["step"])] = Responses(*values)
     return sums
 
 
