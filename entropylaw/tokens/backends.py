@@ -119,7 +119,7 @@ class DuckDB:
     def _view(self, name: str, query: str) -> Table:
         """A query as a table."""
         with _explained():
-            self._connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
             schema = self._connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
         return Table(name, {field.name: plain_type(field.type) for field in schema})
 
