@@ -50,11 +50,13 @@ def from_values(values: Sequence[float | None], kind: type[np.int64 | np.float64
 
 def from_codes(codes: NDArray[np.integer[Any]], names: Sequence[str]) -> pa.Array:
     """Text as a column: ``names[code]`` in each row (n,), null where the code is negative."""
-    encoded = np.array([name.encode() for name in names])
-    lengths = np.char.str_len(encoded)[codes] * (codes >= 0)
-    letters = encoded.view(np.uint8).reshape(len(encoded), -1)[codes]
-    data = letters[np.arange(letters.shape[1]) < lengths[:, None]]
+    encoded = [name.encode() for name in names]
+    lengths = np.array([*map(len, encoded)])[codes] * (codes >= 0)
     offsets = np.append(0, np.cumsum(lengths)).astype(np.int32)
+    first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.arange(0)
+    runs = zip(codes[first].tolist(), np.diff(first, append=len(codes)).tolist(), strict=True)
+    # A piece per run of a code.
+    data = b"".join(encoded[code] * count for code, count in runs if code >= 0)
     buffers = (pa.py_buffer(offsets), pa.py_buffer(data), _bits(codes >= 0))
     return pa.StringArray.from_buffers(len(codes), *buffers)
 

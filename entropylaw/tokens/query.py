@@ -47,7 +47,7 @@ HALF = 31
 
 WIDE = "HUGEINT"
 """DuckDB's integer of 128 bits, in which it sums faster than in a decimal number; other engines have none."""
-EDGES: FloatArray = np.union1d((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK])
+EDGES: FloatArray = np.sort(np.append((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK]))
 """Edges of the bins in nats, ascending; bin i is [EDGES[i], EDGES[i + 1])."""
 
 BINS = len(EDGES) - 1

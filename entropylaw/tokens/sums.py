@@ -122,7 +122,7 @@ class Sums:
     @property
     def steps(self) -> list[int]:
         """Steps, ascending."""
-        return [int(step) for step in np.unique(self.cells["step"])]
+        return [int(step) for step in steps_of(self.cells)[0]]
 
     @property
     def usable(self) -> NDArray[np.bool_]:
@@ -351,6 +351,13 @@ def _order(columns: Sequence[NDArray[Any]]) -> IntArray:
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
     """Where a sorted column (n,) has another value than in the row before; True in its first row."""
     return np.append(np.ones(len(column[:1]), dtype=bool), column[1:] != column[:-1])
+
+
+def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
+    """The steps (k,) of sorted cells, ascending, and the first row of each (k,)."""
+    # numpy.unique would sort again, and import numpy.ma.
+    starts = np.flatnonzero(_changes(cells["step"]))
+    return cells["step"][starts], starts
 
 
 def responses_of(table: pa.Table, columns: TokenColumns) -> Columns:
