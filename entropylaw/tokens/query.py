@@ -286,7 +286,9 @@ def cells(table: Table, columns: TokenColumns) -> str:
         parts["known"] = f"CASE WHEN {known} THEN 1 ELSE 0 END"
         parts["l"] = _fixed(f"CASE WHEN {known} THEN logprob ELSE 0 END", LOGPROB_POINT)
         sums |= {"logprobs": _sum("known"), "logprob_total": _sum("l")}
-    return _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
+    grouped = _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
+    codes = {name: f"COALESCE(CAST({name} AS TINYINT), CAST({UNCLASSED} AS TINYINT))" for name in keys[1:]}
+    return _select({name: name for name in (*keys, "bin", *sums)} | codes, f"({grouped}) AS grouped")
 
 
 def each_response(table: Table, columns: TokenColumns) -> str:
@@ -465,8 +467,8 @@ def _class_code(table: Table, column: str) -> str:
 
 def _flag_code(table: Table, column: str) -> str:
     if pa.types.is_boolean(table.types[column]):
-        # The same codes as below, without a comparison per token.
-        return f"COALESCE(CAST({quoted(column)} AS TINYINT), CAST({UNCLASSED} AS TINYINT))"
+        # True, false and null become the same codes as below per group, not per token.
+        return quoted(column)
     return _code(*_flag(table, column))
 
 
