@@ -16,8 +16,6 @@ import json
 import os
 import platform
 import random
-import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -31,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.docs import write_block
+from benchmarks.process import peak
 from entropylaw.ingest import read_runs
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import find_reader, readers
@@ -176,20 +175,6 @@ def alone(who: str, path: str) -> None:
     before = peak()
     time_taken = seconds(lambda: reads[who](Path(path)))
     print(json.dumps({"seconds": time_taken, "before": before, "peak": peak()}))
-
-
-def peak() -> int:
-    """The largest that this process has been, in bytes.
-
-    Linux counts the process that started this one into ``ru_maxrss``, hence its own account first.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text(encoding="utf-8"))
-        if found:
-            return int(found[1]) * 1024
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size if sys.platform == "darwin" else size * 1024
 
 
 def installed(package: str) -> bool:

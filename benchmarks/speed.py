@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.docs import write_block
-from benchmarks.readers import peak
+from benchmarks.process import peak
 from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
 from entropylaw.analysis.law.fitting import fit_laws

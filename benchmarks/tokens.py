@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -22,26 +21,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.docs import write_block
-from benchmarks.readers import peak
+from benchmarks.tokens_alone import THREADS
 
 FILES, STEPS, CHUNK = 8, 400, 1_000_000
 ROWS, ALL_ROWS, TURNS = 20_000_000, 100_000_000, 3
 GRAM_ROWS, RESPONSE = 5_000_000, 500
 WORDS = ("let's", "try", "another", "way", "so", "we", "add", "x", "=", "4", ".", "the", "sum", "is", "not")
-THREADS = min(os.cpu_count() or 1, 8)
 LAB = Path(__file__).parent.parent / "data" / "lab"
 
-SAME = """
-SELECT step, is_planning, count(*) AS tokens,
-       avg(entropy::DOUBLE) AS mean, stddev_samp(entropy::DOUBLE) AS sd,
-       quantile_cont(entropy, [0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99]) AS quantiles
-FROM read_parquet($files) GROUP BY ALL ORDER BY ALL
-"""
-MOMENTS = """
-SELECT step, is_planning, count(*) AS tokens, avg(entropy::DOUBLE) AS mean, stddev_samp(entropy::DOUBLE) AS sd
-FROM read_parquet($files) GROUP BY ALL ORDER BY ALL
-"""
-QUERIES = {"same": SAME, "moments": MOMENTS}
 NAMES = {
     "ours": "`entropylaw tokens`: all columns, by class and correctness, and the histograms",
     "same": "bare DuckDB: mean, variance, `quantile_cont`, by class",
@@ -56,11 +43,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="another number of rows")
     parser.add_argument("--grams", action="store_true", help="time --grams in place of the summary alone")
     parser.add_argument("--lab", action="store_true", help="compare the percentiles of small steps")
-    parser.add_argument("--alone", nargs=2, metavar=("WHO", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.alone:
-        alone(*arguments.alone)
-        return
     if arguments.grams:
         print(with_grams(arguments.rows or GRAM_ROWS))
         return
@@ -85,24 +68,22 @@ def table(rows: int) -> str:
             for who in NAMES:
                 found[who].append(measured(who, folder))
         worst = differences(folder)
-    ratios = {
-        who: statistics.median(
-            one["seconds"] / other["seconds"] for one, other in zip(found["ours"], found[who], strict=True)
-        )
-        for who in ("same", "moments")
-    }
     lines = [
         f"{rows:,} tokens in {FILES} Parquet files ({size / 1e6:.0f} MB), {STEPS} steps, {THREADS} threads; "
         f"{TURNS} turns, each in a new process, start-up included; medians. Memory is the process's peak.",
         "",
-        "| what | seconds | `entropylaw tokens` takes | peak MB |",
-        "| --- | ---: | ---: | ---: |",
+        "| what | seconds | `entropylaw tokens` takes | of the processor | it takes | peak MB |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for who, name in NAMES.items():
-        seconds = statistics.median(turn["seconds"] for turn in found[who])
+        cells = [name]
+        for kind in ("seconds", "processor"):
+            pairs = zip(found["ours"], found[who], strict=True)
+            ratio = statistics.median(one[kind] / other[kind] for one, other in pairs)
+            seconds = statistics.median(turn[kind] for turn in found[who])
+            cells += [f"{seconds:.2f}", f"{ratio:.2f}×" if who != "ours" else ""]
         most = max(turn["peak"] for turn in found[who])
-        times = f"{ratios[who]:.2f}×" if who in ratios else ""
-        lines.append(f"| {name} | {seconds:.1f} | {times} | {most / 1e6:.0f} |")
+        lines.append(f"| {' | '.join(cells)} | {most / 1e6:.0f} |")
     lines += [
         "",
         f"Largest difference to the bare query over all steps and classes: mean {worst['mean']:.1g} nats, "
@@ -200,30 +181,13 @@ def small_steps() -> str:
 
 
 def measured(who: str, folder: Path) -> dict[str, float]:
-    """Seconds of a process from its start to its end, and its peak memory in bytes."""
-    command = [sys.executable, "-m", "benchmarks.tokens", "--alone", who, str(folder)]
+    """Seconds of a process from its start to its end, of the processor, and its peak memory in bytes."""
+    command = [sys.executable, "-m", "benchmarks.tokens_alone", who, str(folder)]
     start = time.perf_counter()
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8")
-    return {"seconds": time.perf_counter() - start, "peak": float(done.stdout.splitlines()[-1])}
-
-
-def alone(who: str, folder: str) -> None:
-    """One measurement: write the result next to the tokens, print the peak."""
-    if who in ("ours", "grams"):
-        from entropylaw.cli import app
-
-        more = ["--grams", "default"] if who == "grams" else []
-        output = ["-o", f"{folder}/{who}.parquet", "-q"]
-        app(["tokens", f"{folder}/tokens", *output, *more], standalone_mode=False)
-    else:
-        import duckdb
-
-        with duckdb.connect() as connection:
-            connection.execute(f"SET threads = {THREADS}")
-            files = sorted(str(path) for path in Path(folder, "tokens").iterdir())
-            rows = connection.execute(QUERIES[who], {"files": files}).fetchall()
-        Path(folder, f"{who}.json").write_text(json.dumps(rows), encoding="utf-8")
-    print(peak())
+    seconds = time.perf_counter() - start
+    most, processor = map(float, done.stdout.splitlines()[-1].split())
+    return {"seconds": seconds, "processor": processor, "peak": most}
 
 
 def differences(folder: Path) -> dict[str, float]:

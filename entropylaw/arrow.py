@@ -1,7 +1,7 @@
-"""NumPy to Arrow and back, without pandas.
+"""NumPy to Arrow and back, without pandas and ``pyarrow.compute``.
 
 PyArrow's own conversions import pandas where it is installed, which takes longer than to sum a few million
-tokens.
+tokens; the import of ``pyarrow.compute`` takes as long as that of duckdb.
 """
 
 from __future__ import annotations
@@ -25,6 +25,16 @@ def to_numpy(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
     return np.where(bits, np.frombuffer(data, array.type.to_pandas_dtype())[rows], np.nan)
 
 
+def halves(column: pa.ChunkedArray, bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Whole decimals (n,) of 128 bits without nulls: all but the last ``bits``, and the last ``bits``."""
+    array = column.combine_chunks()
+    if not len(array):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    words = np.frombuffer(array.buffers()[1], "<u8").reshape(-1, 2)[array.offset :][: len(array)]
+    upper = words[:, 1] << np.uint64(64 - bits) | words[:, 0] >> np.uint64(bits)
+    return upper.astype(np.int64), (words[:, 0] & np.uint64((1 << bits) - 1)).astype(np.int64)
+
+
 def to_arrow(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:
     """Numbers or flags (n,) as a column, with null where ``absent`` (n,)."""
     known = None if absent is None or not absent.any() else _bits(~absent)
@@ -38,11 +48,17 @@ def from_values(values: Sequence[float | None], kind: type[np.int64 | np.float64
     return to_arrow(np.array([0 if value is None else value for value in values], dtype=kind), absent)
 
 
-def from_text(values: Sequence[str]) -> pa.Array:
-    """Text as a column."""
-    encoded = [value.encode() for value in values]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+def from_codes(codes: NDArray[np.integer[Any]], names: Sequence[str]) -> pa.Array:
+    """Text as a column: ``names[code]`` in each row (n,), null where the code is negative."""
+    encoded = [name.encode() for name in names]
+    lengths = np.array([*map(len, encoded)])[codes] * (codes >= 0)
+    offsets = np.append(0, np.cumsum(lengths)).astype(np.int32)
+    first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.arange(0)
+    runs = zip(codes[first].tolist(), np.diff(first, append=len(codes)).tolist(), strict=True)
+    # A piece per run of a code.
+    data = b"".join(encoded[code] * count for code, count in runs if code >= 0)
+    buffers = (pa.py_buffer(offsets), pa.py_buffer(data), _bits(codes >= 0))
+    return pa.StringArray.from_buffers(len(codes), *buffers)
 
 
 def release_memory() -> None:

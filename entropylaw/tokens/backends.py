@@ -1,4 +1,4 @@
-"""The engines that run the Ibis expressions: DuckDB in this process, or a Spark cluster."""
+"""The engines that run the queries: DuckDB in this process, or a Spark cluster."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ import pyarrow as pa
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.paths import is_file
-from entropylaw.tokens.files import TokenFile, element_type
-from entropylaw.tokens.query import ROW, TokenColumns
+from entropylaw.tokens.files import TokenFile, element_type, plain_type
+from entropylaw.tokens.query import ROW, WIDE, Table, TokenColumns, quoted
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
+    import duckdb
 
 MEMORY = "256MB"
 """Memory limit of DuckDB, which then spills to disk; Python, the libraries and the result are extra."""
@@ -37,6 +37,9 @@ _SETTINGS = (
     "SET disabled_optimizers = 'statistics_propagation'",
     "SET enable_progress_bar = true",
     "SET enable_progress_bar_print = false",
+    "SET TimeZone = 'UTC'",
+    # The names of tables are not those of Python's variables.
+    "SET python_enable_replacements = false",
 )
 
 Progress = Callable[[float], None]
@@ -58,67 +61,67 @@ def temporary_folder() -> Iterator[Path]:
 @contextmanager
 def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     """DuckDB in this process, out of core, with a temporary folder for spilled data."""
-    import ibis
+    import duckdb
 
-    with temporary_folder() as folder:
-        connection = ibis.duckdb.connect()
-        try:
-            connection.con.execute(";".join(_SETTINGS))
-            connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
-            connection.con.execute("SET temp_directory = $folder", {"folder": str(folder)})
-            with warnings.catch_warnings():
-                # ibis 12 calls methods that DuckDB 2 has renamed.
-                warnings.filterwarnings("ignore", message=r"fetch_\w+\(\) is deprecated")
-                yield DuckDB(connection, progress)
-        finally:
-            connection.disconnect()
+    with temporary_folder() as folder, duckdb.connect() as connection:
+        connection.execute(";".join(_SETTINGS))
+        connection.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
+        connection.execute("SET temp_directory = $folder", {"folder": str(folder)})
+        yield DuckDB(connection, progress)
 
 
 class DuckDB:
     """See :func:`duckdb_backend`. It can also write a large result and read it again."""
 
-    def __init__(self, connection: Any, progress: Progress | None) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
         self._connection, self._progress = connection, progress
 
-    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
         """The files as one table, with a row number if that identifies responses."""
-        import ibis
+        paths = f"[{', '.join(_text(str(file.path)) for file in files)}]"
+        if files[0].kind == "jsonl":
+            # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
+            self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
+            types = json_types(files, columns, "{}[]")
+            named = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items())
+            source = f"read_json({paths}, columns = {{{named}}}, format = 'newline_delimited')"
+        else:
+            source = f"read_parquet({paths}, hive_partitioning = {bool(files[0].hive)})"
+        # The numbers only have to differ: no result depends on their values.
+        row = f", uuid() AS {ROW}" if ROW in columns.response else ""
+        return self._view("tokens", f"SELECT *{row} FROM {source}")
 
-        paths = [str(file.path) for file in files]
-        with _explained():
-            if files[0].kind == "jsonl":
-                # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
-                self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-                types = json_types(files, columns, "{}[]")
-                rows = self._connection.read_json(paths, columns=types, format="newline_delimited")
-            else:
-                rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
-            # The numbers only have to differ: no result depends on their values.
-            return rows.mutate(**{ROW: ibis.uuid()}) if ROW in columns.response else rows
+    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
+        """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
+        # DuckDB goes through all lists of a row together.
+        parts = (f"UNNEST({quoted(name)}) AS {quoted(name)}" for name in columns.lists)
+        single = map(quoted, columns.single)
+        return self._view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
 
-    def parquet(self, path: Path) -> ir.Table:
+    def parquet(self, path: Path) -> Table:
         """One Parquet file."""
-        return self._connection.read_parquet(str(path))
+        return self._view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
 
-    def write(self, expression: ir.Table, path: Path) -> None:
+    def write(self, query: str, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
-        execute = self._connection.con.execute
+        execute = self._connection.execute
         # Without this, the order of the rows is lost.
         execute("SET preserve_insertion_order = true")
         # Less while sorting: this memory is not freed before the text is searched.
         execute("SET memory_limit = '160MB'")
-        self._watched(lambda: self._connection.to_parquet(expression, path))
+        self._watched(lambda: execute(f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"))
         execute(";".join(_SETTINGS[:2]))
 
-    def run(self, expression: ir.Table) -> pa.Table:
+    def run(self, query: str) -> pa.Table:
         """The rows of a small result."""
-        schema = expression.schema()
-        # DuckDB sums in 128 bits, and raises an error where 64 do not suffice.
-        values = (f'"{name}"{"::BIGINT" * kind.is_int64()} AS "{name}"' for name, kind in schema.items())
-        sql = f"SELECT {', '.join(values)} FROM ({self._connection.compile(expression)})"
-        # The backend's own to_pyarrow imports pandas, which takes longer than a query of a million tokens.
-        rows = self._watched(lambda: self._connection.con.sql(sql).to_arrow_table())
-        return rows.cast(schema.to_pyarrow())
+        return self._watched(lambda: self._connection.sql(query).to_arrow_table())
+
+    def _view(self, name: str, query: str) -> Table:
+        """A query as a table."""
+        with _explained():
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+            schema = self._connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
+        return Table(name, {field.name: plain_type(field.type) for field in schema})
 
     def _watched(self, call: Callable[[], Any]) -> Any:
         """Call in this thread, which receives Ctrl-C, and report the progress from another one."""
@@ -126,7 +129,7 @@ class DuckDB:
 
         def report() -> None:
             while progress is not None and not done.wait(0.1):
-                progress(max(0.0, self._connection.con.query_progress()) / 100)
+                progress(max(0.0, self._connection.query_progress()) / 100)
 
         reporter = threading.Thread(target=report, daemon=True)
         reporter.start()
@@ -136,6 +139,11 @@ class DuckDB:
         finally:
             done.set()
             reporter.join()
+
+
+def _text(value: str) -> str:
+    """Text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
 
 
 @contextmanager
@@ -233,7 +241,7 @@ class Spark:
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection, self._session = connection, session
 
-    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
         """The files as one table, with a row number if that identifies responses."""
         # Hadoop does not decode a URI, and would take these characters for a pattern.
         escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
@@ -254,14 +262,36 @@ class Spark:
                 from pyspark.sql.functions import monotonically_increasing_id
 
                 frame = frame.withColumn(ROW, monotonically_increasing_id())
-            frame.createOrReplaceTempView("entropylaw_tokens")
-            return self._connection.table("entropylaw_tokens")
+            return self._view("entropylaw_tokens", frame)
 
-    def run(self, expression: ir.Table) -> pa.Table:
+    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
+        """As :meth:`DuckDB.unrolled`; Spark goes through all lists of a row together as structs."""
+        names = {name: self._quoted(name) for name in columns.all}
+        # A null list among others would make the row's structs null.
+        lists = ", ".join(f"COALESCE({names[name]}, ARRAY())" for name in columns.lists)
+        fields = ", ".join(names[name] for name in columns.lists)
+        unrolled = f"INLINE(ARRAYS_ZIP({lists})) AS ({fields})"
+        single = (names[name] for name in columns.single)
+        with self._explained():
+            frame = self._session.sql(f"SELECT {', '.join((*single, unrolled))} FROM {table.name}")
+            return self._view("entropylaw_unrolled", frame)
+
+    def _view(self, name: str, frame: Any) -> Table:
+        """A frame as a table."""
+        frame.createOrReplaceTempView(name)
+        schema = self._connection.table(name).schema().to_pyarrow()
+        return Table(name, {field.name: plain_type(field.type) for field in schema})
+
+    @staticmethod
+    def _quoted(name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def run(self, query: str) -> pa.Table:
         """Run on the cluster; Ctrl-C cancels the jobs."""
         try:
             with self._explained():
-                return self._connection.to_pyarrow(expression)
+                query = query.replace(f" AS {WIDE})", " AS DECIMAL(38, 0))")
+                return self._connection.sql(query, dialect="duckdb").to_pyarrow()
         except KeyboardInterrupt:
             # This may fail on an interrupted connection; stopping Spark then ends the jobs.
             with suppress(Exception):

@@ -171,7 +171,7 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
         message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
         hint = "copy or write the file again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
-    types = {field.name: _plain(field.type) for field in schema}
+    types = {field.name: plain_type(field.type) for field in schema}
     hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
     types |= {column: pa.string() for column in hive if column not in types}
     ours = str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
@@ -180,12 +180,12 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
     )
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def plain_type(kind: pa.DataType) -> pa.DataType:
     """An Arrow type without differences that are only about storage."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(_plain(kind.value_type))
+        return pa.list_(plain_type(kind.value_type))
     return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 

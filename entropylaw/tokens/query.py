@@ -1,8 +1,9 @@
-"""The columns of a token table by role, and the queries: tokens counted and summed, as Ibis expressions.
+"""The columns of a token table by role, and the queries: tokens counted and summed, in DuckDB's SQL.
 
-The queries are written once and run on every engine. A sum of floats depends on the order of its terms, and
-so on shards, threads and engines. Entropies are therefore summed as integers, ``q = round(H · 2^27)``, and q²
-in two halves of 31 bits: exact, and the same bytes however the rows are split.
+The queries are written once: DuckDB runs them as they are, and Ibis translates them for Spark. A sum of
+floats depends on the order of its terms, and so on shards, threads and engines. Entropies are therefore
+summed as integers, ``q = round(H · 2^27)`` in 64 bits and q² in 128: exact, and the same bytes however the
+rows are split.
 
 The bins are equally wide in the fourth root of H: ``k = floor(128 · H^(1/4))``. IEEE 754 fixes square roots,
 but not logarithms, to the last bit, so that every engine finds the same bin. A bin is 3.4 % wide at 0.672
@@ -15,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +28,6 @@ from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens.files import TokenFile, element_type
 
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 IntArray = NDArray[np.int64]
 
 FINENESS, TOP = 128, 247
@@ -41,13 +38,16 @@ LIMIT = (TOP / FINENESS) ** 4
 POINT = 1 << 27
 """One nat in fixed point: a token's entropy is off by at most 3.7e-9 nats.
 
-A cell holds at most 2^32 tokens: q < 13.87 · 2^27 < 2^31, so that Σq < 2^63; q² < 2^62, each half of it
-below 2^31, so that their sums are below 2^63 too. Beyond that both engines raise an error and do not wrap.
+A cell holds at most 2^32 tokens: q < 13.87 · 2^27 < 2^31, so that Σq < 2^63. Beyond that both engines raise
+an error and do not wrap. Then Σq² < 2^31 Σq < 2^94, of which the upper bits without the last 31 fit, too.
 """
 
 HALF = 31
-"""Bits of the lower half of q²."""
-EDGES: FloatArray = np.union1d((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK])
+"""Bits of the lower half of Σq²."""
+
+WIDE = "HUGEINT"
+"""DuckDB's integer of 128 bits, in which it sums faster than in a decimal number; other engines have none."""
+EDGES: FloatArray = np.sort(np.append((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK]))
 """Edges of the bins in nats, ascending; bin i is [EDGES[i], EDGES[i + 1])."""
 
 BINS = len(EDGES) - 1
@@ -107,6 +107,14 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 _PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that an engine has opened: its name in SQL, and the Arrow types of its columns."""
+
+    name: str
+    types: Mapping[str, pa.DataType]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenColumns:
     """The name of each role's column; None for a role that the table does not have.
@@ -131,14 +139,19 @@ class TokenColumns:
     @property
     def all(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        single = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
-        names = dict.fromkeys((*single, *self.response, self.position, self.token))
+        by_role = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
+        names = dict.fromkeys((*by_role, *self.response, self.position, self.token))
         return tuple(name for name in names if name is not None)
 
     @property
     def stored(self) -> tuple[str, ...]:
         """The columns of the files: all but the number of the row."""
         return tuple(name for name in self.all if name != ROW)
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """The columns without lists."""
+        return tuple(name for name in self.all if name not in self.lists)
 
     def named(self) -> dict[str, str | list[str]]:
         """The columns by role, under the names that a summary gives the roles; without absent ones."""
@@ -253,207 +266,218 @@ def _check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: 
         raise InputError(slug, message + needed.get(role, "0 and 1"), hint)
 
 
-def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def cells(table: Table, columns: TokenColumns) -> str:
     """Count tokens and sum their entropies in fixed point, by step, class, correctness and bin.
 
-    The columns are ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there
-    are log-probabilities, ``logprobs, logprob_total``; one row per group, in no order.
+    The columns are ``step, planning, correct, bin, tokens, total, square`` (of 128 bits) and, where there are
+    log-probabilities, ``logprobs, logprob_total``; one row per group, in no order.
     """
-    coded = _coded(table, columns)
-    h = coded.entropy
-    root = (h.abs().sqrt().sqrt() * FINENESS).floor().cast("int16")
-    above = (h >= LOW).cast("int16") + (h >= FORK).cast("int16")
     # A code in place of an entropy is below both edges.
-    parts = {"bin": (h >= 0).ifelse(root, h.cast("int16")).cast("int16") + above, "q": _fixed(h, POINT)}
+    root = f"CAST(FLOOR(SQRT(SQRT(ABS(entropy))) * {FINENESS}) AS SMALLINT)"
+    above = " + ".join(f"CAST(entropy >= {_number(edge)} AS SMALLINT)" for edge in (LOW, FORK))
+    keys = ("step", "planning", "correct")
+    parts = {name: name for name in keys} | {
+        "bin": f"CASE WHEN entropy >= 0 THEN {root} ELSE CAST(entropy AS SMALLINT) END + {above}",
+        "q": _fixed("entropy", POINT),
+    }
+    sums = {"tokens": "COUNT(*)", "total": _sum("q"), "square": _wide("q * q")}
     if columns.logprob is not None:
-        known = (coded.logprob > LEAST_LOGPROB) & (coded.logprob <= 1.0)
-        parts["has_logprob"] = known.ifelse(1, 0).cast("int64")
-        parts["l"] = _fixed(known.ifelse(coded.logprob, 0.0), LOGPROB_POINT)
-    rows = coded.select("step", "planning", "correct", **parts)
-    sums = {"tokens": rows.count(), "total": rows.q.sum(), **_halves("square", rows.q * rows.q)}
-    if columns.logprob is not None:
-        sums |= {"logprobs": rows.has_logprob.sum(), "logprob_total": rows.l.sum()}
-    return _summed(rows, ("step", "planning", "correct", "bin"), sums)
+        known = f"logprob > {_number(LEAST_LOGPROB)} AND logprob <= 1"
+        parts["known"] = f"CASE WHEN {known} THEN 1 ELSE 0 END"
+        parts["l"] = _fixed(f"CASE WHEN {known} THEN logprob ELSE 0 END", LOGPROB_POINT)
+        sums |= {"logprobs": _sum("known"), "logprob_total": _sum("l")}
+    grouped = _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
+    codes = {name: f"COALESCE(CAST({name} AS TINYINT), CAST({UNCLASSED} AS TINYINT))" for name in keys[1:]}
+    return _select({name: name for name in (*keys, "bin", *sums)} | codes, f"({grouped}) AS grouped")
 
 
-def each_response(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def each_response(table: Table, columns: TokenColumns) -> str:
     """One row per response, in no order: its step, keys ``key_0`` and so on, tokens ``n`` and Σq ``s``."""
-    coded = _coded(table, columns, columns.response)
-    usable = coded.filter((coded.entropy >= 0) | (coded.entropy == ROUNDED))
-    rows = usable.mutate(q=_fixed((usable.entropy >= 0).ifelse(usable.entropy, 0.0), POINT))
-    keys = (f"key_{i}" for i in range(len(columns.response)))
-    return _summed(rows, ("step", *keys), {"n": rows.count(), "s": rows.q.sum()})
+    keys = ("step", *(f"key_{i}" for i in range(len(columns.response))))
+    parts = {name: name for name in keys}
+    parts["q"] = _fixed("CASE WHEN entropy >= 0 THEN entropy ELSE 0 END", POINT)
+    usable = f"{_coded(table, columns, columns.response)} WHERE entropy >= 0 OR entropy = {ROUNDED}"
+    return _summed(_select(parts, usable), keys, {"n": "COUNT(*)", "s": _sum("q")})
 
 
-def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def responses(table: Table, columns: TokenColumns) -> str:
     """Sums by step over responses with n tokens and Σq = s; t is s without its last ``SUM_SHIFT`` bits.
 
-    ``responses``, ``mean_total`` = Σ s/n in 1/MEAN_POINT nats, Σn, Σt, and in two halves Σt², Σtn, Σn².
+    ``responses``, ``mean_total`` = Σ s/n in 1/MEAN_POINT nats, Σn, Σt, and of 128 bits Σt², Σtn, Σn².
     """
-    one = each_response(table, columns)
-    # DuckDB sums in 128 bits; ibis takes these for 64 bits, so that a cast to int64 alone would do nothing.
-    one = one.mutate(s=one.s.cast("decimal(38, 0)").cast("int64"))
-    mean = _fixed(one.s.cast("float64") / one.n.cast("float64"), MEAN_POINT // POINT)
-    one = one.select("step", "n", t=(one.s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT, mean=mean)
-    sums = {"responses": one.count(), "mean_total": one["mean"].sum(), "n": one.n.sum(), "t": one.t.sum()}
-    for name, value in (("tt", one.t * one.t), ("tn", one.t * one.n), ("nn", one.n * one.n)):
-        sums |= _halves(name, value)
-    return _summed(one, ("step",), sums)
+    mean = _fixed("CAST(s AS DOUBLE) / CAST(n AS DOUBLE)", MEAN_POINT // POINT)
+    parts = {"step": "step", "n": "n", "t": f"(s + {1 << (SUM_SHIFT - 1)}) >> {SUM_SHIFT}", "m": mean}
+    sums = {"responses": "COUNT(*)", "mean_total": _sum("m"), "n": _sum("n"), "t": _sum("t")}
+    sums |= {"tt": _wide("t * t"), "tn": _wide("t * n"), "nn": _wide("n * n")}
+    return _summed(_select(parts, f"({each_response(table, columns)}) AS one"), ("step",), sums)
 
 
-def high(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def high(table: Table, columns: TokenColumns) -> str:
     """The most frequent entropies above ``HIGH``: ``value`` in 1/HIGH_POINT, ``tokens``, Σq.
 
     ``first`` is the number of tokens at position 0.
     """
-    import ibis
-
     position = columns.position
-    keys = (position,) if position is not None and table[position].type().is_numeric() else ()
-    coded = _coded(table, columns, keys)
-    rows = coded.filter(coded.entropy > HIGH)
-    rows = rows.select(
-        value=(rows.entropy * HIGH_POINT).floor().cast("int64"),
-        q=_fixed(rows.entropy, POINT),
-        first=ibis.ifelse(rows["key_0"] == 0, 1, 0) if keys else ibis.literal(0),
-    )
-    sums = {"tokens": rows.count(), "total": rows.q.sum(), "first": rows["first"].sum()}
-    return _summed(rows, ("value",), sums).order_by(ibis.desc("tokens"), "value").limit(100)
+    keys = (position,) if position is not None and _is_number(table.types[position]) else ()
+    value = f"CAST(FLOOR(entropy * {HIGH_POINT}) AS BIGINT)"
+    parts = {"value": value, "q": _fixed("entropy", POINT)}
+    parts["start"] = "CASE WHEN key_0 = 0 THEN 1 ELSE 0 END" if keys else "0"
+    rows = _select(parts, f"{_coded(table, columns, keys)} WHERE entropy > {_number(HIGH)}")
+    sums = {"tokens": "COUNT(*)", "total": _sum("q"), "first": _sum("start")}
+    return f"{_summed(rows, ('value',), sums)} ORDER BY tokens DESC, value LIMIT 100"
 
 
-def in_order(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def in_order(table: Table, columns: TokenColumns) -> str:
     """The tokens that no mask leaves out, sorted by step, response and position; only the used columns."""
-    kept = table if columns.mask is None else table.filter(_flag(table[columns.mask])[0])
+    kept = f" WHERE {_flag(table, columns.mask)[0]}" if columns.mask is not None else ""
     keys = dict.fromkeys((columns.step, *columns.response, columns.position))
-    return kept.select(*columns.all).order_by(*filter(None, keys))
+    order = ", ".join(quoted(name) for name in keys if name is not None)
+    return f"SELECT {', '.join(map(quoted, columns.all))} FROM {table.name}{kept} ORDER BY {order}"
 
 
-def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def unknown_classes(table: Table, columns: TokenColumns) -> str:
     """Up to five values of the class column that are not the name of a class."""
     assert columns.planning is not None
-    unknown = table.filter(_class_code(table[columns.planning]) == UNKNOWN_CLASS)
-    values = unknown.select(value=unknown[columns.planning].cast("string"))
-    return values.distinct().order_by("value").limit(5)
+    value = f"CAST({quoted(columns.planning)} AS VARCHAR)"
+    unknown = f"{_class_code(table, columns.planning)} = {UNKNOWN_CLASS}"
+    return f"SELECT DISTINCT {value} AS value FROM {table.name} WHERE {unknown} ORDER BY value LIMIT 5"
 
 
-def unrolled(table: ir.Table, columns: TokenColumns) -> ir.Table:
-    """One row per token from one row per sequence: lists unnested (null as empty), single values repeated."""
-    import ibis
-
-    lists, scalars = columns.lists, [name for name in columns.all if name not in columns.lists]
-    filled = {name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists}
-    known = table.select(*scalars, **filled)
-    first, *others = (known[name] for name in lists)
-    if not others:
-        return known.select(*scalars, **{lists[0]: first.unnest()})
-    rows = known.select(*scalars, _token=first.zip(*others).unnest())
-    fields = {name: rows["_token"][f"f{index}"] for index, name in enumerate(lists, start=1)}
-    return rows.select(*scalars, **fields)
-
-
-def inspected(table: ir.Table, columns: TokenColumns) -> ir.Table:
+def inspected(table: Table, columns: TokenColumns) -> str:
     """One row: the number of sequences, and of lists that are null, empty, or of another length.
 
     ``rows``, ``empty`` (no entropies), ``no_i`` (list i is null), and for each list but the entropies
     ``other_i`` (another length than theirs) with ``step_i``, the first such step.
     """
-    length = table[columns.entropy].length()
-    sums = {"rows": table.count(), "empty": (length == 0).fill_null(False).sum()}
+    length = f"ARRAY_LENGTH({quoted(columns.entropy)})"
+    count, step = "COUNT(CASE WHEN {} THEN 1 END)", _step(table, columns.step)
+    parts = {"rows": "COUNT(*)", "empty": count.format(f"{length} = 0")}
     for number, name in enumerate(columns.lists):
-        sums[f"no_{number}"] = table[name].isnull().sum()
+        parts[f"no_{number}"] = count.format(f"{quoted(name)} IS NULL")
         if name != columns.entropy:
-            other = (table[name].length() != length).fill_null(False)
-            sums[f"other_{number}"] = other.sum()
-            sums[f"step_{number}"] = _step(table[columns.step]).min(where=other)
-    return table.aggregate(**sums)
+            other = f"ARRAY_LENGTH({quoted(name)}) <> {length}"
+            parts[f"other_{number}"] = count.format(other)
+            parts[f"step_{number}"] = f"MIN(CASE WHEN {other} THEN {step} END)"
+    return _select(parts, table.name)
 
 
-def _coded(table: ir.Table, columns: TokenColumns, keys: Sequence[str] = ()) -> ir.Table:
+def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str:
     """The step, codes for class and correctness, and entropies; an entropy below 0 is a code."""
-    import ibis
-
-    entropy = table[columns.entropy].cast("float64")
-    good = (entropy >= 0) & (entropy < LIMIT)
+    entropy = f"CAST({quoted(columns.entropy)} AS DOUBLE)"
+    good = f"{entropy} >= 0 AND {entropy} < {_number(LIMIT)}"
     branches = [
-        # nan first: on Spark, ibis takes nan for null.
-        (entropy.isnan() | entropy.isinf(), float(NOT_FINITE)),
-        (entropy.isnull(), float(MISSING)),
-        (entropy > LOW, float(TOO_HIGH)),
-        (entropy < -ROUNDING, float(NEGATIVE)),
+        (f"ISNAN({entropy}) OR ABS({entropy}) = CAST('Infinity' AS DOUBLE)", NOT_FINITE),
+        (f"{entropy} IS NULL", MISSING),
+        (f"{entropy} > {_number(LOW)}", TOO_HIGH),
+        (f"{entropy} < {_number(-ROUNDING)}", NEGATIVE),
     ]
     if columns.mask is not None:
-        kept, dropped, unknown = _flag(table[columns.mask])
+        kept, dropped, unknown = _flag(table, columns.mask)
         # The common case comes first, so that a usable entropy needs no other comparison.
-        good = kept & good
-        outside = [(dropped, float(MASKED)), (unknown, float(NO_MASK)), (~kept, float(MASK_UNKNOWN))]
+        good = f"({kept}) AND {good}"
+        outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({kept})", MASK_UNKNOWN)]
         branches = [*outside, *branches]
-    nothing = ibis.literal(-1, "int8")
-    parts = {f"key_{i}": table[name] for i, name in enumerate(keys)}
+    codes = " ".join(f"WHEN {condition} THEN {_number(code)}" for condition, code in branches)
+    nothing = "CAST(-1 AS TINYINT)"
+    parts = {
+        "step": _step(table, columns.step),
+        "entropy": f"CASE WHEN {good} THEN {entropy} {codes} ELSE {_number(ROUNDED)} END",
+        "planning": nothing if columns.planning is None else _class_code(table, columns.planning),
+        "correct": nothing if columns.correct is None else _flag_code(table, columns.correct),
+    }
+    parts |= {f"key_{i}": quoted(name) for i, name in enumerate(keys)}
     if columns.logprob is not None and not keys:
-        parts["logprob"] = table[columns.logprob].cast("float64")
-    return table.select(
-        step=_step(table[columns.step]),
-        entropy=ibis.cases((good, entropy), *branches, else_=float(ROUNDED)),
-        planning=nothing if columns.planning is None else _class_code(table[columns.planning]),
-        correct=nothing if columns.correct is None else _flag_code(table[columns.correct]),
-        **parts,
-    )
+        parts["logprob"] = f"CAST({quoted(columns.logprob)} AS DOUBLE)"
+    return f"({_select(parts, table.name)}) AS coded"
 
 
-def _fixed(value: ir.Value, point: int) -> ir.Value:
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _number(value: float) -> str:
+    """A double in SQL, exactly; without an exponent it would be a decimal number."""
+    return f"{value:.16e}"
+
+
+def _select(parts: Mapping[str, str], source: str) -> str:
+    """The expressions by their names, from a source."""
+    return f"SELECT {', '.join(f'{value} AS {name}' for name, value in parts.items())} FROM {source}"
+
+
+def _fixed(value: str, point: int) -> str:
     """A number in units of 1/``point``, rounded."""
-    return (value * point + 0.5).floor().cast("int64")
+    return f"CAST(FLOOR({value} * {point} + 0.5e0) AS BIGINT)"
 
 
-def _halves(name: str, product: ir.Value) -> dict[str, ir.Value]:
-    """Sums of a product's upper and lower bits: the sum of the product would not fit into 64 bits."""
-    return {f"{name}_high": (product >> HALF).sum(), f"{name}_low": (product & ((1 << HALF) - 1)).sum()}
+def _sum(value: str) -> str:
+    """A sum of integers; the engine raises an error if it exceeds 64 bits (DuckDB sums in 128)."""
+    return f"CAST(SUM({value}) AS BIGINT)"
 
 
-def _summed(rows: ir.Table, keys: Sequence[str], sums: dict[str, ir.Value]) -> ir.Table:
-    """Sums of integers by ``keys``; where one does not fit into 64 bits, the engine raises an error."""
-    return rows.group_by(*keys).aggregate(**sums)
+def _wide(value: str) -> str:
+    """A sum of integers that need not fit into 64 bits."""
+    return f"SUM(CAST({value} AS {WIDE}))"
 
 
-def _step(step: ir.Value) -> ir.Value:
+def _summed(rows: str, keys: Sequence[str], sums: Mapping[str, str]) -> str:
+    """Sums of the ``rows`` of a query by ``keys``."""
+    parts = {**{key: key for key in keys}, **sums}
+    return f"{_select(parts, f'({rows}) AS summed')} GROUP BY {', '.join(keys)}"
+
+
+def _step(table: Table, name: str) -> str:
     """The step as a number; null for text that is not a whole number."""
-    kind = step.type()
-    if kind.is_string():
-        step = step.re_search(WHOLE).ifelse(step.strip(), None)
+    kind, step = table.types[name], quoted(name)
+    if pa.types.is_string(kind):
+        step = f"CASE WHEN REGEXP_MATCHES({step}, '{WHOLE}') THEN {_stripped(step)} END"
     # Unsigned numbers need not fit into signed ones; Sums.from_table refuses those above 2^53.
-    return step.cast("int64") if kind.is_signed_integer() else step.cast("float64")
+    return f"CAST({step} AS {'BIGINT' if pa.types.is_signed_integer(kind) else 'DOUBLE'})"
 
 
-def _flag(column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+def _stripped(text: str) -> str:
+    return f"TRIM({text}, ' \t\n\r\v\f')"
+
+
+def _one_of(text: str, values: Sequence[str]) -> str:
+    """Whether a text is one of the ``values``, in any case, with any spaces around it."""
+    return f"LOWER({_stripped(text)}) IN ({', '.join(map(repr, values))})"
+
+
+def _flag(table: Table, column: str) -> tuple[str, str, str]:
     """Where a flag column is true, false, and null; where it is none of these, it is not a flag."""
-    kind = column.type()
-    if kind.is_boolean():
-        return column, ~column, column.isnull()
-    if kind.is_string():
-        name = column.strip().lower()
-        return name.isin(YES), name.isin(NO), column.isnull() | name.isin(("", "nan", "null", "none"))
-    missing = column.isnull() | column.isnan() if kind.is_floating() else column.isnull()
-    return column == 1, column == 0, missing
+    kind, name = table.types[column], quoted(column)
+    if pa.types.is_boolean(kind):
+        return name, f"NOT {name}", f"{name} IS NULL"
+    if pa.types.is_string(kind):
+        missing = _one_of(name, ("", "nan", "null", "none"))
+        return _one_of(name, YES), _one_of(name, NO), f"{name} IS NULL OR {missing}"
+    missing = f"{name} IS NULL OR ISNAN({name})" if pa.types.is_floating(kind) else f"{name} IS NULL"
+    return f"{name} = 1", f"{name} = 0", missing
 
 
-def _class_code(column: ir.Value) -> ir.Value:
-    if not column.type().is_string():
-        return _flag_code(column)
-    name = column.strip().lower()
-    planning = name.isin(("planning", "plan", *YES))
-    return _code(planning, name.isin(("execution", "exec", "procedural", *NO)), column.isnull())
+def _class_code(table: Table, column: str) -> str:
+    if not pa.types.is_string(table.types[column]):
+        return _flag_code(table, column)
+    name = quoted(column)
+    planning = _one_of(name, ("planning", "plan", *YES))
+    return _code(planning, _one_of(name, ("execution", "exec", "procedural", *NO)), f"{name} IS NULL")
 
 
-def _flag_code(column: ir.Value) -> ir.Value:
-    if column.type().is_boolean():
-        # The same codes as below, without a comparison per token.
-        return column.cast("int8").fill_null(UNCLASSED)
-    return _code(*_flag(column))
+def _flag_code(table: Table, column: str) -> str:
+    if pa.types.is_boolean(table.types[column]):
+        # True, false and null become the same codes as below per group, not per token.
+        return quoted(column)
+    return _code(*_flag(table, column))
 
 
-def _code(yes: ir.Value, no: ir.Value, unknown: ir.Value) -> ir.Value:
+def _code(yes: str, no: str, unknown: str) -> str:
     """A flag as a number: 1, 0, -1 where it is null, -2 where it is not a flag."""
-    import ibis
+    known = f"WHEN {yes} THEN {PLANNING} WHEN {no} THEN {EXECUTION}"
+    return f"CAST(CASE WHEN {unknown} THEN {UNCLASSED} {known} ELSE {UNKNOWN_CLASS} END AS TINYINT)"
 
-    code = ibis.cases((unknown, UNCLASSED), (yes, PLANNING), (no, EXECUTION), else_=UNKNOWN_CLASS)
-    return code.cast("int8")
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Whether a type is of numbers."""
+    return any(is_of(kind) for is_of in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError, OutputError, UsageError
@@ -124,7 +123,7 @@ def _summarised(
         if columns.lists:
             (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
             notes += summary.check_lists(counts, columns)
-            table = query.unrolled(table, columns)
+            table = engine.unrolled(table, columns)
         if options.grams is None:
             return _finished(_queried(engine, table, columns), options, about, notes)
         sums, about["class"], others = _by_grams(engine, table, columns, options.grams)
@@ -142,7 +141,7 @@ def _check_inputs(files: Sequence[Path], output: str | None) -> None:
     check_targets(() if output is None else (histogram_path(output), output))
 
 
-def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
+def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -> Sums:
     """The sums by the queries, with the checks between them."""
     sums = Sums.from_table(engine.run(query.cells(table, columns)))
     unknown: list[str] = []
@@ -154,7 +153,7 @@ def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
     if not columns.response:
         return sums
     # Responses one by one, or only their sums by step if there are too many.
-    rows = engine.run(query.each_response(table, columns).limit(token_sums.MOST + 1))
+    rows = engine.run(f"{query.each_response(table, columns)} LIMIT {token_sums.MOST + 1}")
     if rows.num_rows <= token_sums.MOST:
         return sums.with_responses(token_sums.responses_of(rows, columns), prompts=columns.prompt is not None)
     del rows
@@ -167,7 +166,7 @@ def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
 
 
 def _by_grams(
-    engine: Backend, table: Any, columns: query.TokenColumns, given: str
+    engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
 ) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""
     from entropylaw.tokens.backends import DuckDB, temporary_folder
@@ -213,6 +212,8 @@ def _finished(
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
     for other, suffix in others:
+        import pyarrow.compute as pc
+
         # Null for a step that the other table does not have.
         at = pc.index_in(steps["step"], value_set=other["step"])
         for name in other.column_names[1:]:

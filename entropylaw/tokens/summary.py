@@ -26,7 +26,7 @@ from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
-from entropylaw.tokens.sums import Responses, Sums
+from entropylaw.tokens.sums import Responses, Sums, steps_of
 
 Value = float | int | None
 
@@ -83,7 +83,7 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     for column, codes in _SUBSETS.items():
         if (cells[column] >= 0).any():
             subsets |= {f"_{name}": sums.usable & (cells[column] == code) for name, code in codes.items()}
-    steps, starts = np.unique(cells["step"], return_index=True)
+    steps, starts = steps_of(cells)
     place = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
     columns: dict[str, list[Value]] = defaultdict(list)
     # A block of steps at a time: each of thousands of steps has hundreds of bins.
@@ -297,7 +297,8 @@ def notes(sums: Sums) -> list[str]:
     if sums.has_logprob and lost:
         sentences.append(f"{lost:,} tokens have no log-probability between {query.LEAST_LOGPROB:g} and 1")
     regular = cells["bin"] >= 0
-    classes = np.unique(cells["planning"][regular]).tolist()
+    # Codes are -2 and above.
+    classes = (np.flatnonzero(np.bincount(cells["planning"][regular] + 2)) - 2).tolist()
     if len(classes) - (query.UNCLASSED in classes) == 1:
         only = ("execution", "planning")[max(classes)]
         sentences.append(f"every token with a class is {only}: the other class is empty")
@@ -310,7 +311,7 @@ def notes(sums: Sums) -> list[str]:
 def unit_changes(sums: Sums) -> Iterator[str]:
     """A note for each step at which all percentiles change by the factor between nats and bits."""
     cells = sums.rows(sums.cells["bin"] >= 0)
-    steps, starts = np.unique(cells["step"], return_index=True)
+    steps, starts = steps_of(cells)
     if len(steps) < _FEWEST_STEPS:
         return
     rows = np.append(starts, len(cells["step"]))

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from entropylaw.arrow import from_text, to_arrow, to_numpy
+from entropylaw.arrow import from_codes, halves, to_arrow, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
@@ -123,7 +122,7 @@ class Sums:
     @property
     def steps(self) -> list[int]:
         """Steps, ascending."""
-        return [int(step) for step in np.unique(self.cells["step"])]
+        return [int(step) for step in steps_of(self.cells)[0]]
 
     @property
     def usable(self) -> NDArray[np.bool_]:
@@ -132,6 +131,8 @@ class Sums:
 
     def rows(self, chosen: NDArray[np.bool_]) -> dict[str, IntArray]:
         """The chosen cells."""
+        if chosen.all():
+            return self.cells
         return {name: values[chosen] for name, values in self.cells.items()}
 
     def counts(self) -> dict[int, int]:
@@ -143,14 +144,14 @@ class Sums:
         """A hash of the sums, which a summary and its histograms share."""
         digest = hashlib.blake2b(digest_size=12)
         for name in (*KEYS, *SUMS):
-            digest.update(np.ascontiguousarray(self.cells[name]).tobytes())
+            digest.update(np.ascontiguousarray(self.cells[name]).data)
         digest.update(json.dumps([to_json(sums) for sums in (self.responses, self.prompts)]).encode())
         return digest.hexdigest()
 
     @classmethod
     def from_table(cls, cells: pa.Table) -> Sums:
         """Sums without responses from the query's result; InputError ``step-missing``, ``step-not-whole``."""
-        numbers = to_numpy(cells.column("step").cast("float64"))
+        numbers = to_numpy(cells.column("step")).astype(float)
         tokens = to_numpy(cells.column("tokens"))
         missing = ~np.isfinite(numbers)
         if missing.any():
@@ -165,11 +166,13 @@ class Sums:
             raise InputError("step-not-whole", message, hint)
         has_logprob = "logprobs" in cells.column_names
         columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))
+        columns["square_high"], columns["square_low"] = halves(cells.column("square"), HALF)
+        cells = cells.drop_columns(["square"])
         for name in cells.column_names:
             columns[name] = to_numpy(cells.column(name)).astype(np.int64, copy=False)
             # Free each Arrow column once it is copied; the caller holds no other reference to the table.
             cells = cells.drop_columns([name])
-        return cls(cells=add_rows([columns], KEYS, SUMS), has_logprob=has_logprob)
+        return cls(cells=_add_cells([columns]), has_logprob=has_logprob)
 
     def with_responses(self, each: Columns, *, prompts: bool) -> Sums:
         """The sums with their responses, one by one and by step."""
@@ -185,7 +188,7 @@ class Sums:
         its responses one by one, they are unknown in steps of several shards: some may have tokens in two.
         """
         has_logprob = all(part.has_logprob for part in parts)
-        sums = cls(cells=add_rows([part.cells for part in parts], KEYS, SUMS), has_logprob=has_logprob)
+        sums = cls(cells=_add_cells([part.cells for part in parts]), has_logprob=has_logprob)
         known, clusters, kept = (
             [value for part in parts if (value := getattr(part, name)) is not None]
             for name in ("responses", "prompts", "each_response")
@@ -202,7 +205,7 @@ class Sums:
     def with_masked(self, all_tokens: Sums) -> Sums:
         """The sums, and in addition the tokens of ``all_tokens`` that a mask leaves out."""
         masked = all_tokens.rows(np.isin(all_tokens.cells["bin"], (query.MASKED, query.NO_MASK)))
-        return replace(self, cells=add_rows([self.cells, masked], KEYS, SUMS))
+        return replace(self, cells=_add_cells([self.cells, masked]))
 
     def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
         """Classify each step's ``share`` of tokens with the highest entropy as planning, the rest execution.
@@ -220,7 +223,7 @@ class Sums:
             cut = int(np.argmin(np.abs(above - share * above[0])))
             cuts[step] = float(EDGES[cut])
             planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
-        return replace(self, cells=add_rows([self.cells | {"planning": planning}], KEYS, SUMS)), cuts
+        return replace(self, cells=_add_cells([self.cells | {"planning": planning}])), cuts
 
     def to_arrow(self, about: dict[str, Any]) -> pa.Table:
         """The sums as a table for histograms, which :meth:`read` reads back; ``about`` goes to its metadata.
@@ -234,7 +237,7 @@ class Sums:
         planning, correct = (cells[name].astype(np.int8) for name in ("planning", "correct"))
         columns = {
             "step": to_arrow(cells["step"]),
-            "class": from_text(_CLASSES).take(to_arrow(planning, planning < 0)),
+            "class": from_codes(planning, _CLASSES),
             "correct": to_arrow(correct == query.CORRECT, correct < 0),
             "low": to_arrow(EDGES[at], irregular),
             "high": to_arrow(EDGES[at + 1], irregular),
@@ -259,6 +262,8 @@ class Sums:
     @classmethod
     def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
         """Sums of :meth:`to_arrow` and their ``about``; InputError ``not-token-sums``, ``file-corrupt``."""
+        import pyarrow.compute as pc
+
         hint = "write it again with entropylaw tokens"
         try:
             table = pq.read_table(path)
@@ -285,7 +290,7 @@ class Sums:
                     each[field] = pc.list_flatten(table.column(name)).to_numpy().astype(kind)
                 each = join_responses([each])
             return cls(
-                cells=add_rows([cells], KEYS, SUMS),
+                cells=_add_cells([cells]),
                 has_logprob=metadata.pop("has_logprob"),
                 responses=_from_json(metadata.pop("responses")),
                 # An earlier version had no prompts and kept no responses one by one.
@@ -295,6 +300,13 @@ class Sums:
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} is a damaged file of token sums: {type(problem).__name__}"
             raise InputError("file-corrupt", message, hint) from None
+
+
+def _add_cells(parts: Sequence[Columns]) -> Columns:
+    """Sums by bin as one table, in which the lower half of each Σq² has :data:`HALF` bits."""
+    cells = add_rows(parts, KEYS, SUMS)
+    high, low = cells["square_high"], cells["square_low"]
+    return {**cells, "square_high": high + (low >> HALF), "square_low": low & ((1 << HALF) - 1)}
 
 
 def add_rows(
@@ -308,21 +320,44 @@ def add_rows(
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
     if len(parts) > 1:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
-    order = np.lexsort([columns[name] for name in reversed((*keys, *then))])
+    order = _order([columns[name] for name in (*keys, *then)])
     for name in columns:
         columns[name] = columns[name][order]
     new = np.any([_changes(columns[name]) for name in keys], axis=0)
     if "key" in columns:
         new |= columns["key"] == ROW_KEY
+    if new.all():
+        return columns
     starts = np.flatnonzero(new)
     for name, values in columns.items():
         columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
     return columns
 
 
+def _order(columns: Sequence[NDArray[Any]]) -> IntArray:
+    """Rows (n,) in ascending order of integer columns, the first one above all."""
+    if not len(columns[0]):
+        return np.arange(0)
+    ends = [(int(column.min()), int(column.max())) for column in columns]
+    if math.prod(high - low + 1 for low, high in ends) >= 1 << 63:
+        return np.lexsort(columns[::-1])
+    # One number per row is sorted several times as fast.
+    packed = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, (low, high) in zip(columns, ends, strict=True):
+        packed = packed * (high - low + 1) + (column - column.dtype.type(low)).astype(np.int64)
+    return np.argsort(packed)
+
+
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
     """Where a sorted column (n,) has another value than in the row before; True in its first row."""
     return np.append(np.ones(len(column[:1]), dtype=bool), column[1:] != column[:-1])
+
+
+def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
+    """The steps (k,) of sorted cells, ascending, and the first row of each (k,)."""
+    # numpy.unique would sort again, and import numpy.ma.
+    starts = np.flatnonzero(_changes(cells["step"]))
+    return cells["step"][starts], starts
 
 
 def responses_of(table: pa.Table, columns: TokenColumns) -> Columns:
@@ -395,9 +430,8 @@ def sums_by_step(table: pa.Table) -> ByStep:
     """Sums over responses by step from the result of :func:`query.responses`."""
     sums: ByStep = {}
     for row in table.to_pylist():
-        products = ((row[f"{name}_high"] << HALF) + row[f"{name}_low"] for name in ("tt", "tn", "nn"))
-        values = (row[name] for name in ("responses", "mean_total", "n", "t"))
-        sums[int(row["step"])] = Responses(*values, *products)
+        values = (int(row[name]) for name in ("responses", "mean_total", "n", "t", "tt", "tn", "nn"))
+        sums[int(row["step"])] = Responses(*values)
     return sums
 
 

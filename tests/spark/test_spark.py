@@ -1,6 +1,7 @@
 """The same summary from DuckDB and from a local Spark, to the last byte."""
 
 import json
+import math
 import os
 import shutil
 from importlib.util import find_spec
@@ -10,6 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.options import TokenOptions
+from entropylaw.tokens import query
+from entropylaw.tokens.backends import duckdb_backend, spark_backend
+from entropylaw.tokens.files import find
+
+NAN = float("nan")
 ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "200000"))
 CHUNK = 1_000_000
 
@@ -157,6 +164,53 @@ def test_partitions_named_by_folders_too(tokens, tmp_path, summarised):
     pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
     here = summarised(["hive"], "duckdb.parquet")
     assert here == summarised(["hive"], "spark.parquet", *SPARK)
+
+
+ODD = [NAN, None, math.inf, -1e-7, -1.0, 0.0, 0.01, 0.25, 8.5, 8.5, 9.0, 13.5, 20.0]
+TYPES = {
+    "step": [pa.array([3, 5, None] * 13), pa.array([" 3", "5.0 ", "x"] * 13), pa.array([3.0, 5.5, NAN] * 13)],
+    "class": [
+        pa.array([True, False, None] * 13),
+        pa.array([" Plan\t", "exec", "it's\\"] * 13),
+        pa.array([1.0, 0.5, NAN] * 13),
+    ],
+    "loss_mask": [
+        pa.array([True, True, None] * 13),
+        pa.array(["1", "True", "nan"] * 13),
+        pa.array([1, 1, 2] * 13),
+    ],
+}
+"""Tokens of which most are not usable, and columns in the types that have their own SQL."""
+
+
+def test_each_query_has_the_same_rows(tmp_path):
+    """Those of tables that are refused, and of too many responses, too."""
+    for at in range(3):
+        columns = {name: kinds[at] for name, kinds in TYPES.items()}
+        columns |= {'a `b` "c': pa.array(range(39)), "position": pa.array([0, 1, 2] * 13)}
+        columns |= {"entropy": pa.array(ODD * 3), "logprob": pa.array([-0.5, NAN, None] * 13)}
+        pq.write_table(pa.table(columns), tmp_path / f"part-{at}.parquet")
+    with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
+        for at in range(3):
+            options = TokenOptions(response=('a `b` "c',))
+            files, _ = find([str(tmp_path / f"part-{at}.parquet")], names=query.names_by_role(options))
+            columns, _ = query.resolve(files, options)
+            tables = [(engine, engine.table(files, columns)) for engine in (duckdb, spark)]
+            made = [query.cells, query.each_response, query.responses, query.high]
+            # A flag is true, false or null, and never unknown.
+            made += [query.unknown_classes] * (at > 0)
+            for make in made:
+                here, there = (as_rows(engine.run(make(table, columns))) for engine, table in tables)
+                assert here
+                assert here == there, (make.__name__, at)
+
+
+def as_rows(table):
+    """The rows of a small result in one order, with null as nan."""
+    made = [
+        {name: None if value != value else value for name, value in row.items()} for row in table.to_pylist()
+    ]
+    return sorted(made, key=repr)
 
 
 def test_java_errors_are_reported_without_a_traceback(run_process, tmp_path):

@@ -63,8 +63,7 @@ def test_sums_of_the_most_tokens_that_a_cell_may_hold_fit_into_64_bits():
     q = int(LIMIT * POINT) + 1
     assert q < 1 << HALF
     assert cell * q <= most
-    assert cell * ((q * q) >> HALF) <= most
-    assert cell * ((1 << HALF) - 1) <= most
+    assert (cell * q * q) >> HALF <= most
     assert cell * int(-LEAST_LOGPROB) * LOGPROB_POINT <= most
     assert (1 << 25) * int(LIMIT * MEAN_POINT) <= most
 

@@ -359,6 +359,29 @@ def test_help_imports_no_engine():
     assert done.stdout.strip() == "[]"
 
 
+def test_names_with_quotes_are_names(tmp_path):
+    """In SQL, a column's name is between double quotes and a path between single ones."""
+    step, entropy, kind = """it's "a" step""", '"; DROP', "a`b\\c"
+    columns = {step: [1, 1], entropy: [0.25, 0.5], kind: ["plan", "exec"]}
+    path = written(tmp_path / """the "run's".parquet""", columns)
+    found = rows(summary(path, columns={"step": step, "entropy": entropy, "planning": kind}))
+    assert (found[1]["entropy_planning"], found[1]["entropy_execution"]) == (0.25, 0.5)
+
+
+def test_a_summary_imports_nothing_that_takes_longer_than_small_queries(tmp_path, table):
+    """DuckDB reads SQL; columns are made and sorted without functions that import more than they do."""
+    table()
+    code = (
+        "import sys; from entropylaw.cli import app\n"
+        "app(['tokens', 't.parquet', '-o', 'steps.parquet', '-q'], standalone_mode=False)\n"
+        "slow = ('ibis', 'sqlglot', 'pandas', 'pyarrow.compute', 'numpy.ma', 'entropylaw.ingest')\n"
+        "print([m for m in slow if m in sys.modules])"
+    )
+    command, environment = [sys.executable, "-c", code], clean_environment()
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 def test_ctrl_c_leaves_nothing(tmp_path, seconds):
     rng = np.random.default_rng(0)

@@ -94,6 +94,20 @@ def test_responses_in_two_shards_join_exactly(tmp_path, share, kind):
     assert data(summary(two, parts[2], top_quantile=share).steps) == data(whole.steps)
 
 
+def test_shards_of_an_earlier_version_join_to_the_same_bytes(tmp_path):
+    """They hold sums of the halves of each token's square, whose lower one is beyond 31 bits."""
+    new = summary_of(tmp_path, made(3000)).histogram
+    high, low = (new[name].to_numpy().copy() for name in ("square_high", "square_low"))
+    assert low.max() < 1 << 31
+    carried = high > 0
+    high[carried], low[carried] = high[carried] - 1, low[carried] + (1 << 31)
+    old = new
+    for name, values in (("square_high", high), ("square_low", low)):
+        old = old.set_column(old.column_names.index(name), name, pa.array(values))
+    joined = summary(written(tmp_path / "old.hist.parquet", old))
+    assert data(joined.histogram) == data(new) != data(old)
+
+
 def test_too_many_responses_are_unknown_where_shards_share_a_step(tmp_path, monkeypatch):
     table = made(3000)
     expected = summary_of(tmp_path, table).steps
