@@ -406,12 +406,16 @@ def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin, seed):
     step, entropy, reward = a_run(seed)
+    reward = reward + 3.0
+    moved = shift + scale * reward
+    # As above: a ceiling of rewards between 0 and 1 is at most 1.
+    assume(moved.min() < 0 or moved.max() > 1)
     last = step[-1] + 40.0
     plain = saturation_forecast(step, entropy, reward, gains=[0.01], at_step=last)
     other = saturation_forecast(
         unit * (origin + step),
         entropy,
-        shift + scale * reward,
+        moved,
         gains=[0.01 * scale],
         at_step=unit * (origin + last),
     )
