@@ -40,20 +40,26 @@ LARGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Results by key; without a ``folder``, and where it cannot be used, nothing is kept."""
+    """Results by key; without a ``folder``, and where it cannot be used, nothing is kept.
+
+    Nor is a result with a name in it that is no UTF-8, as of a file: it cannot be packed.
+    """
 
     folder: Path | None = None
 
     def key(self, name: str, options: Any, subject: Any) -> str:
-        """The key of a step's result for a run, or for an earlier result."""
+        """The key of a step's result for a run, or for an earlier result; empty where nothing is kept."""
         if self.folder is None:
             return ""
-        content = run_content(subject) if isinstance(subject, Run) else packed(subject)
+        try:
+            content = run_content(subject) if isinstance(subject, Run) else packed(subject)
+        except UnicodeEncodeError:
+            return ""
         return hashlib.sha256(canonical({"step": name, "options": encode(options)}) + content).hexdigest()
 
     def get(self, key: str, kind: type[T]) -> T | None:
         """The result of that type and key; None where there is none, or a damaged one."""
-        if self.folder is None:
+        if self.folder is None or not key:
             return None
         try:
             digest, content = self._place(key).read_bytes().split(b"\n", 1)
@@ -65,10 +71,10 @@ class Cache:
 
     def put(self, key: str, result: Any) -> None:
         """Keep a result; the oldest in its folder are deleted where there are too many."""
-        if self.folder is None:
+        if self.folder is None or not key:
             return
-        place, content = self._place(key), packed(result)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, UnicodeEncodeError):
+            place, content = self._place(key), packed(result)
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=place.parent, suffix=".part")
             with os.fdopen(handle, "wb") as file:

@@ -92,7 +92,8 @@ class Mixture:
         The quantile of a mixture is between the smallest and the largest quantile of its components.
         Newton's step is taken inside that bracket, on the scale of normal deviates (on which a mixture
         is nearly a straight line), and bisection where it would leave it; until the error is below
-        10⁻⁷ deviates before the last step, or a bisection moves less than 10⁻¹³ of the first bracket.
+        10⁻⁷ deviates before the last step, or a bisection moves less than 10⁻¹³ of the first bracket or
+        no farther than to the next float.
         """
         chance = np.array(probabilities, dtype=float)
         k, (m, size) = chance.size, self.location.shape
@@ -114,7 +115,8 @@ class Mixture:
             return np.asarray(each.reshape(k, m))
         low, high, answer = low.min(axis=1), high.max(axis=1), np.empty(k * m)
         value = np.clip(part._mean(each), low, high)
-        tolerance = 1e-13 * (high - low)
+        # Numbers with hardly any width are between neighbouring floats, where no step is shorter.
+        tolerance = np.maximum(1e-13 * (high - low), np.spacing(np.maximum(np.abs(low), np.abs(high))))
         target = ndtri(chance)[row // m]
         for turn in range(200):
             if turn == _TURNS:
@@ -128,8 +130,10 @@ class Mixture:
             with np.errstate(all="ignore"):
                 newton = value - error * np.exp(-0.5 * deviate**2) / (np.sqrt(2 * np.pi) * density)
             # At the end of a cut-off distribution the deviates have a pole, and Newton's steps no size.
+            # From one end of the bracket to the other and back is no progress, either.
             inside = (newton >= low) & (newton <= high)
-            inside &= (np.abs(newton - value) > tolerance) | (np.abs(error) <= 1e-7)
+            between = (newton > low) & (newton < high) & (np.abs(newton - value) > tolerance)
+            inside &= between | (np.abs(error) <= 1e-7)
             move = np.where(inside, newton, 0.5 * (low + high))
             # The error after Newton's step is the square of the one before.
             done = (np.abs(move - value) <= tolerance) | (inside & (np.abs(error) <= 1e-7))

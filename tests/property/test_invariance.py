@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from entropylaw import (
@@ -270,6 +270,9 @@ def test_the_order_of_the_files_does_not_matter(seed, order):
 
 @settings(max_examples=15, deadline=None)
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
+# The scale of this run's residuals changes for certain: nothing is said of long memory.
+@example(shift=0.0, scale=1.0, unit=1.0, origin=0, seed=511)
+@example(shift=-2.0, scale=30.0, unit=0.01, origin=100, seed=511)
 def test_a_fit_does_not_depend_on_units(shift, scale, unit, origin, seed):
     step, entropy, reward = a_run(seed, jump=0.02 * (seed % 3))
     reward = reward + 3.0
@@ -303,7 +306,10 @@ def assert_same_verdict(one, other):
         for name, shape in left.shapes.items():
             assert_close(shape, right.shapes[name], 1.0)
     for name in ("effective_n", "drift_share", "long_memory"):
-        assert getattr(one.law.residuals, name) == pytest.approx(getattr(other.law.residuals, name), rel=1e-6)
+        left, right = getattr(one.law.residuals, name), getattr(other.law.residuals, name)
+        assert (left is None) == (right is None), name
+        if left is not None:
+            assert left == pytest.approx(right, rel=1e-6)
 
 
 @settings(max_examples=20, deadline=None)
@@ -400,12 +406,16 @@ def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin, seed):
     step, entropy, reward = a_run(seed)
+    reward = reward + 3.0
+    moved = shift + scale * reward
+    # As above: a ceiling of rewards between 0 and 1 is at most 1.
+    assume(moved.min() < 0 or moved.max() > 1)
     last = step[-1] + 40.0
     plain = saturation_forecast(step, entropy, reward, gains=[0.01], at_step=last)
     other = saturation_forecast(
         unit * (origin + step),
         entropy,
-        shift + scale * reward,
+        moved,
         gains=[0.01 * scale],
         at_step=unit * (origin + last),
     )

@@ -23,6 +23,8 @@ from entropylaw.results.result import field_names, replace
 from tests.conftest import LAB, ROOT
 from tests.unit.test_report_samples import HOSTILE
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 SCHEMAS = ROOT / "entropylaw" / "documents" / "schemas"
 CLEAN = LAB / "clean_start_s0" / "metrics.parquet"
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.typed import typed
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 KEY = "sk-live-0123456789abcdef"
 COMMAND = f"python train.py --judge-key={KEY}, --model base"
 STEPS = range(1, 25)

@@ -16,6 +16,8 @@ from entropylaw.errors import EntropyLawError
 from tests.conftest import LAB, ROOT
 from tests.typed import assert_error, imported, typed, write_csv
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 HEAD = "step,actor/entropy,critic/score/mean"
 
 

@@ -24,6 +24,25 @@ def test_quantile_inverts_the_cdf(df, p):
     np.testing.assert_allclose(mixture.cdf(mixture.quantile(p)), p, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("width", [1e-18, 1e-16, 1e-15, 1e-14])
+def test_a_quantile_among_neighbouring_floats_is_found_in_a_few_steps(width, monkeypatch):
+    """As of a reward that is exactly on a line: no step is shorter than to the next float."""
+    rng = np.random.default_rng(1)
+    shape, turns, step = (3, 200), [], Mixture._at
+    mixture = Mixture(
+        weight=rng.dirichlet(np.ones(200)),
+        location=11.0 + 10 * width * rng.standard_normal(shape),
+        scale=width * np.exp(rng.normal(0, 2, shape)),
+        df=9.0,
+    )
+    monkeypatch.setattr(Mixture, "_at", lambda *given: turns.append(1) or step(*given))
+    found = mixture.quantiles((0.025, 0.5, 0.975))
+    assert len(turns) < 60
+    for value, p in zip(found, (0.025, 0.5, 0.975), strict=True):
+        assert np.all(mixture.cdf(value - 3 * np.spacing(value)) <= p)
+        assert np.all(mixture.cdf(value + 3 * np.spacing(value)) >= p)
+
+
 def test_two_far_peaks():
     """Half the mass at 0, half at 100: the quantiles are those of the halves."""
     mixture = Mixture(

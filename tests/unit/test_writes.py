@@ -23,6 +23,8 @@ from entropylaw.report.render import csv_text, flat
 from tests.conftest import clean_environment
 from tests.typed import assert_error, in_shell, started, typed, write_csv
 
+pytestmark = pytest.mark.usefixtures("one_cache")
+
 GATE = ("--fail-if", "ceiling<0")
 
 
