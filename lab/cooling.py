@@ -14,7 +14,7 @@ import torch
 
 from lab.config import Config
 from lab.measure import pass_at, validation_prompts
-from lab.policy import Policy, entropy_of, log_probs, sample
+from lab.policy import Past, Policy, entropy_of, log_probs, sample
 from lab.task import grade, is_written
 from lab.train import start_of
 
@@ -25,11 +25,9 @@ class Cooled:
     """A policy whose logits are divided by a temperature."""
 
     def __init__(self, policy: Policy, temperature: float) -> None:
-        self.policy, self.temperature, self.blocks = policy, temperature, policy.blocks
+        self.policy, self.temperature, self.room = policy, temperature, policy.room
 
-    def __call__(
-        self, tokens: torch.Tensor, past: list[list[torch.Tensor]] | None = None, start: int = 0
-    ) -> torch.Tensor:
+    def __call__(self, tokens: torch.Tensor, past: list[Past] | None = None, start: int = 0) -> torch.Tensor:
         """Logits, as of the policy."""
         logits: torch.Tensor = self.policy(tokens, past, start) / self.temperature
         return logits
