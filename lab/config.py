@@ -13,11 +13,12 @@ from lab.task import Domain
 
 @dataclass(frozen=True)
 class Size:
-    """Width, layers and heads of the policy."""
+    """Width, layers and heads of the policy, and the most tokens of a response; None: 19."""
 
     width: int = 48
     layers: int = 3
     heads: int = 4
+    response: int | None = None
 
 
 @dataclass(frozen=True)

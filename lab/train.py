@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from lab.config import Config, Counts, Objective, Stage
+from lab.domains import demonstrations, grade
 from lab.measure import (
     Floats,
     Row,
@@ -38,8 +39,6 @@ from lab.task import (
     Grades,
     Mask,
     Tokens,
-    demonstrations,
-    grade,
     is_written,
     numbers,
 )
