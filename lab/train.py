@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lab.config import Config, Counts, Objective, Stage
+from lab.config import Config, Counts, Objective, Stage, known
 from lab.domains import demonstrations, grade
 from lab.measure import (
     Floats,
@@ -70,8 +70,8 @@ class Log:
 
 def start_file(config: Config, cache: Path) -> Path:
     """Where the start of a run is kept."""
-    settings = json.dumps([asdict(config.start), asdict(config.size), torch.__version__], sort_keys=True)
-    return cache / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.pt"
+    settings = known([asdict(config.start), asdict(config.size), torch.__version__])
+    return cache / f"{hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]}.pt"
 
 
 def start_of(config: Config, cache: Path, say: Callable[[str], None]) -> Policy:
