@@ -3,7 +3,7 @@
 The response writes the parts, and then a times each of them, from the second on with the total so far. For
 47 × 36 in three parts::
 
-    =4736   30+05+01=14100235164500471692.        (1410; 235, 1645; 47, 1692)
+    =4736   20+10+06=09400470141002821692.        (940; 470, 1410; 282, 1692)
 
 More parts are easier to multiply and longer to write: an answer has 11·k − 3 tokens for k parts, its end
 included, so that a cap on tokens is a cap on parts. Every split into parts that add up to b is right.
@@ -45,17 +45,24 @@ def is_chain(prompts: Tokens) -> bool:
 
 
 def write_answers(domain: Domain, a: Tokens, b: Tokens, random: np.random.Generator) -> Tokens:
-    """Right answers (n, RESPONSE) for a · b: the number of parts by :data:`SHARES`, the parts evenly."""
+    """Right answers (n, RESPONSE) for a · b, the number of parts by :data:`SHARES`.
+
+    From two parts on the last has the ones, and the others the tens, at least one each, drawn evenly: a
+    number with few tens has fewer parts.
+    """
     del domain
-    n = len(b)
-    parts = random.choice(MOST, n, p=SHARES) + 1
-    # The parts lie between different places from 1 to b - 1; those that are not needed are at b.
-    weight = random.random((n, 98))
-    weight[np.arange(1, 99) >= b[:, None]] = 2.0
-    places = np.argsort(weight, axis=1)[:, : MOST - 1] + 1
-    places = np.where(np.arange(1, MOST) < parts[:, None], places, b[:, None])
-    edges = np.column_stack([np.zeros(n, dtype=np.int64), np.sort(places, axis=1), b])
-    return answers_of(a, np.diff(edges, axis=1), parts)
+    n, tens = len(b), b // 10
+    number = np.minimum(random.choice(MOST, n, p=SHARES) + 1, tens + 1)
+    # The tens are cut at different places; cuts that are not needed are behind the last of them.
+    weight = random.random((n, 8))
+    weight[np.arange(1, 9) >= tens[:, None]] = 2.0
+    cuts = np.argsort(weight, axis=1)[:, : MOST - 2] + 1
+    cuts = np.where(np.arange(2, MOST) < number[:, None], cuts, tens[:, None])
+    edges = np.column_stack([np.zeros(n, dtype=np.int64), np.sort(cuts, axis=1), tens])
+    parts = np.column_stack([10 * np.diff(edges, axis=1), np.zeros(n, dtype=np.int64)])
+    row = np.arange(n)
+    parts[row, number - 1] = np.where(number == 1, b, b % 10)
+    return answers_of(a, parts, number)
 
 
 def answers_of(a: Tokens, parts: Tokens, number: Tokens) -> Tokens:

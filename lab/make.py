@@ -35,13 +35,12 @@ def make(config: Config, out: Path, cache: Path, say: Say) -> float:
     from lab.train import train
 
     began = time.process_time()
-    folder, unfinished = out / config.run, cache / f"{config.run}.{os.getpid()}"
+    folder, unfinished = out / config.run, out / f".{config.run}.{os.getpid()}"
     shutil.rmtree(unfinished, ignore_errors=True)
     write_log(train(config, cache, say), unfinished)
     write_config(config, {"torch": torch.__version__}, unfinished / "config.json")
-    out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.move(unfinished, folder)
+    unfinished.replace(folder)
     return time.process_time() - began
 
 
