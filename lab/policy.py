@@ -13,7 +13,7 @@ from lab.config import Size
 from lab.task import END, PAD, PROMPT, RESPONSE, VOCABULARY
 
 Past = tuple[Tensor, Tensor]
-"""Keys and values of a layer, each of shape (batch, heads, PROMPT + RESPONSE, width / heads)."""
+"""Keys and values of a layer, each of shape (batch, heads, PROMPT + T, width / heads)."""
 
 CHUNK = 1024
 """Prompts that are sampled together: more do not fit into a processor's cache."""
@@ -53,7 +53,8 @@ class Policy(nn.Module):
     def __init__(self, size: Size) -> None:
         super().__init__()
         self.token = nn.Embedding(VOCABULARY, size.width)
-        self.position = nn.Embedding(PROMPT + RESPONSE, size.width)
+        self.response = size.response or RESPONSE
+        self.position = nn.Embedding(PROMPT + self.response, size.width)
         self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
         self.norm = nn.LayerNorm(size.width)
         self.head = nn.Linear(size.width, VOCABULARY, bias=False)
@@ -70,15 +71,16 @@ class Policy(nn.Module):
 
     def room(self, batch: int) -> list[Past]:
         """Space for the keys and values of ``batch`` sequences in every layer, not initialised."""
-        width = self.token.embedding_dim
-        return [
-            tuple(torch.empty(batch, block.heads, PROMPT + RESPONSE, width // block.heads) for _ in "kv")
-            for block in self.blocks
-        ]
+        width, length = self.token.embedding_dim, PROMPT + self.response
+        heads = [block.heads for block in self.blocks]
+        shapes = [(batch, own, length, width // own) for own in heads]
+        return [(torch.empty(shape), torch.empty(shape)) for shape in shapes]
 
 
 class Scores(Protocol):
-    """A callable with logits as :class:`Policy`."""
+    """A callable with logits as :class:`Policy`, and the most tokens of its responses."""
+
+    response: int
 
     def __call__(self, tokens: Tensor, past: list[Past] | None = None, start: int = 0) -> Tensor:
         """Logits of shape (batch, length, vocabulary)."""
@@ -90,14 +92,14 @@ class Scores(Protocol):
 
 
 def sample(policy: Scores, prompts: Tensor, generator: torch.Generator, *, greedy: bool = False) -> Tensor:
-    """Responses at temperature 1 over the full vocabulary, PAD behind the end, shape (batch, RESPONSE).
+    """Responses at temperature 1 over the full vocabulary, PAD behind the end, shape (batch, T).
 
     A token is the largest of p / e with e exponential, the algorithm of torch.multinomial, which is much
     slower on many short rows. The noise is drawn position by position for all prompts, and at no position
     behind the longest response.
     """
     state = generator.get_state()
-    noise = [] if greedy else [exponential(len(prompts), generator) for _ in range(RESPONSE)]
+    noise = [] if greedy else [exponential(len(prompts), generator) for _ in range(policy.response)]
     chunks = torch.arange(len(prompts)).split(CHUNK)
     responses = torch.cat(
         [_sample(policy, prompts[rows], [drawn[rows] for drawn in noise]) for rows in chunks]
@@ -118,21 +120,21 @@ def _sample(policy: Scores, prompts: Tensor, noise: Sequence[Tensor]) -> Tensor:
     """Responses to some prompts; without noise the most probable tokens."""
     past = policy.room(len(prompts))
     done = torch.zeros(len(prompts), dtype=torch.bool)
-    written = torch.full((len(prompts), RESPONSE), PAD)
+    written = torch.full((len(prompts), policy.response), PAD)
     with torch.no_grad():
         logits = policy(prompts, past)[:, -1]
-        for i in range(RESPONSE):
+        for i in range(policy.response):
             token = (logits.softmax(-1) / noise[i] if noise else logits).argmax(-1)
             written[:, i] = torch.where(done, PAD, token)
             done |= token == END
-            if bool(done.all()) or i + 1 == RESPONSE:
+            if bool(done.all()) or i + 1 == policy.response:
                 break
             logits = policy(written[:, i : i + 1], past, PROMPT + i)[:, -1]
     return written
 
 
 def log_probs(policy: Scores, prompts: Tensor, responses: Tensor) -> Tensor:
-    """Log-probability of every token at every written position, shape (batch, RESPONSE, vocabulary)."""
+    """Log-probability of every token at every written position, shape (batch, T, vocabulary)."""
     tokens = torch.cat([prompts, responses[:, :-1]], dim=1)
     return F.log_softmax(policy(tokens)[:, PROMPT - 1 :], dim=-1)
 
@@ -143,5 +145,5 @@ def entropy_of(logp: Tensor) -> Tensor:
 
 
 def chosen(logp: Tensor, responses: Tensor) -> Tensor:
-    """Log-probability of the tokens that were written, shape (batch, RESPONSE)."""
+    """Log-probability of the tokens that were written, shape (batch, T)."""
     return logp.gather(-1, responses.unsqueeze(-1)).squeeze(-1)
