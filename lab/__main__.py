@@ -27,7 +27,7 @@ DATA = Path("data") / "lab"
 SECOND = Path("data") / "lab2"
 FORMATS = Path("data") / "formats"
 COOLING = Path("data") / "cooling.parquet"
-STARTS = Path("build") / "lab"
+STARTS = SECOND / "starts"
 
 
 def main() -> None:

@@ -13,11 +13,12 @@ from lab.task import Domain
 
 @dataclass(frozen=True)
 class Size:
-    """Width, layers and heads of the policy."""
+    """Width, layers and heads of the policy, and the most tokens of a response; None: 19."""
 
     width: int = 48
     layers: int = 3
     heads: int = 4
+    response: int | None = None
 
 
 @dataclass(frozen=True)
@@ -194,17 +195,17 @@ def read_config(path: Path) -> Config:
 
 def write_config(config: Config, made_with: dict[str, str], path: Path) -> None:
     """Every setting that is not None, and the versions that made the run."""
-    data = {**_known(asdict(config)), "made_with": made_with}
+    data = {**known(asdict(config)), "made_with": made_with}
     if config.edition == 1:
         del data["edition"]  # which the first edition did not have
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
-def _known(data: Any) -> Any:
-    """The same without the keys whose value is None."""
+def known(data: Any) -> Any:
+    """The same data without the keys whose value is None."""
     if isinstance(data, dict):
-        return {key: _known(value) for key, value in data.items() if value is not None}
-    return [_known(value) for value in data] if isinstance(data, list | tuple) else data
+        return {key: known(value) for key, value in data.items() if value is not None}
+    return [known(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def _stage(data: dict[str, Any]) -> Stage:

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import torch
 
 from lab.config import Config
+from lab.domains import grade
 from lab.measure import pass_at, validation_prompts
-from lab.policy import Policy, entropy_of, log_probs, sample
-from lab.task import grade, is_written
+from lab.policy import Past, Policy, entropy_of, log_probs, sample
+from lab.task import is_written
 from lab.train import start_of
 
 TEMPERATURES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
@@ -25,11 +26,10 @@ class Cooled:
     """A policy whose logits are divided by a temperature."""
 
     def __init__(self, policy: Policy, temperature: float) -> None:
-        self.policy, self.temperature, self.blocks = policy, temperature, policy.blocks
+        self.policy, self.temperature = policy, temperature
+        self.room, self.response = policy.room, policy.response
 
-    def __call__(
-        self, tokens: torch.Tensor, past: list[list[torch.Tensor]] | None = None, start: int = 0
-    ) -> torch.Tensor:
+    def __call__(self, tokens: torch.Tensor, past: list[Past] | None = None, start: int = 0) -> torch.Tensor:
         """Logits, as of the policy."""
         logits: torch.Tensor = self.policy(tokens, past, start) / self.temperature
         return logits

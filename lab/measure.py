@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from lab.config import Config
+from lab.domains import grade
 from lab.objectives import covariances
 from lab.policy import Policy, chosen, entropy_of, log_probs, sample
 from lab.task import (
     DOMAINS,
-    STRATEGIES,
     Domain,
     Grades,
     Mask,
     Tokens,
     distinct_pairs,
-    grade,
     is_planning,
     is_written,
     numbers,
@@ -52,7 +51,7 @@ def batch_row(responses: Tokens, entropy: Floats, logp: Floats, grades: Grades) 
         "response_length": _mean(written.sum(1)),
         "tokens": int(written.sum()),
     }
-    for i, strategy in enumerate(STRATEGIES):
+    for i, strategy in enumerate(grades.strategies):
         row[f"share_{strategy.replace(' ', '_')}"] = _mean(grades.strategy == i)
     return row
 

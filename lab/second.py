@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from entropylaw.results.result import replace
+from lab import chains
 from lab.arms import ALGORITHMS, BOTH, CLEAN, CLEAN_ARMS, FORMATS, TOKENS_AT
 from lab.config import Config, Counts, Objective, Size, Stage, Start
 
@@ -21,6 +22,7 @@ COUNTED = (
     "kl_penalty",
     "sft_after_grpo",
     "steady",
+    "chain",
 )
 """Arms whose distinct answers are counted, in their first three runs."""
 
@@ -57,13 +59,12 @@ CAUSES: dict[str, tuple[str, Stage]] = {
 
 
 def runs() -> list[Config]:
-    """All runs in the order in which they are made; of several arms, one seed of each comes first."""
+    """All runs in the order in which they are made: one seed of every arm before the next seed."""
     every = [
         *(Config(f"grpo_s{seed}", "plain GRPO", seed=seed) for seed in range(PLAIN_SEEDS)),
         *(failing(name, seed) for seed in range(SEEDS) for name in CAUSES),
-        *algorithms(),
-        *(steady(seed) for seed in range(ALGORITHM_SEEDS)),
-        *(config for seed in range(SEEDS) for config in others(seed)),
+        *(config for seed in range(SEEDS) for config in (*algorithms(seed), steady(seed), *others(seed))),
+        *(config for seed in range(SEEDS, ALGORITHM_SEEDS) for config in (*algorithms(seed), steady(seed))),
         next(config for config in others(SEEDS) if config.arm == NEARLY),
     ]
     return [
@@ -94,11 +95,10 @@ def failing(name: str, seed: int) -> Config:
     )
 
 
-def algorithms() -> list[Config]:
+def algorithms(seed: int) -> list[Config]:
     """Other estimators of the gradient, and methods that are claimed to preserve entropy."""
     return [
         Config(f"{name}_s{seed}", about, seed=seed, objective=objective)
-        for seed in range(ALGORITHM_SEEDS)
         for name, (about, objective) in ALGORITHMS.items()
     ]
 
@@ -145,6 +145,13 @@ def others(seed: int) -> list[Config]:
             "only splits into two rough parts count",
             start=rough,
             stages=(Stage(domains=("rough",)),),
+        ),
+        Config(
+            "chain",
+            "plain GRPO on sums of one to six parts, whose answers have 8 to 63 tokens",
+            size=Size(response=chains.RESPONSE),
+            start=Start(domains=("chain",), steps=3000),
+            stages=(Stage(domains=("chain",)),),
         ),
         *(
             Config(f"width_{width}", f"plain GRPO, width {width}", size=Size(width=width))

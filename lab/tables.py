@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lab.chains import is_chain
+from lab.domains import grade
 from lab.measure import Row
-from lab.task import NAMES, PAD, PROMPT, STRATEGIES, Tokens, grade, is_planning, is_written, text_of
+from lab.task import NAMES, PAD, PROMPT, Tokens, is_planning, is_written, text_of
 from lab.train import Answers, Log
 
 
@@ -61,7 +63,7 @@ def answers_of(step: int, answers: Answers) -> pa.Table:
     grades = grade(answers.prompts, answers.responses)
     written = is_written(answers.responses)
     n = len(answers.prompts)
-    names = np.array(["none", *STRATEGIES])
+    names = np.array(["none", *grades.strategies])
     return pa.table(
         {
             "step": pa.array(np.full(n, step, dtype=np.int16)),
@@ -95,7 +97,7 @@ def counts_of(step: int, counted: tuple[Tokens, Tokens]) -> pa.Table:
     number = {text_of(prompts[row]): i for i, row in enumerate(sorted(order))}
     problems = [text_of(row) for row in distinct[:, :PROMPT]]
     grades = grade(distinct[:, :PROMPT], responses[first])
-    names = np.array(["none", *STRATEGIES])
+    names = np.array(["none", *grades.strategies])
     return pa.table(
         {
             "step": pa.array(np.full(len(n), step, dtype=np.int16)),
@@ -104,7 +106,7 @@ def counts_of(step: int, counted: tuple[Tokens, Tokens]) -> pa.Table:
             "answer": pa.array([text_of(row) for row in distinct[:, PROMPT:]]),
             "n": pa.array(n.astype(np.int16)),
             "correct": pa.array(grades.correct),
-            "plan": pa.array(grades.plan.astype(np.int32)),
+            "plan": pa.array(grades.plan.astype(np.int64 if is_chain(prompts) else np.int32)),
             "strategy": pa.array(names[grades.strategy + 1]).dictionary_encode(),
             "tokens": pa.array((distinct[:, PROMPT:] != PAD).sum(1).astype(np.int8)),
         }

@@ -6,7 +6,8 @@ difference, four digits each. For 47 × 36::
 
     P4736   40-04=188001881692.        (40 - 4 = 36;  1880, 188;  1880 - 188 = 1692)
 
-Three domains differ only in the reward, which is 1 if all of the following is right:
+Three domains differ only in the reward, which is 1 if all of the following is right; a fourth, ``chain``, has
+answers of other lengths (:mod:`lab.chains`):
 
 - ``free``: every split of b, about a hundred, so that many answers are right;
 - ``school``: only tens + ones, so that one answer is right;
@@ -17,6 +18,7 @@ Positions belong to the plan up to and including the first ``=``: the class is k
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,10 +27,10 @@ from numpy.typing import NDArray
 
 Tokens = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Domain = Literal["free", "school", "rough"]
+Domain = Literal["free", "school", "rough", "chain"]
 
 PLUS, MINUS, GO, END, PAD = 10, 11, 12, 13, 14
-DOMAINS: dict[Domain, int] = {"free": 15, "school": 16, "rough": 17}
+DOMAINS: dict[Domain, int] = {"free": 15, "school": 16, "rough": 17, "chain": GO}
 NAMES = [*"0123456789", "+", "-", "=", ".", "_", "P", "S", "R"]
 VOCABULARY = len(NAMES)
 PROMPT, RESPONSE = 5, 19
@@ -64,6 +66,7 @@ class Grades:
     execution_right: Mask
     strategy: Tokens  # index into STRATEGIES; -1 where the plan is not well formed or does not give b
     plan: Tokens  # the plan as one number, to count distinct ones; -1 likewise
+    strategies: tuple[str, ...] = STRATEGIES
 
 
 HELD_OUT = 0.1
@@ -99,22 +102,32 @@ def prompts_of(domain: Domain, pairs: Tokens) -> Tokens:
 
 
 def demonstrations(
-    domain: Domain, n: int, random: np.random.Generator, wrong_plan: float = 0.0, wrong_execution: float = 0.0
+    domain: Domain,
+    n: int,
+    random: np.random.Generator,
+    wrong_plan: float,
+    wrong_execution: float,
+    write: Callable[[Domain, Tokens, Tokens, np.random.Generator], Tokens],
 ) -> Tokens:
-    """Prompts with diverse answers, PAD behind the end, shape (n, PROMPT + RESPONSE).
+    """Prompts with diverse answers, PAD behind the end, shape (n, PROMPT + T).
 
-    In a share ``wrong_plan`` the parts are those of another number (and are then executed correctly), and in
-    a share ``wrong_execution`` one digit after the ``=`` is wrong.
+    ``write`` gives right answers (n, T) for domain, a and b. In a share ``wrong_plan`` they are those of
+    another number b, and in a share ``wrong_execution`` one digit after the ``=`` is wrong.
     """
     pairs = numbers(n, random, validation=False)
     a, b = pairs.T
     made = np.where(random.random(n) < wrong_plan, random.integers(11, 100, n), b)
-    answer = answers_of(a, draw_plans(domain, made, random))
+    answer = write(domain, a, made, random)
     behind = (answer < 10) & ~is_planning(answer)
     where = np.argmax(np.where(behind, random.random(answer.shape), -1.0), axis=1)
     row = np.flatnonzero(random.random(n) < wrong_execution)
     answer[row, where[row]] = (answer[row, where[row]] + random.integers(1, 10, len(row))) % 10
     return np.concatenate([prompts_of(domain, pairs), answer], axis=1)
+
+
+def write_answers(domain: Domain, a: Tokens, b: Tokens, random: np.random.Generator) -> Tokens:
+    """Right answers (n, RESPONSE) for a · b, their plans by :func:`draw_plans`."""
+    return answers_of(a, draw_plans(domain, b, random))
 
 
 def draw_plans(domain: Domain, b: Tokens, random: np.random.Generator) -> Plan:
@@ -157,15 +170,16 @@ def answers_of(a: Tokens, plan: Plan) -> Tokens:
     tens = [plan.first // 10, plan.first % 10]
     parts = [a * plan.first, a * plan.second, a * plan.reaches % 10_000]
     go, end = np.full_like(a, GO), np.full_like(a, END)
-    short = np.column_stack([*tens, go, *_four_digits(parts[0]), end])
+    short = np.column_stack([*tens, go, *four_digits(parts[0]), end])
     sign = np.where(plan.sign < 0, MINUS, PLUS)
     second = [sign, plan.second // 10, plan.second % 10, go]
-    long = np.column_stack([*tens, *second, *(digit for part in parts for digit in _four_digits(part)), end])
+    long = np.column_stack([*tens, *second, *(digit for part in parts for digit in four_digits(part)), end])
     padding = np.full((len(a), RESPONSE - short.shape[1]), PAD)
     return np.where(plan.sign[:, None] == 0, np.concatenate([short, padding], axis=1), long)
 
 
-def _four_digits(value: Tokens) -> list[Tokens]:
+def four_digits(value: Tokens) -> list[Tokens]:
+    """The digits of numbers modulo 10 000, from the first."""
     return [value // place % 10 for place in (1000, 100, 10, 1)]
 
 

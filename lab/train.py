@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lab.config import Config, Counts, Objective, Stage
+from lab.config import Config, Counts, Objective, Stage, known
+from lab.domains import demonstrations, grade
 from lab.measure import (
     Floats,
     Row,
@@ -38,8 +39,6 @@ from lab.task import (
     Grades,
     Mask,
     Tokens,
-    demonstrations,
-    grade,
     is_written,
     numbers,
 )
@@ -71,12 +70,17 @@ class Log:
 
 def start_file(config: Config, cache: Path) -> Path:
     """Where the start of a run is kept."""
-    settings = json.dumps([asdict(config.start), asdict(config.size), torch.__version__], sort_keys=True)
-    return cache / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.pt"
+    settings = json.dumps(known([asdict(config.start), asdict(config.size)]), sort_keys=True)
+    name = "_".join([*config.start.domains, f"width{config.size.width}"])
+    return cache / f"{name}_{hashlib.sha256(settings.encode()).hexdigest()[:8]}.pt"
 
 
 def start_of(config: Config, cache: Path, say: Callable[[str], None]) -> Policy:
-    """The policy after its supervised start; runs with the same start share the one in ``cache``."""
+    """The policy after its supervised start; runs with the same start share the one in ``cache``.
+
+    It is kept with the runs: trained again on another kind of processor it is another policy, since rounding
+    differs in the last digit and two thousand updates amplify that.
+    """
     torch.manual_seed(config.start.seed)
     policy = Policy(config.size)
     kept = start_file(config, cache)

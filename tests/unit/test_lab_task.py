@@ -7,8 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from lab import chains
 from lab.arms import runs
 from lab.config import read_config, write_config
+from lab.domains import demonstrations, grade
 from lab.task import (
     DOMAINS,
     END,
@@ -18,8 +20,6 @@ from lab.task import (
     PROMPT,
     RESPONSE,
     STRATEGIES,
-    demonstrations,
-    grade,
     is_planning,
     is_written,
     numbers,
@@ -69,6 +69,37 @@ def test_wrong_plans_and_executions_are_distinguished(response, plan, execution)
     grades = judge("P4736", response)
     assert (grades.plan_right[0], grades.execution_right[0]) == (plan, execution)
     assert not grades.correct[0]
+
+
+@pytest.mark.parametrize(
+    ("response", "strategy", "plan", "execution"),
+    [
+        ("36=1692.", "1 part", True, True),
+        ("30+06=141002821692.", "2 parts", True, True),
+        ("30+05+01=14100235164500471692.", "3 parts", True, True),
+        ("30+05+00=14100235164500001645.", None, False, True),  # 35 is not 36
+        ("30+05+01=14100235164500471693.", "3 parts", True, False),  # 1645 and 47 are 1692
+        ("30+05+01=14100235164500471692", "3 parts", True, False),  # no end
+        ("30+0501=14100235164500471692.", None, False, False),  # a sign is missing
+        ("01+01+01+01+01+01+30=.", None, False, False),  # seven parts
+    ],
+)
+def test_chains_are_executed_part_by_part(response, strategy, plan, execution):
+    grades = grade(tokens("=4736")[None], tokens(response, chains.RESPONSE)[None])
+    number = int(grades.strategy[0])
+    assert (None if number < 0 else grades.strategies[number]) == strategy
+    assert (grades.plan_right[0], grades.execution_right[0]) == (plan, execution)
+    assert grades.correct[0] == (plan and execution)
+
+
+def test_right_chains_have_six_lengths():
+    shown = demonstrations("chain", 2000, np.random.default_rng(0))
+    grades = grade(shown[:, :PROMPT], shown[:, PROMPT:])
+    lengths = is_written(shown[:, PROMPT:]).sum(axis=1)
+    assert grades.correct.all()
+    assert set(lengths.tolist()) == set(chains.LENGTHS)
+    assert np.array_equal(lengths, 11 * (grades.strategy + 1) - 3)
+    assert len(np.unique(grades.plan)) > 500
 
 
 def test_domains_reward_different_plans():

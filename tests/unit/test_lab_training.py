@@ -13,11 +13,12 @@ torch = pytest.importorskip("torch", reason="the lab's training needs PyTorch")
 
 from lab.arms import runs  # noqa: E402
 from lab.config import Config, Objective, Size, Stage, Start  # noqa: E402
+from lab.domains import demonstrations  # noqa: E402
 from lab.measure import frequency_entropy, pass_at  # noqa: E402
 from lab.objectives import Batch, advantages_of, covariances, divergence, held_back, kept, loss_of  # noqa: E402
 from lab.policy import Policy, chosen, entropy_of, log_probs, sample  # noqa: E402
 from lab.tables import write_log  # noqa: E402
-from lab.task import PROMPT, VOCABULARY, demonstrations, is_written, numbers, prompts_of  # noqa: E402
+from lab.task import PROMPT, VOCABULARY, is_written, numbers, prompts_of  # noqa: E402
 from lab.train import train  # noqa: E402
 
 SMALL = Config(
