@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
-from entropylaw.report.numbers import format_probability
 from lab.boundaries import turn_counts
 from lab.comparisons import (
     ALGORITHMS,
-    AT_EQUAL_ENTROPY,
     CLEAN,
     INTERVENTIONS,
     ORDERS,
@@ -20,15 +16,14 @@ from lab.comparisons import (
     Edition,
     at_equal_entropy,
     in_bold,
-    is_enough,
     not_made,
 )
-from lab.findings import cooled_reward
-from lab.markdown import listed
-from lab.page import COOLED, Cooling, failing, fitted, held, on_curve, probabilities
+from lab.findings import Made, cooled_reward, first_of, last_of, values_of
+from lab.markdown import listed, mean
+from lab.page import COOLED, Cooling, fitted, held, on_curve, probabilities, verdict_counts
 from lab.second import NEARLY
 
-STEADY = "steady"
+STEADY, MINIMISED = "steady", "entropy_minimised"
 
 
 def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
@@ -36,7 +31,7 @@ def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
     lines = [
         ("Does the law hold?", holds(found)),
         ("Does it predict the end of a run?", predicts(found)),
-        ("How much of R(H) is learning?", learned(first, cooling)),
+        ("How much of R(H) is learning?", learned(found, first, cooling)),
         ("Do GRPO, RLOO and REINFORCE share one curve?", same(found)),
         ("Do methods that keep entropy up give a better curve?", better(found)),
         ("Does the curve move with size?", moves(found)),
@@ -50,13 +45,13 @@ def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
 
 def holds(found: Edition) -> str:
     """The number of runs in which the law fails, and where it holds nearly."""
-    parts = [] if PLAIN not in found.by_arm else [f"In plain GRPO it fails in {failing(found.of(PLAIN))}."]
+    parts = [f"In plain GRPO it {verdict_counts(found.of(PLAIN))} runs."] if PLAIN in found.by_arm else []
     for name in found.present((STEADY, NEARLY)):
         runs = found.of(name)
         least = min(run.law.r_squared for run in fitted(runs))
+        weight = probabilities(fitted(runs))
         parts.append(
-            f"In `{name}` it fails in {failing(runs)} (probability {probabilities(fitted(runs))}, R² at least "
-            f"{least:.3f})."
+            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f})."
         )
     return " ".join(filter(None, (*parts, not_made(found, (PLAIN, STEADY, NEARLY)))))
 
@@ -64,12 +59,14 @@ def holds(found: Edition) -> str:
 def predicts(found: Edition) -> str:
     """How many of the law's intervals contain the end."""
     names = [name for name, runs in found.by_arm.items() if runs[0].config.failure is None]
-    counts = ["{} of {} times after {:.0%} of a run".format(*held(found.by_arm, x, names), x) for x in (0.25, 0.5)]
+    counts = [
+        "{} of {} times after {:.0%} of a run".format(*held(found.by_arm, x, names), x) for x in (0.25, 0.5)
+    ]
     return f"Its interval contains the reward at the end {listed(counts)}, at the entropy that was reached."
 
 
-def learned(first: Edition, cooling: Cooling) -> str:
-    """Accuracy at H = 0.1, less that of the start at a lower temperature."""
+def learned(found: Edition, first: Edition, cooling: Cooling) -> str:
+    """Accuracy at H = 0.1, less that of the start at a lower temperature; and without any reward."""
     parts = []
     for (run, name), words in zip(COOLED.items(), ("with", "without"), strict=True):
         comparison = first.plain if name == PLAIN else first.clean
@@ -77,10 +74,11 @@ def learned(first: Edition, cooling: Cooling) -> str:
         arm = next(arm for arm in comparison.arms if arm.arm == name)
         gain = on_curve(arm, 0.1) - cooled_reward(cooling[run], 0.1)
         parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
-    return (
-        "At H = 0.1 GRPO has another accuracy than its start that is only sampled at a lower temperature: "
-        f"{listed(parts)} (first edition)."
-    )
+    runs, none = found.of(MINIMISED), "With entropy minimised and no reward at all"
+    first_, last = (mean(values_of(runs, end("val_acc"))) for end in (first_of, last_of))
+    without = f"{none} accuracy goes from {first_} to {last}." if runs else not_made(found, [MINIMISED])
+    start = "the start that is only sampled at a lower temperature"
+    return f"At H = 0.1 GRPO less {start}: {listed(parts)} (first edition). {without}"
 
 
 def same(found: Edition) -> str:
@@ -88,17 +86,13 @@ def same(found: Edition) -> str:
     names = (*ALGORITHMS, *CLEAN)
     pairs = [pair for pair in map(found.pair, names) if pair is not None]
     parts = [f"At equal entropy {at_equal_entropy(pairs)}."] if pairs else []
-    for pair in pairs:
-        words = listed([f"{name} {in_bold(pair[name])} ({decided(pair[name])})" for name in ("a", "b")])
-        parts.append(f"{pair.arm}: {words}.")
-    return " ".join(filter(None, (*parts, few(found, names), not_made(found, names))))
-
-
-def few(found: Edition, names: Sequence[str]) -> str:
-    """The arms that have too few seeds."""
-    pairs = [pair for pair in map(found.pair, names) if pair is not None and is_enough(pair) is False]
-    some = [f"{pair.arm} ({min(pair.seeds)} of {pair[AT_EQUAL_ENTROPY].seeds_needed})" for pair in pairs]
-    return f"Too few seeds: {listed(some)}." if some else ""
+    for name in ("a", "b"):
+        said: dict[str, list[str]] = {}
+        for pair in pairs:
+            said.setdefault(decided(pair[name]), []).append(pair.arm)
+        words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
+        parts += [f"{name} {words}."] if words else []
+    return " ".join(filter(None, (*parts, not_made(found, names))))
 
 
 def better(found: Edition) -> str:
@@ -108,8 +102,8 @@ def better(found: Edition) -> str:
         return not_made(found, INTERVENTIONS)
     lower = [pair.arm for pair in pairs if decided(pair["last_reward"]) == "lower"]
     end = f"Final accuracy is lower with {listed(lower)}." if lower else "No final accuracy is lower."
-    parts = (f"At equal entropy {at_equal_entropy(pairs)}.", end, few(found, INTERVENTIONS))
-    return " ".join(filter(None, (*parts, not_made(found, INTERVENTIONS))))
+    parts = (f"At equal entropy {at_equal_entropy(pairs)}.", end, not_made(found, INTERVENTIONS))
+    return " ".join(filter(None, parts))
 
 
 def moves(found: Edition) -> str:
@@ -119,7 +113,9 @@ def moves(found: Edition) -> str:
     slopes = {name: found.sizes[name].slope for name in ("a", "b")}
     parts = [f"{name} {signed(slope)} ({direction(slope)})" for name, slope in slopes.items()]
     over = f"over {len(found.present(SIZES))} sizes of one start each"
-    return " ".join((f"Per tenfold of the parameters {listed(parts)}, {over}.", not_made(found, SIZES))).strip()
+    return " ".join(
+        (f"Per tenfold of the parameters {listed(parts)}, {over}.", not_made(found, SIZES))
+    ).strip()
 
 
 def fails(found: Edition) -> str:
@@ -130,17 +126,19 @@ def fails(found: Edition) -> str:
     for pair in found.failing.pairs:
         one = pair["last_reward"]
         said.setdefault(decided(one), []).append(f"{pair.arm} {in_bold(one)}")
-    return "Final accuracy less GRPO's: " + "; ".join(f"*{word}*: {listed(x)}" for word, x in said.items()) + "."
+    return (
+        "Final accuracy less GRPO's: " + "; ".join(f"*{word}*: {listed(x)}" for word, x in said.items()) + "."
+    )
 
 
 def turns(found: Edition) -> str:
     """Curves that turn to rise, in healthy runs of one stage, of several stages, and in failing runs."""
-    groups: dict[str, list] = {"healthy runs of one stage": [], "runs of several stages": [], "failing runs": []}
+    words = ("healthy runs of one stage", "runs of several stages", "failing runs")
+    groups: dict[str, list[Made]] = {word: [] for word in words}
     for runs in found.by_arm.values():
         config = runs[0].config
-        several = "runs of several stages" if len(config.stages) > 1 else "healthy runs of one stage"
-        groups["failing runs" if config.failure else several] += runs
-    return ". ".join(f"In {words}: {turn_counts(runs)}" for words, runs in groups.items() if runs) + "."
+        groups[words[2 if config.failure else len(config.stages) > 1]] += runs
+    return " ".join(f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs)
 
 
 def restores(found: Edition) -> str:
@@ -150,7 +148,11 @@ def restores(found: Edition) -> str:
         if plans.quantity == "reward" and "sft" in plans.stage:
             change = f"{signed(plans.change)} (accuracy {signed(accuracy.change)})"
             parts.append(f"{change} in stage {plans.place} of `{plans.arm}`")
-    text = f"Supervised stages change the distinct right plans among 16 answers by {listed(parts)}." if parts else ""
+    text = (
+        f"Supervised stages change the distinct right plans among 16 answers by {listed(parts)}."
+        if parts
+        else ""
+    )
     return " ".join(filter(None, (text, not_made(found, SUPERVISED))))
 
 

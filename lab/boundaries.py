@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from entropylaw import FitError, fit_phases
-from entropylaw.report.describe.phases import does, is_long
+from entropylaw.report.describe.phases import between, does, is_long, second_fall_p
 from entropylaw.report.numbers import format_number
-from entropylaw.results.phases import CurvePhases
+from entropylaw.results.phases import FALLS_AGAIN, CurvePhases
 from lab.comparisons import Groups
 from lab.findings import Made
 from lab.markdown import MISSING, span, table
@@ -64,10 +64,10 @@ def phases(by_arm: Groups) -> str:
 
 
 def _ends(curves: Sequence[CurvePhases]) -> str:
-    """Means over seeds of the fitted curve at its first point, and of the level at the last step."""
+    """Means over seeds of the first point, which may be a block of steps, and of the level at the last."""
     if not curves:
         return MISSING
-    first = float(np.mean([curve.fitted[0] for curve in curves]))
+    first = float(np.mean([curve.entropy[0] for curve in curves]))
     last = float(np.mean([curve.last.value or 0.0 for curve in curves]))
     return f"{first:.2f} → {last:.3f}"
 
@@ -84,7 +84,7 @@ def _turns(curves: Sequence[CurvePhases]) -> str:
 def turns(by_arm: Groups) -> str:
     """One row per curve that turns to rise or falls a second time, with the steps at which stages begin."""
     rows = [
-        (f"`{run.name}`", name, does(curve), _begins(run))
+        (f"`{run.name}`", name, _does(curve), _begins(run))
         for runs in by_arm.values()
         for run in runs
         for name, curve in curves_of(run).items()
@@ -92,6 +92,11 @@ def turns(by_arm: Groups) -> str:
     ]
     head = ("run", "entropy", "what it does", "new stage or cause at step")
     return f"{table(head, rows)}\n\n{power(by_arm)}" if rows else power(by_arm)
+
+
+def _does(curve: CurvePhases) -> str:
+    """What is claimed of a curve."""
+    return does(curve) if curve.rises else f"{FALLS_AGAIN} {between(curve)} ({second_fall_p(curve)})"
 
 
 def _begins(run: Made) -> str:

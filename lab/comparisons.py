@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from entropylaw import compare, read_runs
+from entropylaw.analysis.between_seeds import seeds_needed
 from entropylaw.analysis.scaling import scale_numbers
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.ingest.stages import stage_rows
@@ -20,7 +21,7 @@ from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair, S
 from entropylaw.results.stages import StageRows
 from lab.config import Size
 from lab.findings import Made, groups, last_of, values_of
-from lab.markdown import MISSING, listed, mean, number, table
+from lab.markdown import MISSING, listed, mean, table
 
 Groups = Mapping[str, Sequence[Made]]
 
@@ -263,10 +264,11 @@ def supervised(found: Edition) -> str:
         for one in (one for one in found.stages[reward] if (one.quantity, one.domain) == (quantity, "")):
             start = [f"`{one.arm}`", f"{one.place}: `{one.stage}`", str(one.seeds)]
             rows.setdefault((one.arm, one.place), start).append(signed(one.change))
-    places = [key for key in rows]
-    for key, said in zip(places, breadth(found.stages["val_acc"]), strict=True):
+    for key, said in zip(rows, breadth(found.stages["val_acc"]), strict=True):
         rows[key].append(str(said.values["says"]))
-    head = ("arm", "stage", "seeds", *(name for name, _, _ in CHANGES), "the stage")
+    for one in (one for one in found.stages["val_acc"] if one.quantity == "reward"):
+        rows[one.arm, one.place].insert(3, _needed(one.change, one.seeds))
+    head = ("arm", "stage", "seeds", "needed", *(name for name, _, _ in CHANGES), "the stage")
     body = table(head, [*rows.values()]) if rows else ""
     return "\n\n".join(filter(None, (body, not_made(found, SUPERVISED))))
 
@@ -280,9 +282,18 @@ def orders(found: Edition) -> str:
             changes = (each for each in found.changes if (each.arm, each.stage) == (one.arm, stage))
             change = {each.domain: each.change for each in changes if each.quantity == "reward"}
             cells = [f"{_number(after[name])} ({_signed(change[name])})" for name in ("free", "school")]
-            last = _signed(one.backward) if stage == one.stages[-1] else ""
-            rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, last))
-    head = ("order", "seeds", "after stage", "free (change)", "school (change)", "backward transfer")
+            last = stage == one.stages[-1]
+            ends = (_signed(one.backward), _needed(one.backward, one.seeds)) if last else ("", "")
+            rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, *ends))
+    head = (
+        "order",
+        "seeds",
+        "after stage",
+        "free (change)",
+        "school (change)",
+        "backward transfer",
+        "needed",
+    )
     body = table(head, rows) if rows else ""
     return "\n\n".join(filter(None, (body, not_made(found, ORDERS))))
 
@@ -313,6 +324,14 @@ def _over(low: float, high: float) -> str:
 
 def _number(estimate: Estimate) -> str:
     return MISSING if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _needed(estimate: Estimate, seeds: int) -> str:
+    """Seeds per arm that find the margin between two arms with the spread of a mean over ``seeds``."""
+    if estimate.std_error is None:
+        return MISSING
+    needed = seeds_needed(estimate.std_error * np.sqrt(seeds), MARGIN, estimate.level)
+    return MISSING if needed is None else str(needed)
 
 
 def _signed(estimate: Estimate) -> str:

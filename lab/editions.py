@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from entropylaw.escaping import counted
 from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
 from entropylaw.results import Estimate
@@ -19,13 +20,14 @@ from lab.comparisons import (
     CLEAN,
     INSTEAD,
     INTERVENTIONS,
+    MARGIN,
     ORDERS,
     PLAIN,
     Edition,
     seeds,
 )
 from lab.markdown import MISSING, listed, table
-from lab.page import EARLY, fitted, held
+from lab.page import EARLY, fitted, held, verdict_counts
 
 OPEN = "not decided"
 """The word of an answer that decides nothing."""
@@ -35,13 +37,12 @@ CONTROLS = ("entropy_minimised", "random_reward", "too_hard")
 
 @dataclass(frozen=True)
 class Answer:
-    """An edition's answer to a question: one word, which is compared, and its numbers."""
+    """An edition's answer to a question: the word, which is compared, and the text, which is shown."""
 
     word: str
-    numbers: str
-
-    def __str__(self) -> str:
-        return f"{self.word}: {self.numbers}"
+    text: str
+    is_small: bool = False
+    """Whether the interval lies within the margin."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,7 @@ def verdicts(names: Sequence[str], found: Edition) -> Answer | None:
     if not runs:
         return None
     counts = Counter(str(run.answer.verdict.value) for run in fitted(runs))
-    word = next(iter(counts)) if len(counts) == 1 else "mixed"
-    return Answer(word, ", ".join(f"{verdict} {n}" for verdict, n in counts.most_common()))
+    return Answer(next(iter(counts)) if len(counts) == 1 else "mixed", verdict_counts(runs))
 
 
 def foretold(found: Edition) -> Answer | None:
@@ -98,7 +98,7 @@ def foretold(found: Edition) -> Answer | None:
     right, every = held(found.by_arm, EARLY[0])
     if not every:
         return None
-    return Answer("mostly" if right > every / 2 else "mostly not", f"{right} of {every} intervals")
+    return Answer("mostly" if right > every / 2 else "mostly not", f"in {right} of {every} runs")
 
 
 def equal_entropy(name: str, found: Edition) -> Answer | None:
@@ -106,7 +106,9 @@ def equal_entropy(name: str, found: Edition) -> Answer | None:
     if (pair := found.pair(name)) is None:
         return None
     one = pair[AT_EQUAL_ENTROPY]
-    return Answer(decided(one), f"{_signed(one.estimate)} ({seeds(pair)} seeds)")
+    ends = (one.estimate.low, one.estimate.high)
+    is_small = all(end is not None and abs(end) < MARGIN for end in ends)
+    return Answer(decided(one), f"{decided(one)}: {_signed(one.estimate)} ({seeds(pair)} seeds)", is_small)
 
 
 def coefficients(name: str, found: Edition) -> Answer | None:
@@ -117,7 +119,8 @@ def coefficients(name: str, found: Edition) -> Answer | None:
     words = list(dict.fromkeys(decided(one) for one in both))
     is_open = any(one.decision is Decision.undecided for one in both)
     numbers = ", ".join(f"{one.quantity} {_signed(one.estimate)}" for one in both)
-    return Answer(OPEN if is_open else listed(words), numbers)
+    word = OPEN if is_open else listed(words)
+    return Answer(word, f"{word}: {numbers}")
 
 
 def slope(quantity: str, found: Edition) -> Answer | None:
@@ -125,7 +128,7 @@ def slope(quantity: str, found: Edition) -> Answer | None:
     if quantity not in found.sizes:
         return None
     one = found.sizes[quantity]
-    return Answer(direction(one.slope), f"{_signed(one.slope)} ({len(one.points)} sizes)")
+    return _moving(one.slope, counted(len(one.points), "size"))
 
 
 def turns(name: str, found: Edition) -> Answer | None:
@@ -135,7 +138,7 @@ def turns(name: str, found: Edition) -> Answer | None:
         return None
     rising = sum(any(curve.rises for curve in curves_of(run).values()) for run in runs)
     word = {0: "in none", len(runs): "in all"}.get(rising, "in some")
-    return Answer(word, f"{rising} of {len(runs)} runs")
+    return Answer(word, f"in {rising} of {len(runs)} runs")
 
 
 def plans(name: str, place: int, found: Edition) -> Answer | None:
@@ -144,17 +147,18 @@ def plans(name: str, place: int, found: Edition) -> Answer | None:
     one = next(
         (one for one in changes if (one.arm, one.place, one.quantity) == (name, place, "reward")), None
     )
-    return None if one is None else Answer(_way(one.change), f"{_signed(one.change)} ({one.seeds} seeds)")
+    return None if one is None else _moving(one.change, counted(one.seeds, "seed"))
 
 
 def backward(name: str, found: Edition) -> Answer | None:
     """Whether the second stage changes the accuracy on the domain of the first."""
     one = next((one for one in found.orders if one.arm == name), None)
-    return None if one is None else Answer(_way(one.backward), f"{_signed(one.backward)} ({one.seeds} seeds)")
+    return None if one is None else _moving(one.backward, counted(one.seeds, "seed"))
 
 
-def _way(change: Estimate) -> str:
-    return direction(change)
+def _moving(change: Estimate, of: str) -> Answer:
+    """Whether a number rises or falls."""
+    return Answer(direction(change), f"{direction(change)}: {_signed(change)} ({of})")
 
 
 def _signed(estimate: Estimate) -> str:
@@ -171,7 +175,9 @@ def state(old: Answer | None, new: Answer | None) -> str:
         return "open in both" if old.word == new.word else "cannot be said yet: not decided"
     if old.word in (OPEN, "undecided", "not comparable"):
         return "decided now"
-    return "stands" if old.word == new.word else "changed"
+    if old.word == new.word:
+        return "stands"
+    return "stands, but a difference is found" if old.is_small and new.is_small else "changed"
 
 
 def compared(first: Edition, second: Edition) -> list[tuple[str, str, str, str]]:
@@ -179,9 +185,9 @@ def compared(first: Edition, second: Edition) -> list[tuple[str, str, str, str]]
     rows = []
     for question in questions():
         old, new = question.answer(first), question.answer(second)
-        cells = (str(answer) if answer else MISSING for answer in (old, new))
-        rows.append((question.words, *cells, state(old, new)))
-    return rows  # type: ignore[return-value]
+        shown = [answer.text if answer else MISSING for answer in (old, new)]
+        rows.append((question.words, shown[0], shown[1], state(old, new)))
+    return rows
 
 
 def changes(rows: Iterable[Sequence[str]]) -> str:
@@ -198,6 +204,7 @@ def counts(rows: Sequence[Sequence[str]]) -> str:
 
 STATES = {
     "stands": "stand",
+    "stands, but a difference is found": "stand with a difference below the margin",
     "changed": "changed",
     "decided now": "are decided now",
     "open in both": "are open in both",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,7 @@ class Foresight:
         return self.low <= self.reward <= self.high
 
 
+@cache
 def foresight(run: Made, share: float) -> Foresight | None:
     """Fit the first ``share`` of the evaluations; predict at the mean smoothed entropy of the last three.
 

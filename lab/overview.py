@@ -34,7 +34,9 @@ def arms(by_arm: Groups) -> str:
 def _row(configs: Sequence[Config], made: Sequence[Made]) -> tuple[str, ...]:
     """Means over the finished runs of an arm at the first and over the last three evaluations."""
     cells = [
-        f"{mean(values_of(made, first_of(name)))} → {mean(values_of(made, last_of(name)))}" if made else MISSING
+        f"{mean(values_of(made, first_of(name)))} → {mean(values_of(made, last_of(name)))}"
+        if made
+        else MISSING
         for name in ("entropy", "val_acc")
     ]
     first = configs[0]
@@ -79,12 +81,12 @@ def cost(found: Edition) -> str:
     done = [config for config in configs if config.run in finished]
     hours, all_hours = _hours(done), _hours(configs)
     size, all_size = _size(folder, done, done), _size(folder, done, configs)
+    rest = f"; all {len(configs)} take about {all_hours:.1f} hours and {all_size:.1f} MB"
     return (
-        f"The {len(done)} finished runs took about {hours:.1f} hours of processor time, all {len(configs)} "
-        f"take about {all_hours:.1f}, supervised starts included: an estimate from the configs, by 0.4 s "
-        "per update and 1.4 s per evaluation at width 48, measured on one core of a cloud machine with "
-        "two (`lab.make.minutes`). Hours were not recorded run by run. "
-        f"Their logs have {size:.1f} MB; those of all {len(configs)} will have about {all_size:.1f} MB."
+        f"The {len(done)} finished runs took about {hours:.1f} hours of processor time, supervised starts "
+        f"included, and have {size:.1f} MB{rest if len(done) < len(configs) else ''}. Hours were not recorded "
+        "per run: they are an estimate (`lab.make.minutes`) from 0.4 s per update and 1.4 s per evaluation at "
+        "width 48, measured on one core of a cloud machine with two."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from lab.findings import (
     refit,
     values_of,
 )
-from lab.markdown import MISSING, listed, mean, number, table
+from lab.markdown import MISSING, mean, number, table
 
 Cooling = Mapping[str, Mapping[str, FloatArray]]
 
@@ -43,10 +43,10 @@ def data_table(runs: Mapping[str, Made]) -> str:
 
 def data_row(run: Made) -> tuple[str, ...]:
     """One run of the table."""
-    ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
+    both = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
     law = run.fit.law
     numbers = [format_interval(e) for e in (law.a, law.b, law.ceiling)] if law else [MISSING] * 3
-    return (f"`{run.name}`", run.config.about, str(run.config.steps), *ends, *numbers, verdict(run))
+    return (f"`{run.name}`", run.config.about, str(run.config.steps), *both, *numbers, verdict(run))
 
 
 def verdict(run: Made) -> str:
@@ -75,7 +75,7 @@ def holds(by_arm: Groups) -> str:
         cells = (
             ", ".join(f"{word} {n}" for word, n in Counter(map(verdict, runs)).most_common()),
             probabilities(some),
-            f"{min(r_squared):.3f} to {max(r_squared):.3f}" if some else MISSING,
+            ends(r_squared, "{:.3f}".format),
             mean(np.array([run.law.a.value for run in some], dtype=float), 2),
             form or MISSING,
         )
@@ -86,10 +86,20 @@ def holds(by_arm: Groups) -> str:
 
 def probabilities(runs: Sequence[Made]) -> str:
     """The range of the law's posterior probability."""
-    if not runs:
+    return ends([run.law.probability for run in runs], format_probability)
+
+
+def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:
+    """``0.01 to 0.42``, or one number where both ends are shown alike."""
+    if not values:
         return MISSING
-    least, most = (format_probability(f(run.law.probability for run in runs)) for f in (min, max))
-    return least if least == most else f"{least} to {most}"
+    return " to ".join(dict.fromkeys((shown(min(values)), shown(max(values)))))
+
+
+def verdict_counts(runs: Sequence[Made]) -> str:
+    """``fails in 2, holds in 1 of 3``."""
+    words = Counter(run.answer.verdict.value for run in fitted(runs))
+    return f"{', '.join(f'{word} in {n}' for word, n in words.most_common())} of {len(runs)}"
 
 
 CHOICES = (
@@ -119,8 +129,8 @@ def choices(by_arm: Groups) -> str:
                 f"`{entropy}`",
                 f"`{reward}`",
                 f"{out} of {len(fits)}",
-                f"{format_probability(min(weights))} to {format_probability(max(weights))}",
-                f"{min(rates):.2f} to {max(rates):.2f}" if rates else MISSING,
+                ends(weights, format_probability),
+                ends(rates, "{:.2f}".format),
             )
         )
     return table(
@@ -143,7 +153,7 @@ def foresights(by_arm: Groups) -> str:
         for some in (found[name] for found in early):
             errors = np.array([one.reward - one.value for one in some])
             widths = np.array([one.high - one.low for one in some])
-            error = f"{errors.mean():+.3f}" if some else MISSING
+            error = f"{errors.mean().round(3) + 0.0:+.3f}" if some else MISSING
             cells += [error, mean(widths), f"{sum(one.held for one in some)} of {len(some)}"]
         rows.append((f"`{name}`", *cells))
     error, width, held = "observed − predicted", "width of interval", "contain the end"
@@ -174,8 +184,8 @@ def cooled(first: Edition, cooling: Cooling) -> str:
             rows.append((f"`{name}`", f"{entropy:g}", number(alone), trained(comparison, name, entropy)))
         coldest = int(cooling[run]["temperature"].argmin())
         limit = f"{cooling[run]['temperature'][coldest]:g}"
-        ends = mean(values_of(first.by_arm[name], last_of("val_acc")))
-        rows.append((f"`{name}`", f"T = {limit}; end", number(cooling[run]["val_acc"][coldest]), ends))
+        end = mean(values_of(first.by_arm[name], last_of("val_acc")))
+        rows.append((f"`{name}`", f"T = {limit}; end", number(cooling[run]["val_acc"][coldest]), end))
     return table(("arm", "H", "start, only cooled", "after training"), rows)
 
 
@@ -198,22 +208,12 @@ def failures(found: Edition) -> str:
         rows.append((f"`{name}`", str(runs[0].config.failure), steps, *cells, last, lost))
     heads = ("H", "accuracy", "rewarded score", "distinct right plans")
     head = ("arm", "failure", "lost at step", *(f"{head} (twins)" for head in heads))
-    return table((*head, "final accuracy less GRPO's", "failed by `compare`"), rows) if rows else "Not made yet."
-
-
-def failing(runs: Sequence[Made]) -> str:
-    """``3 of 4 runs``: those in which the law fails."""
-    return f"{sum(run.answer.verdict is Verdict.fails for run in fitted(runs))} of {len(runs)} runs"
+    return (
+        table((*head, "final accuracy less GRPO's", "failed by `compare`"), rows) if rows else "Not made yet."
+    )
 
 
 def held(by_arm: Groups, share: float, names: Sequence[str] = (*ALGORITHMS, *CLEAN)) -> tuple[int, int]:
     """How many predictions of some arms hold, and how many there are."""
-    found = [
-        one for name, some in predictions(by_arm, share).items() if name in names for one in some
-    ]
+    found = [one for name, some in predictions(by_arm, share).items() if name in names for one in some]
     return sum(one.held for one in found), len(found)
-
-
-def most_probable(runs: Sequence[Made]) -> str:
-    """``a power of H and a straight line in H``."""
-    return listed(list(dict.fromkeys(form_label(run.answer.best.form) for run in fitted(runs))))

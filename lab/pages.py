@@ -12,13 +12,15 @@ from lab.boundaries import classes, phases, turns
 from lab.comparisons import ALGORITHMS, CLEAN, COEFFICIENTS, INTERVENTIONS, Edition, edition
 from lab.figures import pictures
 from lab.findings import load, load_cooling
+from lab.second import runs as planned
 
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
 
 
 def pages(data: Path) -> dict[Path, str]:
     """Every file that is generated from the first edition in ``data / "lab"`` and the second in ``lab2``."""
-    runs, second = load(data / "lab"), load(data / "lab2")
+    runs, made = load(data / "lab"), load(data / "lab2")
+    second = {config.run: made[config.run] for config in planned() if config.run in made}
     cooling = load_cooling(data / "cooling.parquet")
     first, found = edition(runs, data / "lab"), edition(second, data / "lab2")
     text = PAGE.read_text(encoding="utf-8")
@@ -33,7 +35,8 @@ def blocks(found: Edition, first: Edition, cooling: page.Cooling) -> dict[str, s
     """The generated blocks of the page, by the names of their markers."""
     both = editions.compared(first, found)
     by_arm = found.by_arm
-    kept = [found.folder / run.name for runs in by_arm.values() for run in runs if run.config.tokens_at]
+    folders = [found.folder / run.name for runs in by_arm.values() for run in runs]
+    kept = [folder for folder in folders if (folder / "tokens.parquet").exists()]
     return {
         "answers": f"{short_answers(found, first, cooling)}\n- **{CHANGED}** {editions.counts(both)}",
         "arms": overview.arms(by_arm),
