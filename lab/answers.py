@@ -20,7 +20,7 @@ from lab.comparisons import (
 )
 from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
-from lab.page import COOLED, Cooling, fitted, held, on_curve, probabilities, verdict_counts
+from lab.page import COOLED, EARLY, Cooling, fitted, held, on_curve, probabilities, verdict_counts
 from lab.second import NEARLY
 
 STEADY, MINIMISED = "steady", "entropy_minimised"
@@ -59,10 +59,9 @@ def holds(found: Edition) -> str:
 def predicts(found: Edition) -> str:
     """How many of the law's intervals contain the end."""
     names = [name for name, runs in found.by_arm.items() if runs[0].config.failure is None]
-    counts = [
-        "{} of {} times after {:.0%} of a run".format(*held(found.by_arm, x, names), x) for x in (0.25, 0.5)
-    ]
-    return f"Its interval contains the reward at the end {listed(counts)}, at the entropy that was reached."
+    early = zip(EARLY, ("a quarter", "half"), strict=True)
+    counts = ["{} of {} times after {}".format(*held(found.by_arm, share, names), x) for share, x in early]
+    return f"At the entropy reached, its interval contains the reward at the end {listed(counts)} of a run."
 
 
 def learned(found: Edition, first: Edition, cooling: Cooling) -> str:

@@ -31,7 +31,8 @@ def curves_of(run: Made) -> dict[str, CurvePhases]:
 
     Some may be missing: a policy that fails early has too few plans, one with one right plan no strategies.
     """
-    columns, found = run.columns, {}
+    columns = run.columns
+    found: dict[str, CurvePhases | None] = {}
     planning, execution = columns["entropy_planning"], columns["entropy_execution"]
     with suppress(FitError):
         both = fit_phases(

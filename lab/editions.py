@@ -1,4 +1,4 @@
-"""The same questions asked of both editions, and which of the first one's answers stand."""
+"""The same questions put to both editions, and which of the first one's answers stand."""
 
 from __future__ import annotations
 

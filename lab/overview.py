@@ -66,8 +66,8 @@ def counted(by_arm: Groups, folder: Path) -> str:
         rows.append((f"`{arm}`", str(len(paths)), *cells, " → ".join(f"{x:.1f}" for x in distinct)))
         samples += sum(sum(each["n"]) for each in tables)
         size += sum(path.stat().st_size for path in paths)
-    wanted = list(dict.fromkeys(f"`{config.arm}`" for config in planned() if config.counts))
-    missing = [arm for arm in wanted if arm not in {row[0] for row in rows}]
+    planned_arms = list(dict.fromkeys(f"`{config.arm}`" for config in planned() if config.counts))
+    missing = [arm for arm in planned_arms if arm not in {row[0] for row in rows}]
     head = ("arm", "runs", "at steps", "problems", "samples each", "distinct answers per problem")
     total = f"{samples:,} samples in all, {size / 1e6:.2f} MB."
     left = f" Not made yet: {', '.join(missing)}." if missing else ""
@@ -84,9 +84,9 @@ def cost(found: Edition) -> str:
     rest = f"; all {len(configs)} take about {all_hours:.1f} hours and {all_size:.1f} MB"
     return (
         f"The {len(done)} finished runs took about {hours:.1f} hours of processor time, supervised starts "
-        f"included, and have {size:.1f} MB{rest if len(done) < len(configs) else ''}. Hours were not recorded "
-        "per run: they are an estimate (`lab.make.minutes`) from 0.4 s per update and 1.4 s per evaluation at "
-        "width 48, measured on one core of a cloud machine with two."
+        f"included, and have {size:.1f} MB{rest if len(done) < len(configs) else ''}. Hours were not "
+        "recorded per run: they are an estimate (`lab.make.minutes`) from 0.4 s per update and 1.4 s per "
+        "evaluation at width 48, measured on one core of a cloud machine with two."
     )
 
 

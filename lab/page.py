@@ -185,7 +185,9 @@ def cooled(first: Edition, cooling: Cooling) -> str:
         coldest = int(cooling[run]["temperature"].argmin())
         limit = f"{cooling[run]['temperature'][coldest]:g}"
         end = mean(values_of(first.by_arm[name], last_of("val_acc")))
-        rows.append((f"`{name}`", f"T = {limit}; end", number(cooling[run]["val_acc"][coldest]), end))
+        rows.append(
+            (f"`{name}`", f"at T = {limit}; at the end", number(cooling[run]["val_acc"][coldest]), end)
+        )
     return table(("arm", "H", "start, only cooled", "after training"), rows)
 
 
@@ -204,10 +206,9 @@ def failures(found: Edition) -> str:
         last = MISSING if pair is None else f"{in_bold(pair['last_reward'])}, {decided(pair['last_reward'])}"
         arm = next((arm for arm in found.failing.arms if arm.arm == name), None) if found.failing else None
         lost = MISSING if arm is None else f"{sum(run.failed is not None for run in arm.runs)} of {len(runs)}"
-        steps = ", ".join(str(run.config.lost_at) for run in runs)
-        rows.append((f"`{name}`", str(runs[0].config.failure), steps, *cells, last, lost))
+        rows.append((f"`{name}`", str(len(runs)), *cells, last, lost))
     heads = ("H", "accuracy", "rewarded score", "distinct right plans")
-    head = ("arm", "failure", "lost at step", *(f"{head} (twins)" for head in heads))
+    head = ("arm", "runs", *(f"{head} (twins)" for head in heads))
     return (
         table((*head, "final accuracy less GRPO's", "failed by `compare`"), rows) if rows else "Not made yet."
     )
