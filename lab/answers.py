@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entropylaw.escaping import counted
 from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
 from lab.boundaries import turn_counts
@@ -20,6 +21,7 @@ from lab.comparisons import (
 )
 from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
+from lab.overview import other_starts
 from lab.page import COOLED, EARLY, Cooling, fitted, held, on_curve, probabilities, verdict_counts
 from lab.second import NEARLY
 
@@ -40,6 +42,14 @@ def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
         ("Does supervised training restore diversity?", restores(found)),
         ("Is the first domain forgotten?", forgets(found)),
     ]
+    if other := other_starts(run for runs in found.by_arm.values() for run in runs):
+        lines.append(
+            (
+                "Caution.",
+                f"{counted(len(other), 'run')} of other arms began from another copy of the start than plain "
+                "GRPO, so that differences of arms are not of the treatment alone ([which](#the-runs)).",
+            )
+        )
     return "\n".join(f"- **{question}** {answer}" for question, answer in lines)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from entropylaw.escaping import counted as plural
 from lab.comparisons import Edition, Groups
-from lab.config import Config
+from lab.config import Config, Size, Start
 from lab.findings import Made, first_of, last_of, values_of
 from lab.make import minutes, start_minutes
-from lab.markdown import MISSING, mean, table
+from lab.markdown import MISSING, listed, mean, table
 from lab.second import runs as planned
 
 FILES = ("config.json", "metrics.parquet", "counts.parquet", "tokens.parquet", "answers.parquet")
@@ -28,7 +29,35 @@ def arms(by_arm: Groups) -> str:
     left = [f"`{arm}`" for arm in members if arm not in by_arm]
     said = f"{made} of {every} runs are made; {len(left)} of {len(members)} arms have none yet."
     head = ("arm", "what it is", "runs", "H", "R", "failure, lost at step", "healthy twin")
-    return f"{said if left else f'All {every} runs are made.'}\n\n{table(head, rows)}"
+    said = said if left else f"All {every} runs are made."
+    return "\n\n".join(filter(None, (said, table(head, rows), starts(by_arm))))
+
+
+def other_starts(runs: Iterable[Made]) -> list[Made]:
+    """The runs that began from another copy of their start than the first run with its settings and seed.
+
+    Their evaluations before any update differ: the start was trained again on another kind of processor.
+    """
+    first: dict[tuple[Start, Size, int], Made] = {}
+    other = []
+    for run in runs:
+        kept = first.setdefault((run.config.start, run.config.size, run.config.seed), run)
+        if any(run.ends(name)[0] != kept.ends(name)[0] for name in ("val_acc", "val_entropy")):
+            other.append(run)
+    return other
+
+
+def starts(by_arm: Groups) -> str:
+    """Which runs began from another copy of their start, and what follows."""
+    other = other_starts(run for runs in by_arm.values() for run in runs)
+    if not other:
+        return ""
+    return (
+        f"{plural(len(other), 'run')} began from another copy of the start than plain GRPO: "
+        f"{listed([f'`{run.name}`' for run in other])}. The first evaluations, before any update, differ: "
+        "the supervised start was trained again on another kind of processor. Differences between these runs and "
+        "plain GRPO contain the difference between the two copies, which no interval here has."
+    )
 
 
 def _row(configs: Sequence[Config], made: Sequence[Made]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from dataclasses import replace as dataclass_replace
 from functools import partial
 from pathlib import Path
 
@@ -191,6 +192,18 @@ def test_tables_are_made_of_the_runs_that_are_there(some):
     assert row.endswith("lower | 2 of 2 |")
     assert "| `grpo` | plain GRPO | 2 of 8 |" in overview.arms(some.by_arm)
     assert "| `grpo` | 2 | 0, 40, 100, 200, 400 | 100 | 64 |" in overview.counted(some.by_arm, LAB2)
+
+
+def test_runs_from_another_copy_of_the_start_are_named(some):
+    runs = some.of("grpo", "blow_up")
+    assert overview.other_starts(runs) == []
+    assert overview.starts({"grpo": runs}) == ""
+    columns = {**runs[2].columns, "val_acc": runs[2].columns["val_acc"] + 0.01}
+    moved = dataclass_replace(runs[2], columns=columns)
+    assert overview.other_starts([*runs[:2], moved, runs[3]]) == [moved]
+    assert f"1 run began from another copy of the start than plain GRPO: `{moved.name}`." in overview.starts(
+        {"grpo": runs[:2], "blow_up": [moved]}
+    )
 
 
 def test_an_old_answer_stands_if_the_new_one_has_its_word(some):
