@@ -55,8 +55,8 @@ def starts(by_arm: Groups) -> str:
     return (
         f"{plural(len(other), 'run')} began from another copy of the start than plain GRPO: "
         f"{listed([f'`{run.name}`' for run in other])}. The first evaluations, before any update, differ: "
-        "the supervised start was trained again on another kind of processor. Differences between these runs and "
-        "plain GRPO contain the difference between the two copies, which no interval here has."
+        "the supervised start was trained again on another kind of processor. Differences between these runs "
+        "and plain GRPO contain the difference between the two copies, which no interval here has."
     )
 
 
