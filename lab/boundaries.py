@@ -74,8 +74,10 @@ def _ends(curves: Sequence[CurvePhases]) -> str:
 
 
 def _settled(curve: CurvePhases) -> int | None:
-    step = None if curve.settled is None else curve.settled.value
-    return None if step is None else round(step)
+    """The step by which the fall is over; None of a curve that ends above its start, where it is unstable."""
+    if curve.settled is None or curve.settled.value is None:
+        return None
+    return round(curve.settled.value) if (curve.last.value or 0.0) < curve.entropy[0] else None
 
 
 def _turns(curves: Sequence[CurvePhases]) -> str:
