@@ -4,8 +4,8 @@ python -m lab list                               every run with its description
 python -m lab status                             what is left of every arm, and how long it takes
 python -m lab train --all --jobs 2               what is left, into data/lab2/; it can be interrupted
 python -m lab train grpo_s0                      a run of the list, into data/lab2/grpo_s0/
-python -m lab train data/lab/grpo_s0/config.json -o again
-                                                 a run from its config
+python -m lab train data/lab2/grpo_s0/config.json -o again --check
+                                                 a run from its config, and whether its bytes are the same
 python -m lab cool                               the starts, only sampled at lower temperatures
 python -m lab formats grpo_s0                    a finished run in the formats of other tools
 python -m lab pages                              docs/lab.md and the tables of data/README.md
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from itertools import repeat
 from pathlib import Path
 
 from lab import second
@@ -43,6 +44,9 @@ def main() -> None:
     again.add_argument("--all", action="store_true", help="every run of the list that is not finished")
     again.add_argument("--jobs", type=int, default=1, help="runs at a time, with --all; default: %(default)s")
     again.add_argument("-o", "--out", type=Path, default=SECOND, help="default: %(default)s")
+    again.add_argument(
+        "--check", action="store_true", help="fail if a file differs from those beside the config"
+    )
     commands.add_parser("cool", help="sample the starts at lower temperatures, into data/cooling.parquet")
     other = commands.add_parser("formats", help="write finished runs in other tools' formats")
     other.add_argument("runs", nargs="+", help="names of runs in data/lab")
@@ -62,8 +66,13 @@ def main() -> None:
             require_torch()
             if arguments.all:
                 train_all(arguments.out, max(1, arguments.jobs))
-            for config in [find(name) for name in arguments.runs]:
+            configs = [find(name) for name in arguments.runs]
+            if arguments.check and not all(map(is_elsewhere, arguments.runs, configs, repeat(arguments.out))):
+                parser.error("--check needs paths of config.json, and another folder: -o again")
+            for name, config in zip(arguments.runs, configs, strict=True):
                 train_one(config, arguments.out)
+                if arguments.check:
+                    check_bytes(Path(name).parent, arguments.out / config.run)
         case "cool":
             write_cooling()
         case "formats":
@@ -91,6 +100,20 @@ def train_one(config: Config, out: Path) -> None:
     print(f"{config.run}: {config.about}; {config.steps} steps, about {minutes(config):.0f} min on one core")
     seconds = make(config, out, STARTS, lambda line: print(line, flush=True))
     print(f"wrote {out / config.run} after {seconds / 60:.1f} min of processor time")
+
+
+def is_elsewhere(name: str, config: Config, out: Path) -> bool:
+    """Whether a run is named by its config, and is made again in another folder."""
+    return name.endswith(".json") and (out / config.run).resolve() != Path(name).parent.resolve()
+
+
+def check_bytes(kept: Path, again: Path) -> None:
+    """Exit if a run that was made again has other files, or other bytes in them."""
+    old, new = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in (kept, again))
+    unlike = sorted(name for name in old | new if old.get(name) != new.get(name))
+    if unlike:
+        sys.exit(f"{again} differs from {kept} in {', '.join(unlike)}")
+    print(f"{again} has the same bytes as {kept}: {', '.join(sorted(old))}")
 
 
 def train_all(out: Path, jobs: int) -> None:
@@ -140,7 +163,7 @@ def write_pages(*, check: bool) -> None:
     """Write everything in docs/ and data/ that is generated from the runs; needs no PyTorch."""
     from lab.pages import pages
 
-    stale = {path: text for path, text in pages(DATA).items() if not is_fresh(path, text)}
+    stale = {path: text for path, text in pages(DATA.parent).items() if not is_fresh(path, text)}
     if check:
         sys.exit(f"stale: {', '.join(map(str, stale))}; run `python -m lab pages`" if stale else 0)
     for path, text in stale.items():

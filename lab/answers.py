@@ -1,133 +1,172 @@
-"""The short answers at the top of ``docs/lab.md``, each with its numbers."""
+"""The short answers at the top of ``docs/lab.md``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from entropylaw.report.describe.arms import signed
+from entropylaw.escaping import counted
+from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
-from entropylaw.report.numbers import format_probability
-from entropylaw.results import Verdict
-from lab.boundaries import boundary_counts
+from lab.boundaries import turn_counts
 from lab.comparisons import (
     ALGORITHMS,
     CLEAN,
     INTERVENTIONS,
+    ORDERS,
     PLAIN,
     SIZES,
-    Comparisons,
-    Groups,
+    SUPERVISED,
+    Edition,
     at_equal_entropy,
     in_bold,
-    in_words,
+    not_made,
 )
-from lab.findings import Made, cooled_reward, first_of, half_fall, reward_at, values_of
+from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
-from lab.page import Cooling, present, span
+from lab.overview import other_starts
+from lab.page import COOLED, EARLY, Cooling, fitted, held, on_curve, probabilities, verdict_counts
+from lab.second import NEARLY
+
+STEADY, MINIMISED = "steady", "entropy_minimised"
 
 
-def short_answers(by_group: Groups, found: Comparisons, cooling: Cooling) -> str:
+def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
     """One line per question."""
     lines = [
-        ("Does the law hold?", holds(by_group)),
-        ("How much of R(H) is learning?", learned(by_group, cooling)),
-        ("The same a and b across algorithms?", same(by_group, found)),
-        ("Do they move with size?", moves(by_group, found)),
-        ("Does it survive what keeps entropy up?", survives(by_group, found)),
-        ("Planning and execution?", phases(by_group)),
-        ("Does supervised training expand?", expands(by_group, found)),
+        ("Does the law hold?", holds(found)),
+        ("Does it predict the end of a run?", predicts(found)),
+        ("How much of R(H) is learning?", learned(found, first, cooling)),
+        ("Do GRPO, RLOO and REINFORCE share one curve?", same(found)),
+        ("Do methods that keep entropy up give a better curve?", better(found)),
+        ("Does the curve move with size?", moves(found)),
+        ("What do failures look like?", fails(found)),
+        ("Do entropies turn to rise?", turns(found)),
+        ("Does supervised training restore diversity?", restores(found)),
+        ("Is the first domain forgotten?", forgets(found)),
     ]
+    if other := other_starts(run for runs in found.by_arm.values() for run in runs):
+        lines.append(
+            (
+                "Caution.",
+                f"{counted(len(other), 'run')} of other arms began from another copy of the start than plain "
+                "GRPO, so that differences of arms are not of the treatment alone ([which](#the-runs)).",
+            )
+        )
     return "\n".join(f"- **{question}** {answer}" for question, answer in lines)
 
 
-def holds(by_group: Groups) -> str:
-    """The number of runs in which the law fails."""
-    clean = [run for name in present(by_group, CLEAN) for run in by_group[name]]
-    weights = [run.law.probability for run in clean]
-    return (
-        f"From the start with planted mistakes, plain GRPO: the law fails in {failing(by_group[PLAIN])}. "
-        f"From the start without, all three algorithms: the law fails in {failing(clean)}, where its "
-        f"posterior probability is {format_probability(min(weights))} to {format_probability(max(weights))}: "
-        "not shown either."
-    )
+def holds(found: Edition) -> str:
+    """The number of runs in which the law fails, and where it holds nearly."""
+    parts = [f"In plain GRPO it {verdict_counts(found.of(PLAIN))} runs."] if PLAIN in found.by_arm else []
+    for name in found.present((STEADY, NEARLY)):
+        runs = found.of(name)
+        least = min(run.law.r_squared for run in fitted(runs))
+        weight = probabilities(fitted(runs))
+        parts.append(
+            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f})."
+        )
+    return " ".join(filter(None, (*parts, not_made(found, (PLAIN, STEADY, NEARLY)))))
 
 
-def failing(runs: Sequence[Made]) -> str:
-    """``3 of 4 runs``: those in which the law fails."""
-    return f"{sum(run.answer.verdict is Verdict.fails for run in runs)} of {len(runs)} runs"
+def predicts(found: Edition) -> str:
+    """How many of the law's intervals contain the end."""
+    names = [name for name, runs in found.by_arm.items() if runs[0].config.failure is None]
+    early = zip(EARLY, ("a quarter", "half"), strict=True)
+    counts = ["{} of {} times after {}".format(*held(found.by_arm, share, names), x) for share, x in early]
+    return f"At the entropy reached, its interval contains the reward at the end {listed(counts)} of a run."
 
 
-def learned(by_group: Groups, cooling: Cooling) -> str:
-    """Accuracy at H = 0.1, less that of the start at a lower temperature."""
-    at = reward_at(0.1)
+def learned(found: Edition, first: Edition, cooling: Cooling) -> str:
+    """Accuracy at H = 0.1, less that of the start at a lower temperature; and without any reward."""
     parts = []
-    for run, name, words in (("grpo_s0", PLAIN, "with"), ("clean_start_s0", "clean_start", "without")):
-        gain = float(values_of(by_group[name], at).mean()) - cooled_reward(cooling[run], 0.1)
+    for (run, name), words in zip(COOLED.items(), ("with", "without"), strict=True):
+        comparison = first.plain if name == PLAIN else first.clean
+        assert comparison is not None
+        arm = next(arm for arm in comparison.arms if arm.arm == name)
+        gain = on_curve(arm, 0.1) - cooled_reward(cooling[run], 0.1)
         parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
+    runs, none = found.of(MINIMISED), "With entropy minimised and no reward at all"
+    first_, last = (mean(values_of(runs, end("val_acc"))) for end in (first_of, last_of))
+    without = f"{none} accuracy goes from {first_} to {last}." if runs else not_made(found, [MINIMISED])
     start = "the start that is only sampled at a lower temperature"
-    return f"At H = 0.1, GRPO less {start}: {listed(parts)} (no interval)."
+    return f"At H = 0.1 GRPO less {start}: {listed(parts)} (first edition). {without}"
 
 
-def same(by_group: Groups, found: Comparisons) -> str:
+def same(found: Edition) -> str:
     """RLOO and REINFORCE against GRPO, from both starts."""
-    pairs = [pair for pair in (*found.plain.pairs, *found.clean.pairs) if pair.arm in (*ALGORITHMS, *CLEAN)]
-    parts = []
-    for pair in pairs:
-        said = [f"{name} {in_bold(pair[name])}, {in_words(pair[name], pair)}" for name in ("a", "b")]
-        parts.append(f"{pair.arm} − {pair.baseline}: {'; '.join(said)}")
-    return (
-        f"{'. '.join(parts)}. {moot(by_group, (*ALGORITHMS, *CLEAN))} Accuracy at equal entropy: "
-        f"{at_equal_entropy(pairs)}."
-    )
+    names = (*ALGORITHMS, *CLEAN)
+    pairs = [pair for pair in map(found.pair, names) if pair is not None]
+    parts = [f"At equal entropy {at_equal_entropy(pairs)}."] if pairs else []
+    for name in ("a", "b"):
+        said: dict[str, list[str]] = {}
+        for pair in pairs:
+            said.setdefault(decided(pair[name]), []).append(pair.arm)
+        words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
+        parts += [f"{name} {words}."] if words else []
+    return " ".join(filter(None, (*parts, not_made(found, names))))
 
 
-def moves(by_group: Groups, found: Comparisons) -> str:
+def better(found: Edition) -> str:
+    """Accuracy at equal entropy, and at the end."""
+    pairs = [pair for pair in map(found.pair, INTERVENTIONS) if pair is not None]
+    if not pairs:
+        return not_made(found, INTERVENTIONS)
+    lower = [pair.arm for pair in pairs if decided(pair["last_reward"]) == "lower"]
+    end = f"Final accuracy is lower with {listed(lower)}." if lower else "No final accuracy is lower."
+    parts = (f"At equal entropy {at_equal_entropy(pairs)}.", end, not_made(found, INTERVENTIONS))
+    return " ".join(filter(None, parts))
+
+
+def moves(found: Edition) -> str:
     """Slopes of a and b on the number of parameters."""
+    if not found.sizes:
+        return not_made(found, SIZES)
     slopes = {name: found.sizes[name].slope for name in ("a", "b")}
     parts = [f"{name} {signed(slope)} ({direction(slope)})" for name, slope in slopes.items()]
-    over = f"over {len(SIZES)} sizes of one start each"
-    return f"Per tenfold of the parameters: {listed(parts)}, {over}. {moot(by_group, SIZES)}"
+    over = f"over {len(found.present(SIZES))} sizes of one start each"
+    return " ".join(
+        (f"Per tenfold of the parameters {listed(parts)}, {over}.", not_made(found, SIZES))
+    ).strip()
 
 
-def moot(by_group: Groups, names: Sequence[str]) -> str:
-    """The number of these runs in which the law fails."""
-    runs = [run for name in present(by_group, names) for run in by_group[name]]
-    return f"The law fails in {failing(runs)} behind these a and b."
-
-
-def survives(by_group: Groups, found: Comparisons) -> str:
-    """Verdicts, and accuracy at equal entropy."""
-    runs = [run for name in present(by_group, INTERVENTIONS) for run in by_group[name]]
-    pairs = [pair for pair in found.plain.pairs if pair.arm in INTERVENTIONS]
-    above = [
-        pair.arm
-        for pair in pairs
-        if pair.band is not None and any(side == "above" for side, _, _ in pair.band.outside)
-    ]
+def fails(found: Edition) -> str:
+    """Final accuracy of every failure against plain GRPO."""
+    if found.failing is None:
+        return "Not made yet."
+    said: dict[str, list[str]] = {}
+    for pair in found.failing.pairs:
+        one = pair["last_reward"]
+        said.setdefault(decided(one), []).append(f"{pair.arm} {in_bold(one)}")
     return (
-        f"The law fails in {failing(runs)}, and in {failing(by_group[PLAIN])} of plain GRPO from the same "
-        f"start: there was no law to survive. Accuracy at equal entropy less GRPO's: "
-        f"{at_equal_entropy(pairs)}. At some entropies the simultaneous band is above 0 for "
-        f"{listed(above or ['none'])}."
+        "Final accuracy less GRPO's: " + "; ".join(f"*{word}*: {listed(x)}" for word, x in said.items()) + "."
     )
 
 
-def phases(by_group: Groups) -> str:
-    """The steps at which half of each entropy's fall is over in plain GRPO."""
-    found = []
-    for kind in ("planning", "execution", "semantic"):
-        steps = [half_fall(run, f"entropy_{kind}") for run in by_group[PLAIN]]
-        found.append(f"of {kind} entropy at step {span([step for step in steps if step is not None])}")
-    return f"{boundary_counts(by_group)}. In plain GRPO half of the fall is over {listed(found)}."
+def turns(found: Edition) -> str:
+    """Curves that turn to rise, in healthy runs of one stage, of several stages, and in failing runs."""
+    words = ("healthy runs of one stage", "runs of several stages", "failing runs")
+    groups: dict[str, list[Made]] = {word: [] for word in words}
+    for runs in found.by_arm.values():
+        config = runs[0].config
+        groups[words[2 if config.failure else len(config.stages) > 1]] += runs
+    return " ".join(f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs)
 
 
-def expands(by_group: Groups, found: Comparisons) -> str:
+def restores(found: Edition) -> str:
     """Distinct right plans and accuracy: their changes over every stage."""
-    column = "val_distinct_correct"
-    parts = []
-    for plans, accuracy in zip(found.stages[column], found.stages["val_acc"], strict=True):
-        if plans.quantity == "reward":
+    column, parts = "val_distinct_correct", []
+    for plans, accuracy in zip(found.stages[column], found.stages["val_acc"], strict=False):
+        if plans.quantity == "reward" and "sft" in plans.stage:
             change = f"{signed(plans.change)} (accuracy {signed(accuracy.change)})"
-            parts.append(f"{change} in stage `{plans.stage}` of `{plans.arm}`")
-    start = mean(values_of(by_group[PLAIN], first_of(column)), 2)
-    return f"Distinct right plans among 16 answers, {start} at the start, change by {listed(parts)}."
+            parts.append(f"{change} in stage {plans.place} of `{plans.arm}`")
+    text = (
+        f"Supervised stages change the distinct right plans among 16 answers by {listed(parts)}."
+        if parts
+        else ""
+    )
+    return " ".join(filter(None, (text, not_made(found, SUPERVISED))))
+
+
+def forgets(found: Edition) -> str:
+    """Backward transfer of both orders."""
+    parts = [f"{signed(one.backward)} in `{one.arm}`" for one in found.orders if one.arm in ORDERS[1:]]
+    text = f"Backward transfer is {listed(parts)}; below 0 is forgetting." if parts else ""
+    return " ".join(filter(None, (text, not_made(found, ORDERS))))

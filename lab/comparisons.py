@@ -1,4 +1,4 @@
-"""Arms, sizes, stages and orders of the lab, compared by entropylaw, as tables of ``docs/lab.md``."""
+"""Arms, sizes, stages and orders of an edition, compared by entropylaw, as tables of ``docs/lab.md``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from entropylaw import compare, read_runs
+from entropylaw.analysis.between_seeds import seeds_needed
 from entropylaw.analysis.scaling import scale_numbers
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.ingest.stages import stage_rows
 from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
-from entropylaw.report.numbers import format_interval
+from entropylaw.report.numbers import format_interval, format_number
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair, Scaling, StageChange, Transfer
 from entropylaw.results.stages import StageRows
 from lab.config import Size
-from lab.findings import Made, last_of, values_of
-from lab.markdown import MISSING, listed, mean, number, table
+from lab.findings import Made, groups, last_of, values_of
+from lab.markdown import MISSING, listed, mean, table
 
 Groups = Mapping[str, Sequence[Made]]
 
@@ -31,13 +32,14 @@ BONUSES = ("entropy_bonus_0.02", "entropy_bonus_0.1")
 INTERVENTIONS = ("clip_cov", "kl_cov", "gppo", "clip_higher", *BONUSES, "kl_penalty")
 SIZES = ("width_32", PLAIN, "width_64", "width_96")
 NOT_RUN = Size(width=128)
-AFTER, INSTEAD = "sft_after_grpo", "sft_instead"
+AFTER, INSTEAD, AROUND = "sft_after_grpo", "sft_instead", "sft_grpo_sft"
+SUPERVISED = (AFTER, INSTEAD, AROUND)
 ORDERS = ("free_and_school", "free_then_school", "school_then_free")
 
 MARGIN = 0.03
 """The smallest difference of accuracy that counts."""
 
-COEFFICIENTS = ("ceiling", "a", "b")
+COEFFICIENTS = ("a", "b")
 AT_EQUAL_ENTROPY = "reward_at_entropy"
 
 CHANGES = (
@@ -51,51 +53,90 @@ CHANGES = (
 
 
 @dataclass(frozen=True)
-class Comparisons:
-    """What ``entropylaw compare`` finds in the runs of the first edition.
+class Edition:
+    """The finished runs of an edition, and what ``entropylaw compare`` finds in them.
 
-    ``plain`` and ``clean`` have the arms of either start; ``stages`` the changes over stages, by the column
-    that is read as the reward; ``changes`` and ``orders`` what each order of domains does to both.
+    ``plain``, ``clean`` and ``failing`` have the arms of either start and those that are made to fail; None
+    without runs of two arms. ``stages`` are the changes over stages, by the column that is read as the
+    reward; ``changes`` and ``orders`` what each order of domains does to both.
     """
 
-    plain: ArmComparison
-    clean: ArmComparison
+    folder: Path
+    by_arm: Groups
+    plain: ArmComparison | None
+    clean: ArmComparison | None
+    failing: ArmComparison | None
     sizes: Mapping[str, Scaling]
     stages: Mapping[str, Sequence[StageChange]]
     changes: Sequence[StageChange]
     orders: Sequence[Transfer]
 
+    def present(self, names: Iterable[str]) -> list[str]:
+        """The arms that have runs."""
+        return [name for name in names if name in self.by_arm]
 
-def comparisons(by_group: Groups, data: Path) -> Comparisons:
-    """Compare the runs below ``data`` by their fits; stages are read from the logs."""
-    plain, clean = (
-        compare({name: [run.answer for run in by_group[name]] for name in names}, margin=MARGIN)
-        for names in ((*ALGORITHMS, *INTERVENTIONS), CLEAN)
-    )
-    fits = {name: [run.answer for run in by_group[name]] for name in SIZES}
-    sizes = {name: float(parameters(by_group[name][0].config.size)) for name in SIZES}
-    scaling = scale_numbers(fits, sizes, key="parameters", at=[parameters(NOT_RUN)])
+    def of(self, *names: str) -> list[Made]:
+        """All runs of some arms."""
+        return [run for name in self.present(names) for run in self.by_arm[name]]
 
-    def stages(arms: Groups, reward: str) -> dict[str, list[StageRows]]:
-        def rows(run: Made) -> StageRows:
-            (read,) = read_runs(data / run.name / "metrics.parquet", columns=["stage"])
-            return stage_rows(read, "stage", reward=reward)
+    def pair(self, name: str) -> Pair | None:
+        """An arm against the baseline of its start; None where it is not compared."""
+        known = [one for one in (self.plain, self.clean, self.failing) if one is not None]
+        return next((pair for one in known for pair in one.pairs if pair.arm == name), None)
 
-        return {name: [rows(run) for run in runs] for name, runs in arms.items()}
 
-    # The first stage of a run with two is plain GRPO with the same seed: only other seeds of it add to it.
-    seeds = {run.config.seed for run in by_group[AFTER]}
-    more = [run for run in by_group[PLAIN] if run.config.seed not in seeds]
-    staged = {AFTER: [*by_group[AFTER], *more], INSTEAD: by_group[INSTEAD]}
-    orders = stages({name: by_group[name] for name in ORDERS}, "val_acc")
-    return Comparisons(
-        plain=plain,
-        clean=clean,
-        sizes={one.quantity: one for one in scaling},
-        stages={reward: stage_changes(stages(staged, reward)) for _, reward, _ in CHANGES[:3]},
+def edition(runs: Mapping[str, Made], folder: Path) -> Edition:
+    """Compare the runs below ``folder`` by their fits; stages are read from the logs."""
+    by_arm = groups(runs)
+
+    def stages(names: Iterable[str], reward: str) -> dict[str, list[StageRows]]:
+        found = {name: [*by_arm[name]] for name in names if name in by_arm}
+        if AFTER in found:
+            # The first stage is plain GRPO with the same seed: only other seeds of it add to it.
+            seeds = {run.config.seed for run in found[AFTER]}
+            found[AFTER] += [run for run in by_arm.get(PLAIN, ()) if run.config.seed not in seeds]
+        return {name: [_stages(run, folder, reward) for run in some] for name, some in found.items()}
+
+    orders = stages(ORDERS, "val_acc")
+    failing = [name for name, some in by_arm.items() if some[0].config.failure]
+    return Edition(
+        folder=folder,
+        by_arm=by_arm,
+        plain=_compared(by_arm, (*ALGORITHMS, *INTERVENTIONS), folder),
+        clean=_compared(by_arm, CLEAN, folder),
+        failing=_compared(by_arm, (PLAIN, *failing), folder),
+        sizes=_sizes(by_arm),
+        stages={reward: stage_changes(stages(SUPERVISED, reward)) for _, reward, _ in CHANGES[:3]},
         changes=stage_changes(orders),
         orders=transfers(orders),
     )
+
+
+def _compared(by_arm: Groups, names: Sequence[str], folder: Path) -> ArmComparison | None:
+    """Arms against the first of ``names``; a run without a fit is given as its log, and counts as failed."""
+    arms = {
+        name: [run.fit.answer or folder / run.name / "metrics.parquet" for run in by_arm[name]]
+        for name in names
+        if any(run.fit.answer for run in by_arm.get(name, ()))
+    }
+    return compare(arms, margin=MARGIN) if names[0] in arms and len(arms) > 1 else None
+
+
+def _sizes(by_arm: Groups) -> dict[str, Scaling]:
+    names = [name for name in SIZES if name in by_arm]
+    if len(names) < 2:
+        return {}
+    fits = {name: [run.answer for run in by_arm[name]] for name in names}
+    sizes = {name: float(parameters(by_arm[name][0].config.size)) for name in names}
+    scaling = scale_numbers(fits, sizes, key="parameters", at=[parameters(NOT_RUN)])
+    return {one.quantity: one for one in scaling}
+
+
+def _stages(run: Made, folder: Path, reward: str) -> StageRows:
+    """The stages of a run; the first edition has one column for their kind and their domains."""
+    columns = ["stage"] if run.config.edition == 1 else ["stage", "domain"]
+    (read,) = read_runs(folder / run.name / "metrics.parquet", columns=columns)
+    return stage_rows(read, *columns, reward=reward)
 
 
 def parameters(size: Size) -> int:
@@ -105,8 +146,14 @@ def parameters(size: Size) -> int:
 
 
 def seeds(pair: Pair) -> str:
-    """``2 and 4``: those of the arm and of the baseline."""
+    """``4 and 8``: those of the arm and of the baseline."""
     return "{} and {}".format(*pair.seeds)
+
+
+def is_enough(pair: Pair) -> bool | None:
+    """Whether both arms have the seeds that find the margin with 80 % power; None where that is unknown."""
+    needed = pair[AT_EQUAL_ENTROPY].seeds_needed
+    return None if needed is None else needed <= min(pair.seeds)
 
 
 def in_words(one: Difference, pair: Pair) -> str:
@@ -125,26 +172,60 @@ def in_bold(one: Difference) -> str:
     return f"**{text}**" if one.decision in (Decision.above, Decision.below) else text
 
 
-def arms(result: ArmComparison, names: Sequence[str]) -> str:
-    """The answer of some arms at equal entropy, then their other numbers."""
-    first, named = result.arms[0], ("last_reward", *COEFFICIENTS)
-    last, *others = (number(float(np.mean([run.values[name] for run in first.runs]))) for name in named)
-    answers, numbers = [], [(f"{first.arm}, mean", last, "", "", *others)]
-    for pair in (pair for pair in result.pairs if pair.arm in names):
-        one, name = pair[AT_EQUAL_ENTROPY], f"{pair.arm} − {first.arm}"
-        assert pair.band is not None
-        assert pair.split is not None
-        assert pair.entropy_range is not None
-        assert one.p_adjusted is not None
-        places = [f"{side} 0 at H = {_over(*ends)}" for side, *ends in pair.band.outside]
-        cells = (_over(*pair.entropy_range), in_bold(one), f"{one.p_adjusted:.2g}", in_words(one, pair))
-        answers.append((name, seeds(pair), *cells, listed(places or ["contains 0"])))
-        parts = signed(pair.split.movement), signed(pair.split.shift)
-        last, *others = (in_bold(pair[quantity]) for quantity in named)
-        numbers.append((name, last, *parts, *others))
-    head = ("", "seeds", "over H", "accuracy at equal entropy", "p (Holm)", "answer", "simultaneous band")
-    heads = ("", "final accuracy", "of it movement", "of it shift", *COEFFICIENTS)
-    return f"{table(head, answers)}\n\n{table(heads, numbers)}"
+def arms(found: Edition, names: Sequence[str], numbers: Sequence[str]) -> str:
+    """The answer of some arms at equal entropy, with other ``numbers``: quantities, or parts of a split."""
+    pairs = [pair for pair in map(found.pair, names) if pair is not None]
+    if not pairs:
+        return not_made(found, names)
+    rows = []
+    for pair in pairs:
+        one, last = pair[AT_EQUAL_ENTROPY], pair["last_reward"]
+        p_value = "" if one.p_adjusted is None else f" (p = {one.p_adjusted:.2g})"
+        over = MISSING if pair.entropy_range is None else _over(*pair.entropy_range)
+        needed = MISSING if one.seeds_needed is None else str(one.seeds_needed)
+        cells = (seeds(pair), needed, over, in_bold(one), decided(one) + p_value, _band(pair), in_bold(last))
+        rows.append((f"{pair.arm} − {pair.baseline}", *cells, *(_other(pair, name) for name in numbers)))
+    head = ("", "seeds", "needed", "over H", "accuracy at equal entropy", "answer", "band", "final accuracy")
+    return "\n\n".join(filter(None, (table((*head, *numbers), rows), enough(pairs), not_made(found, names))))
+
+
+def _band(pair: Pair) -> str:
+    if pair.band is None:
+        return MISSING
+    places = [f"{side} 0 at H = {_over(*ends)}" for side, *ends in pair.band.outside]
+    return listed(places or ["contains 0"])
+
+
+def _other(pair: Pair, name: str) -> str:
+    if name not in ("movement", "shift"):
+        return in_bold(pair[name])
+    return MISSING if pair.split is None else signed(getattr(pair.split, name))
+
+
+def enough(pairs: Sequence[Pair]) -> str:
+    """The arms that have the seeds needed at equal entropy, and what the others lack."""
+    has = [f"`{pair.arm}`" for pair in pairs if is_enough(pair)]
+    lack = [
+        f"`{pair.arm}` ({min(pair.seeds)} of {pair[AT_EQUAL_ENTROPY].seeds_needed} per arm)"
+        for pair in pairs
+        if is_enough(pair) is False
+    ]
+    unknown = [f"`{pair.arm}`" for pair in pairs if is_enough(pair) is None]
+    return " ".join(
+        f"{words}: {listed(some)}."
+        for words, some in (
+            ("Enough seeds", has),
+            ("Too few seeds", lack),
+            ("Seeds needed not known, for want of a second seed", unknown),
+        )
+        if some
+    )
+
+
+def not_made(found: Edition, names: Iterable[str]) -> str:
+    """``Not made yet: `rloo`.``, or nothing."""
+    out = [f"`{name}`" for name in names if name not in found.by_arm]
+    return f"Not made yet: {listed(out)}." if out else ""
 
 
 def at_equal_entropy(pairs: Iterable[Pair]) -> str:
@@ -156,31 +237,15 @@ def at_equal_entropy(pairs: Iterable[Pair]) -> str:
     return "; ".join(f"*{words}*: {listed(names)}" for words, names in said.items())
 
 
-def enough(found: Comparisons) -> str:
-    """Seeds per comparison: those there are, and those that would find the margin."""
-    questions = {"algorithm": ALGORITHMS, "intervention": INTERVENTIONS, "clean start": CLEAN}
-    pairs = [*found.plain.pairs, *found.clean.pairs]
-    rows = []
-    for question, names in questions.items():
-        for pair in (pair for pair in pairs if pair.arm in names):
-            needed = [pair[name].seeds_needed for name in (AT_EQUAL_ENTROPY, "last_reward", *COEFFICIENTS)]
-            cells = [MISSING if n is None else str(n) for n in needed]
-            rows.append((question, f"{pair.arm} − {pair.baseline}", seeds(pair), *cells))
-    sure = sum(pair[AT_EQUAL_ENTROPY].decision is not Decision.undecided for pair in pairs)
-    there = sum((pair[AT_EQUAL_ENTROPY].seeds_needed or np.inf) <= min(pair.seeds) for pair in pairs)
-    head = ("question", "arms", "seeds", "needed at equal entropy", "final accuracy", *COEFFICIENTS)
-    return (
-        f"{table(head, rows)}\n\nAt equal entropy both arms have the seeds needed in {there} of {len(pairs)} "
-        f"comparisons, and {sure} are decided."
-    )
-
-
-def sizes(found: Comparisons, by_group: Groups) -> str:
+def sizes(found: Edition) -> str:
     """Every size, the change per tenfold of the parameters, and a size that was not run."""
+    if not found.sizes:
+        return not_made(found, SIZES)
     scaling = found.sizes.values()
     rows = []
-    for place, name in enumerate(SIZES):
-        runs, values = by_group[name], [format_interval(one.points[place].value) for one in scaling]
+    for place, name in enumerate(found.present(SIZES)):
+        runs = found.by_arm[name]
+        values = [format_interval(one.points[place].value) for one in scaling]
         size, ends = runs[0].config.size, mean(values_of(runs, last_of("val_acc")))
         rows.append((str(size.width), f"{parameters(size):,}", str(len(runs)), ends, *values))
     changes = (f"{signed(one.slope)}, {direction(one.slope)}" for one in scaling)
@@ -188,23 +253,27 @@ def sizes(found: Comparisons, by_group: Groups) -> str:
     ahead = (format_interval(one.predicted[0].value) for one in scaling)
     rows.append((f"{NOT_RUN.width}, predicted", f"{parameters(NOT_RUN):,}", "0", "", *ahead))
     names = ["H at the start" if name == "entropy_first" else name for name in found.sizes]
-    return table(("width", "parameters", "runs", "accuracy at the end", *names), rows)
+    body = table(("width", "parameters", "seeds", "accuracy at the end", *names), rows)
+    return "\n\n".join(filter(None, (body, not_made(found, SIZES))))
 
 
-def supervised(found: Comparisons) -> str:
+def supervised(found: Edition) -> str:
     """Changes over every stage, and whether it narrows or widens the policy."""
-    rows: dict[tuple[str, str], list[str]] = {}
+    rows: dict[tuple[str, int], list[str]] = {}
     for _, reward, quantity in CHANGES:
         for one in (one for one in found.stages[reward] if (one.quantity, one.domain) == (quantity, "")):
-            start = [f"`{one.arm}`", f"`{one.stage}`", str(one.seeds)]
-            rows.setdefault((one.arm, one.stage), start).append(signed(one.change))
-    for said in (finding.values for finding in breadth(found.stages["val_acc"])):
-        rows[str(said["arm"]), str(said["stage"])].append(str(said["says"]))
-    head = ("arm", "stage", "seeds", *(name for name, _, _ in CHANGES), "the stage")
-    return table(head, [*rows.values()])
+            start = [f"`{one.arm}`", f"{one.place}: `{one.stage}`", str(one.seeds)]
+            rows.setdefault((one.arm, one.place), start).append(signed(one.change))
+    for key, said in zip(rows, breadth(found.stages["val_acc"]), strict=True):
+        rows[key].append(str(said.values["says"]))
+    for one in (one for one in found.stages["val_acc"] if one.quantity == "reward"):
+        rows[one.arm, one.place].insert(3, _needed(one.change, one.seeds))
+    head = ("arm", "stage", "seeds", "needed", *(name for name, _, _ in CHANGES), "the stage")
+    body = table(head, [*rows.values()]) if rows else ""
+    return "\n\n".join(filter(None, (body, not_made(found, SUPERVISED))))
 
 
-def orders(found: Comparisons) -> str:
+def orders(found: Edition) -> str:
     """Accuracy on both domains after every stage with its change, and backward transfer."""
     rows = []
     for one in found.orders:
@@ -212,10 +281,40 @@ def orders(found: Comparisons) -> str:
             after = dict(zip(one.domains, rewards, strict=True))
             changes = (each for each in found.changes if (each.arm, each.stage) == (one.arm, stage))
             change = {each.domain: each.change for each in changes if each.quantity == "reward"}
-            cells = [f"{_number(after[name])} ({_number(change[name], '+')})" for name in ("free", "school")]
-            last = _number(one.backward, "+") if stage == one.stages[-1] else ""
-            rows.append((f"`{one.arm}`", f"`{stage}`", *cells, last))
-    return table(("order", "after stage", "free (change)", "school (change)", "backward transfer"), rows)
+            cells = [f"{_number(after[name])} ({_signed(change[name])})" for name in ("free", "school")]
+            last = stage == one.stages[-1]
+            ends = (_signed(one.backward), _needed(one.backward, one.seeds)) if last else ("", "")
+            rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, *ends))
+    head = (
+        "order",
+        "seeds",
+        "after stage",
+        "free (change)",
+        "school (change)",
+        "backward transfer",
+        "needed",
+    )
+    body = table(head, rows) if rows else ""
+    return "\n\n".join(filter(None, (body, not_made(found, ORDERS))))
+
+
+def spreads(found: Edition) -> str:
+    """The spread between seeds beside the error that single runs state, pooled as compare pools them."""
+    if found.plain is None:
+        return not_made(found, (*ALGORITHMS, *INTERVENTIONS))
+    pair = max(found.plain.pairs, key=lambda pair: min(pair.seeds))
+    names = (AT_EQUAL_ENTROPY, "last_reward", "ceiling", "a", "b")
+    words = ("accuracy at equal entropy", "final accuracy", "ceiling", "a", "b")
+    rows = [
+        (
+            word,
+            format_number(one.between, 2),
+            format_number(one.within, 2),
+            MISSING if one.df is None else f"{one.df:g}",
+        )
+        for word, one in zip(words, map(pair.__getitem__, names), strict=True)
+    ]
+    return table(("", "sd between seeds", "standard error of a run", "degrees of freedom"), rows)
 
 
 def _over(low: float, high: float) -> str:
@@ -223,5 +322,17 @@ def _over(low: float, high: float) -> str:
     return f"{low:.2f}" + f"–{high:.2f}" * (high > low)
 
 
-def _number(estimate: Estimate, sign: str = "") -> str:
-    return MISSING if estimate.value is None else f"{estimate.value:{sign}.3f}"
+def _number(estimate: Estimate) -> str:
+    return MISSING if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _needed(estimate: Estimate, seeds: int) -> str:
+    """Seeds per arm that find the margin between two arms with the spread of a mean over ``seeds``."""
+    if estimate.std_error is None:
+        return MISSING
+    needed = seeds_needed(estimate.std_error * np.sqrt(seeds), MARGIN, estimate.level)
+    return MISSING if needed is None else str(needed)
+
+
+def _signed(estimate: Estimate) -> str:
+    return MISSING if estimate.value is None else signed(estimate).removesuffix(", without interval")

@@ -22,12 +22,14 @@ COLOURS = {
     "entropy_bonus_0.1": "#8a6d3b",
     "sft_instead": "#56606a",
     "clean_start": "#cc79a7",
+    "steady": "#e69f00",
 }
 
 
 def pictures(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, str]:
     """Every figure as SVG, by file name."""
-    return {"lab_law.svg": law_picture(runs, cooling), "lab_phases.svg": phases_picture(runs["grpo_s0"])}
+    drawn = {"lab_law.svg": law_picture(runs, cooling)}
+    return drawn | {"lab_phases.svg": phases_picture(runs["grpo_s0"])} if "grpo_s0" in runs else drawn
 
 
 def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> str:
@@ -42,7 +44,7 @@ def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, Flo
                 where = np.exp(run.law.smoothed_entropy), run.law.reward
                 axes.plot(*where, color=shade, linewidth=0.9, alpha=0.85, label=label)
         for i, start in enumerate(cooling.values()):
-            label = None if i else "a start, only cooled"
+            label = None if i else "a start, only cooled (first edition)"
             where = np.exp(start["entropy"]), start["val_acc"]
             axes.plot(*where, color=colour("ink"), linewidth=0.8, linestyle="--", label=label)
         axes.set_xlabel("exp(entropy): the law is a straight line here")

@@ -1,45 +1,41 @@
-"""``docs/lab.md`` and the table of ``data/README.md``, generated from the runs in ``data/lab``."""
+"""Tables of ``docs/lab.md`` and ``data/README.md`` from the fits of the lab's runs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from entropylaw.analysis.forms import form_label
+from entropylaw.report.describe.arms import decided
 from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import verdict_cell
 from entropylaw.results import Verdict
-from lab import comparisons as c
-from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, PLAIN, Comparisons, Groups
+from entropylaw.results.arms import Arm, ArmComparison
+from lab.comparisons import ALGORITHMS, CLEAN, PLAIN, Edition, Groups, in_bold
 from lab.findings import (
     FloatArray,
     Foresight,
     Made,
-    clustered_noise,
     cooled_reward,
-    first_of,
     foresight,
-    groups,
-    half_fall,
     last_of,
     refit,
-    reward_at,
-    seed_check,
     values_of,
 )
-from lab.markdown import MISSING, listed, mean, number, table
+from lab.markdown import MISSING, mean, number, table
 
-Runs = Mapping[str, Made]
 Cooling = Mapping[str, Mapping[str, FloatArray]]
 
-ELSEWHERE = (*CLEAN, "width_32", "width_64", "width_96")
-CONTROLS = ("entropy_minimised", "random_reward", "diverging", "too_hard")
+EARLY = (0.25, 0.5)
+"""Shares of a run after which the law predicts its end."""
+
+COOLED = {"grpo_s0": PLAIN, "clean_start_s0": "clean_start"}
+"""The runs whose starts were cooled, and their arms."""
 
 
-def data_table(runs: Runs) -> str:
+def data_table(runs: Mapping[str, Made]) -> str:
     """One row per run: both ends, the law's estimates with their intervals, and the verdict."""
     head = ("run", "what it is", "steps", "H", "R", "a", "b", "ceiling", "the law")
     return table(head, [data_row(run) for run in runs.values()])
@@ -47,10 +43,10 @@ def data_table(runs: Runs) -> str:
 
 def data_row(run: Made) -> tuple[str, ...]:
     """One run of the table."""
-    ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
+    both = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
     law = run.fit.law
     numbers = [format_interval(e) for e in (law.a, law.b, law.ceiling)] if law else [MISSING] * 3
-    return (f"`{run.name}`", run.config.about, str(run.config.steps), *ends, *numbers, verdict(run))
+    return (f"`{run.name}`", run.config.about, str(run.config.steps), *both, *numbers, verdict(run))
 
 
 def verdict(run: Made) -> str:
@@ -58,68 +54,52 @@ def verdict(run: Made) -> str:
     return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else verdict_cell(run.fit)
 
 
-def lab_page(runs: Runs, found: Comparisons, cooling: Cooling, data: Path) -> dict[str, str]:
-    """The generated blocks of the page, by the names of their markers."""
-    by_group = groups(runs)
-    return {
-        "noise": noise(runs["grpo_s0"], data / "grpo_s0" / "tokens.parquet"),
-        "holds": holds(by_group),
-        "choices": choices(by_group),
-        "elsewhere": survives(by_group, ELSEWHERE),
-        "cooling": cooled(by_group, cooling),
-        "foresight": foresight_table(by_group),
-        "algorithms": c.arms(found.plain, ALGORITHMS),
-        "clean": c.arms(found.clean, CLEAN),
-        "sizes": c.sizes(found, by_group),
-        "interventions": c.arms(found.plain, INTERVENTIONS),
-        "survives": survives(by_group, INTERVENTIONS),
-        "phases": phases(by_group),
-        "supervised": f"{diversity(by_group)}\n\n{c.supervised(found)}",
-        "controls": survives(by_group, CONTROLS),
-        "domains": c.orders(found),
-        "enough": c.enough(found),
-        "seeds": seeds(by_group),
-    }
+def healthy(by_arm: Groups) -> dict[str, Sequence[Made]]:
+    """The arms that are not made to fail."""
+    return {name: runs for name, runs in by_arm.items() if runs[0].config.failure is None}
 
 
-def present(by_group: Groups, names: Sequence[str]) -> list[str]:
-    """The groups that have runs."""
-    return [name for name in names if name in by_group]
+def fitted(runs: Iterable[Made]) -> list[Made]:
+    """The runs that have a fit."""
+    return [run for run in runs if run.fit.answer is not None]
 
 
-def holds(by_group: Groups) -> str:
-    """The verdict of every plain run, and the best functional form."""
-    rows, counts = [], Counter(verdict_cell(run.fit) for run in by_group[PLAIN])
-    for run in by_group[PLAIN]:
-        answer, law = run.answer, run.law
-        best = answer.best
-        rows.append(
-            (
-                f"`{run.name}`",
-                verdict_cell(run.fit),
-                format_probability(law.probability),
-                f"{form_label(best.form)}, {format_probability(best.probability)}",
-                f"{law.r_squared:.3f}",
-                format_interval(law.ceiling),
-                format_interval(answer.ceiling),
-                format_interval(answer.reward_now),
-            )
+def holds(by_arm: Groups) -> str:
+    """Per arm that is not made to fail: its verdicts, and the law beside the most probable form."""
+    rows = []
+    for name, runs in healthy(by_arm).items():
+        some = fitted(runs)
+        best = Counter(form_label(run.answer.best.form) for run in some)
+        form = ", ".join(f"{label} {n}" for label, n in best.most_common(2))
+        r_squared = [run.law.r_squared for run in some]
+        cells = (
+            ", ".join(f"{word} {n}" for word, n in Counter(map(verdict, runs)).most_common()),
+            probabilities(some),
+            ends(r_squared, "{:.3f}".format),
+            mean(np.array([run.law.a.value for run in some], dtype=float), 2),
+            form or MISSING,
         )
-    head = (
-        "run",
-        "verdict",
-        "probability of the law",
-        "most probable form, its probability",
-        "R² of the law",
-        "ceiling by the law",
-    )
-    verdicts = ", ".join(f"*{word}* {n} times" for word, n in counts.items())
-    body = table((*head, "averaged ceiling", "reward at the end"), rows)
-    laws = [run.law for run in by_group[PLAIN]]
-    out = sum(run.answer.verdict is Verdict.fails for run in by_group[PLAIN])
-    least = min(law.r_squared for law in laws)
-    after = f"R² of the law is {least:.3f} or more, and the law fails in {out} of {len(laws)}."
-    return f"Over {len(laws)} seeds the verdict is {verdicts}.\n\n{body}\n\n{after}"
+        rows.append((f"`{name}`", str(len(runs)), *cells))
+    head = ("arm", "runs", "verdicts", "probability of the law", "R² of the law", "a", "most probable form")
+    return table(head, rows)
+
+
+def probabilities(runs: Sequence[Made]) -> str:
+    """The range of the law's posterior probability."""
+    return ends([run.law.probability for run in runs], format_probability)
+
+
+def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:
+    """``0.01 to 0.42``, or one number where both ends are shown alike."""
+    if not values:
+        return MISSING
+    return " to ".join(dict.fromkeys((shown(min(values)), shown(max(values)))))
+
+
+def verdict_counts(runs: Sequence[Made]) -> str:
+    """``fails in 2, holds in 1 of 3``."""
+    words = Counter(run.answer.verdict.value for run in fitted(runs))
+    return f"{', '.join(f'{word} in {n}' for word, n in words.most_common())} of {len(runs)}"
 
 
 CHOICES = (
@@ -133,21 +113,13 @@ CHOICES = (
 )
 
 
-def noise(run: Made, tokens: Path) -> str:
-    """The noise of a run's logged entropy, and the share of its tokens that are clipped."""
-    first, last = (clustered_noise(tokens, step) for step in (0, run.config.steps))
-    clipped = float(np.nanmean(run.columns["clip_fraction"]))
-    return (
-        f"In `{run.name}` that makes the noise of `entropy` {first:.1f} times sd / √tokens at the start and "
-        f"{last:.1f} times at the end. Its clip range stops {clipped:.1%} of the tokens on average."
-    )
-
-
-def choices(by_group: Groups) -> str:
+def choices(by_arm: Groups) -> str:
     """The verdicts with other columns of entropy and reward."""
+    if PLAIN not in by_arm:
+        return f"`{PLAIN}` is not made yet."
     rows = []
     for entropy, reward in CHOICES:
-        fits = [refit(run, entropy, reward) for run in by_group[PLAIN]]
+        fits = [refit(run, entropy, reward) for run in by_arm[PLAIN]]
         shapes = [one.shapes["k"].value for fit in fits for one in fit.forms if one.form == "rate"]
         rates = [rate for rate in shapes if rate is not None]
         weights = [fit.law.probability for fit in fits]
@@ -157,8 +129,8 @@ def choices(by_group: Groups) -> str:
                 f"`{entropy}`",
                 f"`{reward}`",
                 f"{out} of {len(fits)}",
-                f"{format_probability(min(weights))} to {format_probability(max(weights))}",
-                f"{min(rates):.2f} to {max(rates):.2f}",
+                ends(weights, format_probability),
+                ends(rates, "{:.2f}".format),
             )
         )
     return table(
@@ -166,112 +138,83 @@ def choices(by_group: Groups) -> str:
     )
 
 
-def cooled(by_group: Groups, cooling: Cooling) -> str:
+def predictions(by_arm: Groups, share: float) -> dict[str, list[Foresight]]:
+    """The law's predictions for the end of every healthy run, from its first part."""
+    found = {name: [foresight(run, share) for run in fitted(runs)] for name, runs in healthy(by_arm).items()}
+    return {name: [one for one in some if one is not None] for name, some in found.items()}
+
+
+def foresights(by_arm: Groups) -> str:
+    """Predictions of the end by the law, fitted to the beginning, per arm."""
+    early = [predictions(by_arm, share) for share in EARLY]
+    rows = []
+    for name in early[0]:
+        cells = []
+        for some in (found[name] for found in early):
+            errors = np.array([one.reward - one.value for one in some])
+            widths = np.array([one.high - one.low for one in some])
+            error = f"{errors.mean().round(3) + 0.0:+.3f}" if some else MISSING
+            cells += [error, mean(widths), f"{sum(one.held for one in some)} of {len(some)}"]
+        rows.append((f"`{name}`", *cells))
+    error, width, held = "observed − predicted", "width of interval", "contain the end"
+    return table(("arm", f"after 25 %: {error}", width, held, f"after 50 %: {error}", width, held), rows)
+
+
+def trained(comparison: ArmComparison | None, name: str, entropy: float) -> str:
+    """The mean curve of an arm at an entropy, with its pointwise interval, as compare has it."""
+    found = None if comparison is None else next(arm for arm in comparison.arms if arm.arm == name)
+    if found is None or not found.entropy or not found.entropy[0] <= entropy <= found.entropy[-1]:
+        return MISSING
+    low, high = (np.interp(entropy, found.entropy, np.array(end, float)) for end in (found.low, found.high))
+    return f"{on_curve(found, entropy):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def on_curve(arm: Arm, entropy: float) -> float:
+    """The mean curve of an arm at an entropy."""
+    return float(np.interp(entropy, arm.entropy, arm.mean))
+
+
+def cooled(first: Edition, cooling: Cooling) -> str:
     """Accuracy at equal entropy of cooled starts and of trained runs."""
     rows = []
-    for run, name in (("grpo_s0", PLAIN), ("clean_start_s0", "clean_start")):
+    for run, name in COOLED.items():
+        comparison = first.plain if name == PLAIN else first.clean
         for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
-            trained = values_of(by_group[name], reward_at(entropy))
             alone = cooled_reward(cooling[run], entropy)
-            gain = number(float(trained.mean()) - alone) if len(trained) else MISSING
-            rows.append((name, f"{entropy:g}", number(alone), mean(trained), gain))
+            rows.append((f"`{name}`", f"{entropy:g}", number(alone), trained(comparison, name, entropy)))
         coldest = int(cooling[run]["temperature"].argmin())
         limit = f"{cooling[run]['temperature'][coldest]:g}"
-        ends = f"{values_of(by_group[name], last_of('val_acc')).mean():.3f}"
-        rows.append((name, f"at T = {limit}; at the end", number(cooling[run]["val_acc"][coldest]), ends, ""))
-    return table(("arm", "H", "start, only cooled", "after training", "difference"), rows)
-
-
-def foresight_table(by_group: Groups) -> str:
-    """Predictions of the end by the law, fitted to the beginning."""
-    rows: list[tuple[str, ...]] = []
-    results: dict[float, list[Foresight]] = {0.25: [], 0.5: []}
-    for run in (run for name in present(by_group, (*ALGORITHMS, *CLEAN)) for run in by_group[name]):
-        cells = [f"`{run.name}`"]
-        for share, so_far in results.items():
-            result = foresight(run, share)
-            if result is None:
-                cells += [MISSING, MISSING]
-                continue
-            so_far.append(result)
-            out = ", law fails" if result.fails else ""
-            cells += [
-                f"{result.value:.3f} [{result.low:.3f}, {result.high:.3f}]{out}",
-                f"{result.reward - result.value:+.3f}{'' if result.held else ' (missed)'}",
-            ]
-        rows.append((*cells, f"{run.law.reward[-3:].mean():.3f}"))
-    error = "observed − predicted"
-    head = ("run", "predicted after a quarter", error, "predicted after half", error, "observed")
-    counts = [
-        f"{sum(one.held for one in found)} of {len(found)} after {share:.0%} of the run"
-        f" (mean of observed − predicted {sum(one.reward - one.value for one in found) / len(found):+.3f})"
-        for share, found in results.items()
-    ]
-    return f"{table(head, rows)}\n\nIntervals that contain the observed reward: {listed(counts)}."
-
-
-def survives(by_group: Groups, names: Sequence[str]) -> str:
-    """The verdict of every run of some arms."""
-    rows = []
-    for run in (run for name in present(by_group, names) for run in by_group[name]):
-        ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
-        law = run.fit.law
-        weight = format_probability(law.probability) if law else MISSING
+        end = mean(values_of(first.by_arm[name], last_of("val_acc")))
         rows.append(
-            (f"`{run.name}`", *ends, format_interval(law.a) if law else MISSING, weight, verdict(run))
+            (f"`{name}`", f"at T = {limit}; at the end", number(cooling[run]["val_acc"][coldest]), end)
         )
-    return table(("run", "H", "R", "a", "probability of the law", "verdict"), rows)
+    return table(("arm", "H", "start, only cooled", "after training"), rows)
 
 
-def phases(by_group: Groups) -> str:
-    """Planning, execution and semantic entropy at both ends, and the step of half of their fall."""
-    columns = ("entropy_planning", "entropy_execution", "entropy_semantic")
+def failures(found: Edition) -> str:
+    """Every failure: both ends beside those of the healthy twins, and the answer of compare."""
+    made = {name: runs for name, runs in found.by_arm.items() if runs[0].config.failure}
     rows = []
-    for name in present(by_group, (*ALGORITHMS, *INTERVENTIONS)):
-        cells = [name]
-        for column in columns:
-            first = values_of(by_group[name], first_of(column))
-            last = values_of(by_group[name], last_of(column))
-            found = [half_fall(run, column) for run in by_group[name]]
-            cells += [f"{mean(first, 2)} → {mean(last)}", span([step for step in found if step is not None])]
-        rows.append(cells)
-    head = ["arm"]
-    for column in columns:
-        head += [column.removeprefix("entropy_"), "half of the fall at step"]
-    return table(head, rows)
-
-
-def span(steps: Sequence[int]) -> str:
-    """A range of steps."""
-    if not steps:
-        return MISSING
-    return f"{min(steps)}–{max(steps)}" if min(steps) < max(steps) else str(steps[0])
-
-
-def diversity(by_group: Groups) -> str:
-    """Accuracy, pass@16 and diversity at the start and at the end of every arm with stages."""
-    columns = ("val_acc", "val_pass16", "val_distinct_correct", "entropy_planning", "entropy_semantic")
-    starts = (mean(values_of(by_group[PLAIN], first_of(column))) for column in columns)
-    rows = [("at the start", str(len(by_group[PLAIN])), *starts)]
-    for name in (PLAIN, c.AFTER, c.INSTEAD):
-        ends = (mean(values_of(by_group[name], last_of(column))) for column in columns)
-        rows.append((f"`{name}`, at the end", str(len(by_group[name])), *ends))
-    return table(("means", "seeds", *(head for head, _, _ in c.CHANGES)), rows)
-
-
-def seeds(by_group: Groups) -> str:
-    """Intervals of single runs against the deviation between seeds."""
-    rows = []
-    for name in ("a", "b", "ceiling", "reward_now"):
-        check = seed_check(by_group[PLAIN], name)
-        ratio = f"{check.within / check.between:.2g} [{check.low:.2g}, {check.high:.2g}]"
-        held = f"{check.covered} of {check.n}"
-        rows.append((name, number(check.between, 4), number(check.within, 4), ratio, held))
-    head = (
-        "",
-        "sd between seeds",
-        "interval's half-width / 1.96",
-        "ratio",
-        "intervals that contain the others' mean",
+    for name, runs in made.items():
+        twins = [twin for run in runs for twin in found.of(PLAIN) if twin.name == run.config.twin]
+        columns = ("entropy", "val_acc", "reward_mean", "val_distinct_correct")
+        cells = [
+            f"{mean(values_of(runs, last_of(column)))} ({mean(values_of(twins, last_of(column)))})"
+            for column in columns
+        ]
+        pair = found.pair(name)
+        last = MISSING if pair is None else f"{in_bold(pair['last_reward'])}, {decided(pair['last_reward'])}"
+        arm = next((arm for arm in found.failing.arms if arm.arm == name), None) if found.failing else None
+        lost = MISSING if arm is None else f"{sum(run.failed is not None for run in arm.runs)} of {len(runs)}"
+        rows.append((f"`{name}`", str(len(runs)), *cells, last, lost))
+    heads = ("H", "accuracy", "rewarded score", "distinct right plans")
+    head = ("arm", "runs", *(f"{head} (twins)" for head in heads))
+    return (
+        table((*head, "final accuracy less GRPO's", "failed by `compare`"), rows) if rows else "Not made yet."
     )
-    return table(head, rows)
+
+
+def held(by_arm: Groups, share: float, names: Sequence[str] = (*ALGORITHMS, *CLEAN)) -> tuple[int, int]:
+    """How many predictions of some arms hold, and how many there are."""
+    found = [one for name, some in predictions(by_arm, share).items() if name in names for one in some]
+    return sum(one.held for one in found), len(found)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from dataclasses import replace as dataclass_replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.pipeline.steps import fit_logs
 from entropylaw.results.result import replace
-from lab import second
+from lab import answers, comparisons, editions, findings, overview, page, second
+from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
 from lab.make import is_finished, left_of, make, make_all, status
-from lab.overview import second_edition
 from lab.task import grade, numbers, prompts_of
 from tests.conftest import ROOT
 
@@ -141,24 +149,130 @@ def test_a_failing_run_has_the_rows_of_its_twin_until_the_cause(name):
 
 
 def test_the_overview_names_every_arm_and_every_failure(tmp_path):
-    text = second_edition(tmp_path)
-    assert text.startswith(f"0 of {len(RUNS)} runs are finished.")
+    text = overview.arms({})
+    assert text.startswith(f"0 of {len(RUNS)} runs are made; ")
     for config in RUNS.values():
-        assert f"| `{config.arm}` |" in text
+        assert f"| `{config.arm}` | {config.about} | 0 of " in text
         assert config.failure is None or f"| {config.failure}, " in text
     assert status(second.runs(), tmp_path).startswith(
         f"0 of {len(RUNS)} runs are finished; {len(RUNS)} are left"
     )
 
 
+def test_tables_without_runs_name_what_is_not_made(tmp_path):
+    nothing = edition({}, tmp_path)
+    assert comparisons.arms(nothing, ("rloo",), ()) == "Not made yet: `rloo`."
+    for table in (comparisons.sizes, comparisons.supervised, comparisons.orders, comparisons.spreads):
+        assert table(nothing).startswith("Not made yet: `")
+    assert page.failures(nothing) == "Not made yet."
+    assert answers.holds(nothing) == "Not made yet: `grpo`, `steady` and `width_96`."
+    assert answers.forgets(nothing).startswith("Not made yet: ")
+
+
+@pytest.fixture(scope="module")
+def some():
+    """The comparisons of two seeds of plain GRPO with two runs that fail, and with one seed of RLOO."""
+    runs = {}
+    for name in ("grpo_s0", "grpo_s1", "blow_up_s0", "blow_up_s1", "rloo_s0"):
+        log = LAB2 / name / "metrics.parquet"
+        runs[name] = findings.Made(RUNS[name], findings.read_columns(log), fit_logs([log]).runs[0])
+    return edition(runs, LAB2)
+
+
+def test_tables_are_made_of_the_runs_that_are_there(some):
+    pair = some.pair("rloo")
+    assert pair.seeds == (1, 2)
+    text = comparisons.arms(some, ("rloo", "reinforce"), comparisons.COEFFICIENTS)
+    assert "| rloo − grpo | 1 and 2 | " in text
+    assert text.endswith("Not made yet: `reinforce`.")
+    assert comparisons.is_enough(pair) is (pair[comparisons.AT_EQUAL_ENTROPY].seeds_needed <= 1)
+    assert "`rloo`" in comparisons.enough([pair])
+    (row,) = [row for row in page.failures(some).splitlines() if row.startswith("| `blow_up`")]
+    assert row.startswith("| `blow_up` | 2 | ")
+    assert row.endswith("lower | 2 of 2 |")
+    assert "| `grpo` | plain GRPO | 2 of 8 |" in overview.arms(some.by_arm)
+    assert "| `grpo` | 2 | 0, 40, 100, 200, 400 | 100 | 64 |" in overview.counted(some.by_arm, LAB2)
+
+
+def test_runs_from_another_copy_of_the_start_are_named(some):
+    runs = some.of("grpo", "blow_up")
+    assert overview.other_starts(runs) == []
+    assert overview.starts({"grpo": runs}) == ""
+    columns = {**runs[2].columns, "val_acc": runs[2].columns["val_acc"] + 0.01}
+    moved = dataclass_replace(runs[2], columns=columns)
+    assert overview.other_starts([*runs[:2], moved, runs[3]]) == [moved]
+    assert f"1 run began from another copy of the start than plain GRPO: `{moved.name}`." in overview.starts(
+        {"grpo": runs[:2], "blow_up": [moved]}
+    )
+
+
+def test_an_old_answer_stands_if_the_new_one_has_its_word(some):
+    answer = partial(editions.Answer, text="")
+    same, small, large = answer("same", is_small=True), answer("lower", is_small=True), answer("lower")
+    undecided = answer(editions.OPEN)
+    assert editions.state(same, None) == "cannot be said yet: not made"
+    assert editions.state(same, undecided) == "cannot be said yet: not decided"
+    assert editions.state(same, same) == "stands"
+    assert editions.state(same, small) == "stands, but a difference is found"
+    assert editions.state(same, large) == "changed"
+    assert editions.state(undecided, undecided) == "open in both"
+    assert editions.state(undecided, large) == "decided now"
+    assert editions.state(None, large) == "new"
+    rows = editions.compared(some, edition({}, LAB2))
+    assert {row[2] for row in rows} == {"—"}
+    assert {row[3] for row in rows} == {"cannot be said yet: not made", "new"}
+    assert all(row[-1] in editions.STATES for row in editions.compared(some, some))
+
+
+AGAIN = (
+    TINY,
+    replace(
+        TINY,
+        run="tiny_stages_s1",
+        seed=1,
+        start=replace(TINY.start, domains=("free", "school")),
+        stages=(Stage(1, "sft"), Stage(1, domains=("school",)), Stage(1, domains=("free", "school"))),
+        counts=None,
+        tokens_at=(0, 2),
+    ),
+    replace(TINY, run="tiny_rloo_s2", seed=2, objective=Objective(advantage="leave-one-out", kl_penalty=0.3)),
+)
+
+
+def train_in(folder: Path, configs: Sequence[Path], *options: str) -> subprocess.CompletedProcess[str]:
+    """Train in a process of its own, which has no start in its folder."""
+    folder.mkdir(exist_ok=True)
+    command = (sys.executable, "-m", "lab", "train", *map(str, configs), "-o", "out", *options)
+    variables = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
 @needs_torch
-def test_a_run_that_is_made_again_has_the_same_bytes(tmp_path):
-    for out in ("one", "two"):
-        make(TINY, tmp_path / out, tmp_path / f"cache of {out}", say_nothing)
-    files = {path.name: path.read_bytes() for path in (tmp_path / "one" / TINY.run).iterdir()}
-    assert files == {path.name: path.read_bytes() for path in (tmp_path / "two" / TINY.run).iterdir()}
-    assert sorted(files) == ["config.json", "counts.parquet", "metrics.parquet"]
-    assert read_config(tmp_path / "one" / TINY.run / "config.json") == TINY
+def test_three_runs_that_are_made_again_by_another_process_have_the_same_bytes(tmp_path):
+    written = [tmp_path / f"{config.run}.json" for config in AGAIN]
+    for config, path in zip(AGAIN, written, strict=True):
+        write_config(config, {}, path)
+    assert train_in(tmp_path / "one", written).returncode == 0
+    first = [tmp_path / "one" / "out" / config.run for config in AGAIN]
+    configs = [folder / "config.json" for folder in first]
+    assert [read_config(path) for path in configs] == list(AGAIN)
+    again = train_in(tmp_path / "two", configs, "--check")
+    assert (again.returncode, again.stdout.count("has the same bytes")) == (0, 3), again.stderr
+    for folder in first:
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        other = tmp_path / "two" / "out" / folder.name
+        assert files == {path.name: path.read_bytes() for path in other.iterdir()}
+    assert {path.name for folder in first for path in folder.iterdir()} == set(overview.FILES)
+
+
+@needs_torch
+def test_a_run_that_differs_from_the_one_beside_its_config_fails_the_check(tmp_path):
+    make(replace(TINY, stages=(Stage(1),), counts=None), tmp_path, tmp_path / "cache", say_nothing)
+    kept = tmp_path / TINY.run
+    (kept / "metrics.parquet").write_bytes(b"other")
+    done = train_in(tmp_path / "again", [kept / "config.json"], "--check")
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith(f"differs from {kept} in metrics.parquet")
 
 
 @needs_torch
