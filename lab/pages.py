@@ -9,6 +9,7 @@ from lab import comparisons as c
 from lab import editions, overview, page
 from lab.answers import short_answers
 from lab.boundaries import classes, phases, turns
+from lab.caps import caps
 from lab.comparisons import ALGORITHMS, CLEAN, COEFFICIENTS, INTERVENTIONS, Edition, edition
 from lab.figures import pictures
 from lab.findings import load, load_cooling
@@ -56,6 +57,7 @@ def blocks(found: Edition, first: Edition, cooling: page.Cooling) -> dict[str, s
         "orders": c.orders(found),
         "spreads": c.spreads(found),
         "counted": overview.counted(by_arm, found.folder),
+        "caps": caps(by_arm, found.folder),
         "cost": overview.cost(found),
         "changes": editions.changes(both),
     }
