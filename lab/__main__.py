@@ -25,10 +25,10 @@ if sys.argv[1:2] == ["pages"]:
     # As the command line does, before NumPy is imported: otherwise the digits are those of one processor.
     fix_arithmetic()
 
-from lab import second  # noqa: E402
-from lab.arms import runs as first_runs  # noqa: E402
-from lab.config import Config, read_config  # noqa: E402
-from lab.make import left_of, make, make_all, minutes, require_torch, status  # noqa: E402
+from lab import second
+from lab.arms import runs as first_runs
+from lab.config import Config, read_config
+from lab.make import left_of, make, make_all, minutes, require_torch, status
 
 DATA = Path("data") / "lab"
 SECOND = Path("data") / "lab2"
