@@ -119,7 +119,7 @@ def start_minutes(config: Config) -> float:
 
 def _longer(config: Config) -> float:
     tokens = (PROMPT + (config.size.response or RESPONSE)) / (PROMPT + RESPONSE)
-    factor: float = max(1.0, config.size.width / 48) ** 1.5 * tokens
+    factor: float = (max(1.0, config.size.width / 48) * tokens) ** 1.5
     return factor
 
 
