@@ -26,6 +26,7 @@ from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
 from entropylaw.analysis.law.fitting import fit_laws
 from entropylaw.analysis.rivals import compare_forms
+from entropylaw.pipeline.cache import VARIABLE
 
 TURNS, FEW_TURNS = 9, 5
 HUNDRED, THOUSAND = 100, 1000
@@ -87,8 +88,9 @@ def bare(modules: str) -> list[str]:
 
 
 def process(command: list[str]) -> Callable[[], None]:
-    """A whole process, as a user starts it."""
-    return lambda: subprocess.run(command, check=True, capture_output=True).check_returncode()
+    """A whole process, as a user starts it, without results of earlier calls."""
+    env = os.environ | {VARIABLE: "off"}
+    return lambda: subprocess.run(command, check=True, capture_output=True, env=env).check_returncode()
 
 
 def engine_rows() -> list[tuple[str, str, float]]:
