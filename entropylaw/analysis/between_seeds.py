@@ -124,7 +124,8 @@ def spread(
     while alike(own, free, like) < UNLIKE:
         several = np.flatnonzero(like & (free > 0))
         without = [like & (np.arange(like.size) != one) for one in several]
-        like = max(without, key=lambda rest: alike(own, free, rest))
+        # Of two arms either alone is alike: the one with more seeds says more.
+        like = max(without, key=lambda rest: (alike(own, free, rest), free[rest].sum()))
     df = float(free[like].sum())
     pooled = float(squared[like].sum()) / df
     return Spread(variance=pooled, df=df, own=own, seeds=seeds, like=like, within=within)

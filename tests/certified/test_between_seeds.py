@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bartlett, ttest_ind
+from scipy.stats import bartlett, t, ttest_ind
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.proportion import proportion_confint
@@ -116,3 +116,14 @@ def test_a_band_of_one_way_to_differ_is_at_least_pointwise() -> None:
     level = np.outer([-1.0, 0.5, 0.5, -0.4, 0.4], np.ones(21))
     assert 3.18 < band_reach(level, 3.0, 0.95) < 12.0
     assert 1.96 < band_reach(level, np.inf, 0.95) < 3.0
+
+
+def test_of_two_unlike_arms_the_one_with_more_seeds_is_the_spread_of_an_arm_with_one_seed() -> None:
+    healthy = np.array([0.80, 0.82, 0.83, 0.81, 0.84, 0.80, 0.82, 0.83])
+    value = np.concatenate([healthy, [0.0, 0.0], [0.87]])  # two seeds of a dead arm do not differ
+    arm = np.repeat([0, 1, 2], [8, 2, 1])
+    known = spread(value, np.zeros(11), arm)
+    assert known.like.tolist() == [True, False, True]
+    assert (known.variance, known.df) == (pytest.approx(healthy.var(ddof=1)), 7.0)
+    low, high = contrast(value, arm, 2, 0, known).interval(0.95)
+    assert high - low == pytest.approx(2 * t.ppf(0.975, 7) * healthy.std(ddof=1) * np.sqrt(1 + 1 / 8))
