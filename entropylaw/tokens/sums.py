@@ -345,7 +345,8 @@ def _order(columns: Sequence[NDArray[Any]]) -> IntArray:
     packed = np.zeros(len(columns[0]), dtype=np.int64)
     for column, (low, high) in zip(columns, ends, strict=True):
         packed = packed * (high - low + 1) + (column - column.dtype.type(low)).astype(np.int64)
-    return np.argsort(packed)
+    # Stable: the order of equal rows is not the processor's.
+    return np.argsort(packed, kind="stable")
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -179,15 +179,15 @@ class Life(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def lives(step: FloatArray, values: Sequence[FloatArray], rows: IntArray) -> list[Life]:
+def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     """Separate the starts of a run, and count what a resume superseded.
 
     ``step`` has shape (m,), finite, in file order; ``values`` are the columns, each of shape (m,), nan where
-    a record has none, without bookkeeping; ``rows`` are their numbers, 0 to m − 1. A record that falls back
-    to an earlier step and logs only columns that no later step has was merely written late.
+    a record has none, without bookkeeping. A record that falls back to an earlier step and logs only columns
+    that no later step has was merely written late.
     """
     # Compared, and not subtracted: a difference is one more array as large as the steps.
-    falls = int((step[1:] < step[:-1]).sum())
+    falls, rows = int((step[1:] < step[:-1]).sum()), np.arange(len(step))
     if not falls:
         return [Life(rows)]
     # Records of one start, in another order or written again: no two of them contradict each other, and

@@ -218,15 +218,13 @@ def _starts(
     ``words`` are columns as :func:`_coded` gives them.
     """
     step, columns, name = whole.step, whole.columns, group.label or whole.name
-    numbers = group.rows
     # A run that has all records of a large log does not copy them.
-    if len(numbers) < len(step):
-        step = step[numbers]
-        columns = {column: values[numbers] for column, values in columns.items()}
-        numbers = np.arange(len(step))
+    if len(group.rows) < len(step):
+        step = step[group.rows]
+        columns = {column: values[group.rows] for column, values in columns.items()}
     watched = frozenset(filter(is_metric, columns))
     curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
-    for start, life in enumerate(lives(step, curves, numbers), start=1):
+    for start, life in enumerate(lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
         if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
