@@ -428,10 +428,11 @@ def say(message: str, *, quiet: bool) -> None:
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     """Name the files of a folder that were skipped, and the copies apart; print other warnings."""
+    from entropylaw.documents.document import NOT_READ
     from entropylaw.escaping import one_line
 
     strangers, copies, others = list[str](), list[str](), list[str]()
-    for path, skipped, why in (warning.partition(" was not read: ") for warning in warnings):
+    for path, skipped, why in (warning.partition(NOT_READ) for warning in warnings):
         name = PurePath(path).name
         if why.startswith("written by entropylaw"):
             continue  # a table or a text beside its document

@@ -86,9 +86,13 @@ def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
     )
 
 
+NOT_READ = " was not read: "
+"""Between the path of a file and why it is no log, in a warning."""
+
+
 def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """A warning for each file that is no log: (path, why)."""
-    return tuple(f"{shown_path(path)} was not read: {why}" for path, why in ignored)
+    return tuple(f"{shown_path(path)}{NOT_READ}{why}" for path, why in ignored)
 
 
 def read_of(log: Log | str, series: Series | PhaseSeries | None = None, name: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from entropylaw.documents.document import NOT_READ
 from entropylaw.results import Estimate
 from entropylaw.results import Verdict as LawVerdict
 
@@ -24,6 +25,10 @@ Row = dict[str, Cell]
 PEOPLE, TERMINAL, DATA, REPORT = "people", "terminal", "data", "report"
 """Where a column is shown: in tables for people, in that of many runs on a terminal, in CSV and frames, only
 in the CSV of a report."""
+
+
+MOST_FILES = 2
+"""Files that are not read for the same reason and are all named."""
 
 
 class Column(Struct, frozen=True):
@@ -192,6 +197,22 @@ def paragraphs(*sentences: str, detail: bool = False) -> Notes:
 def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> list[Note]:
     """Sentences that have the same label; with an empty ``brief`` a terminal shows none of them."""
     return [Note(label, sentence, brief) for sentence in sentences]
+
+
+def warned(warnings: Iterable[str]) -> Notes:
+    """Warnings about files, those with the same reason as one; a terminal says them on standard error."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for warning in warnings:
+        path, was, why = warning.partition(NOT_READ)
+        reasons.setdefault((was, why), []).append(path)
+    said = []
+    for (was, why), paths in reasons.items():
+        if was and len(paths) > MOST_FILES:
+            named = f"{', '.join(paths[:MOST_FILES])} and {len(paths) - MOST_FILES} more"
+            said.append(f"{len(paths)} files were not read: {why} ({named})")
+        else:
+            said += [f"{path}{was}{why}" for path in paths]
+    return Notes(labelled("warning", said, ""))
 
 
 def by_run(blocks: Iterable[Block]) -> list[list[Block]]:

@@ -120,6 +120,21 @@ def test_a_run_that_cannot_be_read_or_fitted_counts_in_its_arm(logs, tmp_path):
         assert rate.estimate.value == 0.5
 
 
+def test_files_that_are_not_read_for_one_reason_are_one_warning_below_the_answer(logs, tmp_path):
+    folder = tmp_path / "other"
+    folder.mkdir()
+    for i in range(4):
+        (folder / f"{i}.json").write_text('{"lr": 1}')
+    write(folder / "grpo_s9.csv", 9)
+    done = typed("compare", logs, folder, "-o", "x.md", "--jobs", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "x.md").read_text()
+    (warning,) = (line for line in page.splitlines() if "not read" in line)
+    assert warning.startswith("- warning: 4 files were not read: a single record")
+    assert warning.endswith("(other/0.json, other/1.json and 2 more)")
+    assert page.index("at equal entropy") < page.index(warning)
+
+
 def test_nothing_to_fit_is_no_comparison(tmp_path):
     for name in ("a_s0", "b_s0"):
         write(tmp_path / f"{name}.csv", 1, n=3)

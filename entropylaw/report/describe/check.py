@@ -34,7 +34,7 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
     how = f"{counted(len(result.gates), 'gate')} on {counted(result.runs, 'run')}: {outcomes}{strict}"
     blocks: list[b.Block] = [
         b.Heading("Entropy law check", 1),
-        b.Notes(b.labelled("warning", result.warnings, "")),
+        b.warned(result.warnings),
         b.Verdict("FAILED" if result.failed else "PASSED", how, not result.failed),
     ]
     for run, cases in sorted(runs.items(), key=lambda run: not any(case.failed for case in run[1])):

@@ -23,7 +23,7 @@ def describe(result: ComparisonDocument) -> list[b.Block]:
         more = f" and {len(runs) - MOST_NAMED} more" if len(runs) > MOST_NAMED else ""
         brief = ", ".join(runs[:MOST_NAMED]) + more
         notes.append(b.Note("in no arm", f"{', '.join(runs)} ({why})", f"{brief} ({why})"))
-    return [heading, b.Notes([*notes, *b.labelled("warning", result.warnings, "")]), *rest]
+    return [heading, b.Notes(notes), *rest, b.warned(result.warnings)]
 
 
 def table(result: ComparisonDocument) -> b.Table:

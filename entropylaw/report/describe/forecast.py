@@ -285,7 +285,7 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
     """A table over all runs, then every run."""
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
-        blocks.append(b.Notes(b.labelled("warning", result.warnings, "")))
+        blocks.append(b.warned(result.warnings))
     if refused := sum(run.refusal is not None for run in result.runs):
         said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
         blocks.append(b.paragraphs(said, detail=True))

@@ -79,7 +79,7 @@ def describe(result: Result) -> list[b.Block]:
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
-        warned = b.Notes(b.labelled("warning", result.warnings, ""))
+        warned = b.warned(result.warnings)
         across = _across(result.across) if result.across is not None else []
         runs = (block for run in result.runs for block in describe(run))
         return [b.Heading("Phases of entropy", 1), warned, *across, *runs]

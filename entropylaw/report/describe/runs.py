@@ -188,7 +188,7 @@ def document_head(
     sentences: Sequence[str] = (),
 ) -> list[b.Block]:
     """The blocks about all runs; their table is without columns that no run has a value for."""
-    blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.Notes(b.labelled("warning", warnings, ""))]
+    blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.warned(warnings)]
     if len(rows) > 1:
         known = [column for column in COLUMNS if any(column.key in row for row in rows)]
         every = "index.html and the CSV have all rows"
