@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from entropylaw.analysis.averaging import mean_curve
+from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.members import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
@@ -28,9 +29,6 @@ CONTINUED = 0.1
 
 STOPPED = 0.8
 """A run that ends before this share of the length of the longest run of its arm has stopped early."""
-
-LOST = 0.5
-"""A run that has lost more than this share of the reward that it had gained has failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,23 +177,20 @@ def seeds_of(
 def why_failed(fit: Fit, longest: float) -> str | None:
     """Why a run counts as failed; None where it does not.
 
-    It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or it lost more than
-    half of the reward that it had gained, or of that which it began with, in a moving median of five.
+    It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or
+    :func:`~entropylaw.analysis.law.diagnostics.lost_reward` says that it lost its reward.
     """
-    step, reward = fit.law.step, np.asarray(fit.law.reward)
+    step = fit.law.step
     length = float(step[-1] - step[0])
     if length < STOPPED * longest:
         share = f"{100 * length / longest:.0f} %"
         return f"stopped at step {step[-1]:g}, after {share} of the longest run of its arm"
-    width = min(5, reward.size)
-    smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
-    first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
-    noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
-    if best - first > 4.0 * noise and best - last > LOST * (best - first) and best - last > 4.0 * noise:
+    if (lost := lost_reward(fit.law.reward)) is None:
+        return None
+    first, best, last = lost
+    if best > first:
         return f"lost reward: from {best:.3g} to {last:.3g}, having begun at {first:.3g}"
-    if first - last > 4.0 * noise and last < LOST * first:
-        return f"lost reward: from {first:.3g} at its start to {last:.3g}"
-    return None
+    return f"lost reward: from {first:.3g} at its start to {last:.3g}"
 
 
 def as_run(seed: Seed) -> ArmRun:

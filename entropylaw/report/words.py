@@ -101,6 +101,10 @@ def _improving(fit: Fit) -> str:
     """Whether at least the gain that counts is left, and how much."""
     left, p = format_interval(fit.headroom), fit.p_headroom
     chance = f"{p_words(p)} that at least {fit.gain:g} is"
+    lost = next((one.values for one in fit.findings if one.code == "reward-lost"), None)
+    if lost is not None:
+        fell = f"No: reward went from {lost['best']:.3g} to {lost['last']:.3g}"
+        return f"{fell}. By the curve a run that recovers has {left} left ({chance})"
     if fit.why is Why.no_relation:
         return f"Unknown: {headline(fit)}. For reference only: {left} left ({chance})"
     stage = " at the present stage" if fit.present_stage else ""

@@ -68,6 +68,7 @@ CAUTIONS = {
     "ceiling-impossible": (HIGH, np.clip(law(HIGH, 0.4, 1.25, 0.002)[1], 0, 1)),
     "ceiling-above-one": (SHIFTED, np.clip(law(SHIFTED, 0.3, 1.02, 0.03)[1], 0, 1)),
     "reward-smoothed": (NOISY, smoothed(DRIFTING)),
+    "reward-lost": (REBOUND, np.concatenate([law(FALL)[1], 0.02 + noise(20)])),
 }
 VALUES = {
     "too-few-evaluations": {"n": 6, "needed": 8},
@@ -79,6 +80,11 @@ VALUES = {
     "another-curve": {"form": "line", "label": "a straight line in H"},
     "more-than-entropy": {"curve": "step"},
     "entropy-rises": {"rise": pytest.approx(0.845, abs=0.005), "limit": 0.3},
+    "reward-lost": {
+        "first": pytest.approx(0.27, abs=0.01),
+        "best": pytest.approx(0.54, abs=0.01),
+        "last": pytest.approx(0.02, abs=0.01),
+    },
 }
 """Some values of the findings."""
 

@@ -13,7 +13,7 @@ from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import reason, replace
+from entropylaw.results.result import caution, reason, replace
 from tests.findings import stated
 from tests.unit.test_report_samples import (
     by_hand,
@@ -101,6 +101,14 @@ def test_a_gain_that_is_certain_and_too_small_is_called_less_than_what_counts() 
     )
     nothing = by_hand(p_headroom=0.0, headroom=estimate(0.01, -0.02, 0.03))
     assert answers(nothing)[0].startswith("No measurable gain left: 0.010 [-0.020,")
+
+
+def test_a_run_that_has_lost_its_reward_is_not_improving_whatever_the_curve_says() -> None:
+    lost = caution("reward-lost", first=0.5, best=0.75, last=0.0123)
+    assert answers(replace(by_hand(), findings=(lost,)))[0] == (
+        "No: reward went from 0.75 to 0.0123. By the curve a run that recovers has 0.034 [0.012, 0.091] left "
+        "(P = 0.98 that at least 0.01 is)"
+    )
 
 
 def test_the_ceiling_names_over_what_it_is_averaged() -> None:

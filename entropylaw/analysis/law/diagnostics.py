@@ -56,6 +56,10 @@ NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
 
+LOST = 0.5
+"""A run has lost its reward if more than this share of what it had gained, or had begun with, is gone."""
+
+
 def cautions_of(fit: Fit, reward_sd: float) -> tuple[Finding, ...]:
     """Limitations of a fit's numbers.
 
@@ -218,8 +222,11 @@ def has_long_memory(law: LawFit) -> bool:
 
 
 def _reward_cautions(fit: Fit) -> Iterator[Finding]:
-    """Whether the ceiling is above what a rate can be, and rewards look smoothed."""
+    """Whether the reward was lost, the ceiling is above what a rate can be, and rewards look smoothed."""
     law = fit.law
+    if (lost := lost_reward(law.reward)) is not None:
+        first, best, last = lost
+        yield caution("reward-lost", first=first, best=best, last=last)
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if _bounded(law.reward) and value > 1:
         known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
@@ -231,6 +238,23 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
         if (smooth := lag1(change[edge:-edge] - average) or 0.0) > SMOOTH:
             yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
+
+
+def lost_reward(reward: FloatArray) -> tuple[float, float, float] | None:
+    """First, highest and last reward of a run that lost more than half of it; None where it did not.
+
+    Of a moving median of five; half of what it had gained, or of what it began with, which then is the
+    highest. A loss within four standard deviations of the noise of a reward is none.
+    """
+    width = min(5, reward.size)
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
+    first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
+    noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
+    if best - first > 4.0 * noise and best - last > LOST * (best - first) and best - last > 4.0 * noise:
+        return first, best, last
+    if first - last > 4.0 * noise and last < LOST * first:
+        return first, first, last
+    return None
 
 
 def _bounded(reward: FloatArray) -> bool:
