@@ -167,9 +167,9 @@ def write_other_formats(name: str, out: Path) -> None:
 
 def write_pages(*, check: bool) -> None:
     """Write everything in docs/ and data/ that is generated from the runs; needs no PyTorch."""
-    from lab.pages import pages
+    from lab.pages import editions_of, pages
 
-    stale = {path: text for path, text in pages(DATA.parent).items() if not is_fresh(path, text)}
+    stale = {path: text for path, text in pages(editions_of(DATA.parent)).items() if not is_fresh(path, text)}
     if check:
         sys.exit(f"stale: {', '.join(map(str, stale))}; run `python -m lab pages`" if stale else 0)
     for path, text in stale.items():

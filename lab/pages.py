@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from benchmarks.docs import with_block
@@ -18,49 +21,73 @@ from lab.second import runs as planned
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
 
 
-def pages(data: Path) -> dict[Path, str]:
-    """Every file that is generated from the first edition in ``data / "lab"`` and the second in ``lab2``."""
+FITTED_AGAIN = ("answers", "foresight", "phases", "turns", "changes")
+"""Blocks that fit every run for another question. The tests make their rows of some arms alone."""
+
+CHANGED = "What has changed since the first edition?"
+
+
+@dataclass(frozen=True)
+class Editions:
+    """Both editions, and the cooled starts of the first."""
+
+    first: Edition
+    found: Edition
+    cooling: page.Cooling
+
+
+def editions_of(data: Path) -> Editions:
+    """The first edition in ``data / "lab"`` and the second in ``lab2``, in the order of its list."""
     runs, made = load(data / "lab"), load(data / "lab2")
     second = {config.run: made[config.run] for config in planned() if config.run in made}
-    cooling = load_cooling(data / "cooling.parquet")
-    first, found = edition(runs, data / "lab"), edition(second, data / "lab2")
+    return Editions(
+        edition(runs, data / "lab"), edition(second, data / "lab2"), load_cooling(data / "cooling.parquet")
+    )
+
+
+def pages(both: Editions, without: Collection[str] = ()) -> dict[Path, str]:
+    """Every generated file, but for some blocks, which stay as they are."""
+    first, found, cooling = both.first, both.found, both.cooling
     text = PAGE.read_text(encoding="utf-8")
-    for name, block in blocks(found, first, cooling).items():
-        text = with_block(text, name, block)
-    readme = with_block(README.read_text(encoding="utf-8"), "runs", page.data_table(runs))
+    for name, block in blocks(both).items():
+        if name not in without:
+            text = with_block(text, name, block())
+    runs, second = ({run.name: run for some in one.by_arm.values() for run in some} for one in (first, found))
+    table = page.data_table(dict(sorted(runs.items())))
+    readme = with_block(README.read_text(encoding="utf-8"), "runs", table)
     drawn = {IMAGES / name: svg for name, svg in pictures(second, cooling).items()}
     return {PAGE: text, README: readme} | drawn
 
 
-def blocks(found: Edition, first: Edition, cooling: page.Cooling) -> dict[str, str]:
-    """The generated blocks of the page, by the names of their markers."""
-    both = editions.compared(first, found)
+def blocks(both: Editions) -> dict[str, Callable[[], str]]:
+    """What makes the generated blocks of the page, by the names of their markers."""
+    first, found, cooling = both.first, both.found, both.cooling
     by_arm = found.by_arm
     folders = [found.folder / run.name for runs in by_arm.values() for run in runs]
     kept = [folder for folder in folders if (folder / "tokens.parquet").exists()]
+    compared = cache(partial(editions.compared, first, found))
     return {
-        "answers": f"{short_answers(found, first, cooling)}\n- **{CHANGED}** {editions.counts(both)}",
-        "arms": overview.arms(by_arm),
-        "holds": page.holds(by_arm),
-        "choices": page.choices(by_arm),
-        "foresight": page.foresights(by_arm),
-        "cooling": page.cooled(first, cooling),
-        "algorithms": c.arms(found, ALGORITHMS[1:], COEFFICIENTS),
-        "clean": c.arms(found, CLEAN[1:], COEFFICIENTS),
-        "interventions": c.arms(found, INTERVENTIONS, ("movement", "shift")),
-        "sizes": c.sizes(found),
-        "failures": page.failures(found),
-        "phases": phases(by_arm),
-        "turns": turns(by_arm),
-        "classes": classes(kept),
-        "supervised": c.supervised(found),
-        "orders": c.orders(found),
-        "spreads": c.spreads(found),
-        "counted": overview.counted(by_arm, found.folder),
-        "caps": caps(by_arm, found.folder),
-        "cost": overview.cost(found),
-        "changes": editions.changes(both),
+        "answers": lambda: (
+            f"{short_answers(found, first, cooling)}\n- **{CHANGED}** {editions.counts(compared())}"
+        ),
+        "arms": lambda: overview.arms(by_arm),
+        "holds": lambda: page.holds(by_arm),
+        "choices": lambda: page.choices(by_arm),
+        "foresight": lambda: page.foresights(by_arm),
+        "cooling": lambda: page.cooled(first, cooling),
+        "algorithms": lambda: c.arms(found, ALGORITHMS[1:], COEFFICIENTS),
+        "clean": lambda: c.arms(found, CLEAN[1:], COEFFICIENTS),
+        "interventions": lambda: c.arms(found, INTERVENTIONS, ("movement", "shift")),
+        "sizes": lambda: c.sizes(found),
+        "failures": lambda: page.failures(found),
+        "phases": lambda: phases(by_arm),
+        "turns": lambda: turns(by_arm),
+        "classes": lambda: classes(kept),
+        "supervised": lambda: c.supervised(found),
+        "orders": lambda: c.orders(found),
+        "spreads": lambda: c.spreads(found),
+        "counted": lambda: overview.counted(by_arm, found.folder),
+        "caps": lambda: caps(by_arm, found.folder),
+        "cost": lambda: overview.cost(found),
+        "changes": lambda: editions.changes(compared()),
     }
-
-
-CHANGED = "What has changed since the first edition?"

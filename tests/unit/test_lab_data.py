@@ -14,15 +14,18 @@ import pytest
 
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.results.result import replace
-from lab import findings
+from lab import boundaries, editions, findings, page
+from lab.answers import better, fails, forgets, holds, moves, restores, same
 from lab.arms import runs
 from lab.config import read_config
-from lab.pages import pages
+from lab.pages import FITTED_AGAIN, PAGE, editions_of, pages
 from lab.task import VOCABULARY, numbers, prompts_of, text_of
 from tests.conftest import LAB, ROOT
 
 NAMES = sorted(path.parent.name for path in LAB.glob("*/metrics.parquet"))
 WITH_TOKENS = sorted(path.parent.name for path in LAB.glob("*/tokens.parquet"))
+
+SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy turn to rise?")
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +123,37 @@ def test_other_formats_give_the_same_fit(name, made):
         np.testing.assert_array_equal((read.law.entropy, read.law.reward), paired)
 
 
-def test_the_pages_are_not_stale(made, monkeypatch):
-    monkeypatch.chdir(ROOT)
+@pytest.fixture(scope="module")
+def both(made):
     load = findings.load
-    monkeypatch.setattr("lab.pages.load", lambda folder: made if folder.name == "lab" else load(folder))
+    with contextlib.chdir(ROOT), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lab.pages.load", lambda folder: made if folder.name == "lab" else load(folder))
+        return editions_of(Path("data"))
+
+
+def test_the_pages_are_not_stale(both, monkeypatch):
+    monkeypatch.chdir(ROOT)
     drawn_with = json.loads((ROOT / "reports" / "sample" / "versions.json").read_text(encoding="utf-8"))
     # Another release of matplotlib draws other paths.
     same = all(version(name) == release for name, release in drawn_with.items())
     stale = [
         str(path)
-        for path, text in pages(Path("data")).items()
+        for path, text in pages(both, without=FITTED_AGAIN).items()
         if not path.exists() or ((same or path.suffix != ".svg") and path.read_text(encoding="utf-8") != text)
     ]
     assert stale == []
+
+
+def test_what_fits_every_run_again_is_not_stale_in_some_arms(both):
+    """All of it takes minutes: ``python -m lab pages --check``."""
+    page_text = (ROOT / PAGE).read_text(encoding="utf-8")
+    some = {name: both.found.by_arm[name] for name in ("steady", "hacked")}
+    tables = (page.foresights(some), boundaries.phases(some), boundaries.turns(some).partition("\n\n")[0])
+    rows = [line for table in tables for line in table.splitlines() if line.startswith("| `")]
+    assert len(rows) > 4
+    told = [answer(both.found) for answer in (holds, same, better, moves, fails, restores, forgets)]
+    asked = [one for one in editions.questions() if not one.words.startswith(SLOW_QUESTIONS)]
+    shown = [
+        answer.text for one in asked for found in (both.first, both.found) if (answer := one.answer(found))
+    ]
+    assert [text for text in (*rows, *told, *shown) if text not in page_text] == []
