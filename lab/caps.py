@@ -10,24 +10,28 @@ from numpy.typing import NDArray
 
 from lab.chains import LENGTHS
 from lab.comparisons import Groups
-from lab.markdown import table
+from lab.markdown import mean, table
 
-ARM = "chain"
+ARMS = ("chain", "chain_collapse")
 
 
 def caps(by_arm: Groups, folder: Path) -> str:
-    """A row per counted step: mean tokens, and accuracy with every cap; means over the runs."""
-    paths = [folder / run.name / "counts.parquet" for run in by_arm.get(ARM, [])]
-    found = [within(path) for path in paths if path.exists()]
-    if not found:
-        return f"Not made yet: `{ARM}`."
-    steps, rows = found[0][0], np.mean([each for _, each in found], axis=0)
-    head = ("step", "tokens per answer", *(f"≤ {cap} tokens" for cap in LENGTHS))
-    cells = [
-        (str(step), f"{row[0]:.1f}", *(f"{x:.3f}" for x in row[1:]))
-        for step, row in zip(steps, rows, strict=True)
-    ]
-    return f"Accuracy, `{ARM}`, {len(found)} of its runs:\n\n{table(head, cells)}"
+    """A row per arm and counted step: H, mean tokens, and accuracy within every cap; means over the runs."""
+    rows = []
+    for arm in ARMS:
+        runs = [run for run in by_arm.get(arm, []) if (folder / run.name / "counts.parquet").exists()]
+        if not runs:
+            continue
+        found = [within(folder / run.name / "counts.parquet") for run in runs]
+        for place, step in enumerate(found[0][0]):
+            entropy = [run.columns["entropy"][run.columns["step"] == step][0] for run in runs]
+            tokens, *shares = np.array([each[place] for _, each in found]).T
+            cells = (mean(np.array(entropy)), mean(tokens, 1), *map(mean, shares))
+            rows.append((f"`{arm}`", str(len(runs)), str(step), *cells))
+    head = ("arm", "runs", "step", "H", "tokens per answer", *(f"≤ {cap} tokens" for cap in LENGTHS))
+    missing = [f"`{arm}`" for arm in ARMS if arm not in by_arm]
+    left = f"Not made yet: {', '.join(missing)}." if missing else ""
+    return "\n\n".join(filter(None, (table(head, rows) if rows else "", left)))
 
 
 def within(path: Path) -> tuple[list[int], NDArray[np.float64]]:

@@ -98,7 +98,7 @@ def edition(runs: Mapping[str, Made], folder: Path) -> Edition:
         return {name: [_stages(run, folder, reward) for run in some] for name, some in found.items()}
 
     orders = stages(ORDERS, "val_acc")
-    failing = [name for name, some in by_arm.items() if some[0].config.failure]
+    failing = [name for name, some in by_arm.items() if (some[0].config.twin or "").startswith(f"{PLAIN}_s")]
     return Edition(
         folder=folder,
         by_arm=by_arm,

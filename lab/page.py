@@ -194,9 +194,9 @@ def cooled(first: Edition, cooling: Cooling) -> str:
 def failures(found: Edition) -> str:
     """Every failure: both ends beside those of the healthy twins, and the answer of compare."""
     made = {name: runs for name, runs in found.by_arm.items() if runs[0].config.failure}
-    rows = []
+    rows, every = [], {run.name: run for runs in found.by_arm.values() for run in runs}
     for name, runs in made.items():
-        twins = [twin for run in runs for twin in found.of(PLAIN) if twin.name == run.config.twin]
+        twins = [every[run.config.twin] for run in runs if run.config.twin in every]
         columns = ("entropy", "val_acc", "reward_mean", "val_distinct_correct")
         cells = [
             f"{mean(values_of(runs, last_of(column)))} ({mean(values_of(twins, last_of(column)))})"

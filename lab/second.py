@@ -12,7 +12,10 @@ PLAIN_SEEDS, ALGORITHM_SEEDS, SEEDS = 8, 4, 3
 NEARLY = "width_96"
 """The size at which the law nearly holds: it has one seed more."""
 
-COUNTS = Counts(at=(0, 40, 100, 200, 400))
+COUNTED_AT = (0, 40, 100, 200, 400)
+LONGER_AT = {"sft_after_grpo": (*COUNTED_AT, 440, 600), "chain_collapse": (0, 40, 100, 200, 240, 300, 400)}
+"""Steps of the arms that are counted in their last stage too."""
+
 COUNTED = (
     "grpo",
     "rloo",
@@ -23,6 +26,7 @@ COUNTED = (
     "sft_after_grpo",
     "steady",
     "chain",
+    "chain_collapse",
 )
 """Arms whose distinct answers are counted, in their first three runs."""
 
@@ -64,18 +68,26 @@ def runs() -> list[Config]:
         *(Config(f"grpo_s{seed}", "plain GRPO", seed=seed) for seed in range(PLAIN_SEEDS)),
         *(failing(name, seed) for seed in range(SEEDS) for name in CAUSES),
         *(config for seed in range(SEEDS) for config in (*algorithms(seed), steady(seed), *others(seed))),
+        *(chain_collapse(seed) for seed in range(SEEDS)),
         *(config for seed in range(SEEDS, ALGORITHM_SEEDS) for config in (*algorithms(seed), steady(seed))),
         next(config for config in others(SEEDS) if config.arm == NEARLY),
     ]
     return [
         replace(
             config,
-            counts=COUNTS if config.arm in COUNTED and config.seed < SEEDS else None,
+            counts=_counts(config),
             tokens_at=TOKENS.get(config.run, ()),
             also=FORMATS if config.run in OTHER_FORMATS else (),
         )
         for config in every
     ]
+
+
+def _counts(config: Config) -> Counts | None:
+    """The steps at which a run's distinct answers are counted."""
+    if config.arm not in COUNTED or config.seed >= SEEDS:
+        return None
+    return Counts(at=LONGER_AT.get(config.arm, COUNTED_AT))
 
 
 def failing(name: str, seed: int) -> Config:
@@ -92,6 +104,19 @@ def failing(name: str, seed: int) -> Config:
         seed=seed,
         stages=(Stage(onset), replace(cause, steps=400 - onset)),
         twin=f"grpo_s{seed}",
+    )
+
+
+def chain_collapse(seed: int) -> Config:
+    """A collapsed policy within caps on tokens: ``chain`` until its entropy is minimised."""
+    about, cause = CAUSES["collapse"]
+    chain = next(config for config in others(seed) if config.arm == "chain")
+    return replace(
+        chain,
+        run=f"chain_collapse_s{seed}",
+        about=f"`chain`, then {about}",
+        stages=(Stage(200, domains=("chain",)), replace(cause, steps=200, domains=("chain",))),
+        twin=chain.run,
     )
 
 
