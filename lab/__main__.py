@@ -147,7 +147,7 @@ def write_cooling() -> None:
     require_torch()
     from lab.cooling import cool
 
-    known = {config.run: config for config in first_runs()}
+    known = {config.run: config for config in second.runs()}
     cool([known[name] for name in ("grpo_s0", "clean_start_s0")], STARTS, COOLING, print)
     print(f"wrote {COOLING}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.scaling import direction
-from lab.boundaries import turn_counts
+from lab.boundaries import not_called, turn_counts
 from lab.comparisons import (
     ALGORITHMS,
     CLEAN,
@@ -19,24 +19,25 @@ from lab.comparisons import (
     in_bold,
     not_made,
 )
+from lab.config import Config, Objective
 from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
 from lab.overview import other_starts
-from lab.page import COOLED, EARLY, Cooling, fitted, held, on_curve, probabilities, verdict_counts
+from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts
 from lab.second import NEARLY
 
 STEADY, MINIMISED = "steady", "entropy_minimised"
 
 
-def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
+def short_answers(found: Edition, cooling: Cooling) -> str:
     """One line per question."""
     lines = [
         ("Does the law hold?", holds(found)),
         ("Does it predict the end of a run?", predicts(found)),
-        ("How much of R(H) is learning?", learned(found, first, cooling)),
+        ("How much of R(H) is learning?", learned(found, cooling)),
         ("Do GRPO, RLOO and REINFORCE share one curve?", same(found)),
         ("Do methods that keep entropy up give a better curve?", better(found)),
-        ("Does the curve move with size?", moves(found)),
+        ("Do a and b change with size?", moves(found)),
         ("What do failures look like?", fails(found)),
         ("Do entropies turn to rise?", turns(found)),
         ("Does supervised training restore diversity?", restores(found)),
@@ -46,8 +47,8 @@ def short_answers(found: Edition, first: Edition, cooling: Cooling) -> str:
         lines.append(
             (
                 "Caution.",
-                f"{counted(len(other), 'run')} of other arms began from another copy of the start than plain "
-                "GRPO, so that differences of arms are not of the treatment alone ([which](#the-runs)).",
+                f"{counted(len(other), 'run')} began from another copy of the start, so that differences of "
+                "arms are not of the treatment alone ([which](#the-runs)).",
             )
         )
     return "\n".join(f"- **{question}** {answer}" for question, answer in lines)
@@ -60,34 +61,48 @@ def holds(found: Edition) -> str:
         runs = found.of(name)
         least = min(run.law.r_squared for run in fitted(runs))
         weight = probabilities(fitted(runs))
+        sampled, greedy = (
+            " → ".join(mean(values_of(runs, end(column))) for end in (first_of, last_of))
+            for column in ("val_acc", "val_greedy_acc")
+        )
         parts.append(
-            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f})."
+            f"In `{name}` it {verdict_counts(runs)} (probability {weight}, R² at least {least:.3f}), while "
+            f"sampled accuracy goes {sampled} and that of greedy answers {greedy}."
         )
     return " ".join(filter(None, (*parts, not_made(found, (PLAIN, STEADY, NEARLY)))))
 
 
 def predicts(found: Edition) -> str:
     """How many of the law's intervals contain the end."""
-    names = [name for name, runs in found.by_arm.items() if runs[0].config.failure is None]
+    names = [name for name, runs in found.by_arm.items() if is_simple(runs[0].config)]
     early = zip(EARLY, ("a quarter", "half"), strict=True)
     counts = ["{} of {} times after {}".format(*held(found.by_arm, share, names), x) for share, x in early]
-    return f"At the entropy reached, its interval contains the reward at the end {listed(counts)} of a run."
+    return (
+        "At the entropy reached, its interval contains the reward at the end "
+        f"{listed(counts)} of a run (runs of one stage and one domain with the right reward)."
+    )
 
 
-def learned(found: Edition, first: Edition, cooling: Cooling) -> str:
+def is_simple(config: Config) -> bool:
+    """Whether a run is reinforcement on one domain by the right reward, from its start to its end."""
+    (kind, *more), domains = [stage.kind for stage in config.stages], config.domains
+    rewarded = config.objective.reward == Objective().reward and config.failure is None
+    return kind == "rl" and not more and len(domains) == 1 and rewarded
+
+
+def learned(found: Edition, cooling: Cooling) -> str:
     """Accuracy at H = 0.1, less that of the start at a lower temperature; and without any reward."""
     parts = []
     for (run, name), words in zip(COOLED.items(), ("with", "without"), strict=True):
-        comparison = first.plain if name == PLAIN else first.clean
-        assert comparison is not None
-        arm = next(arm for arm in comparison.arms if arm.arm == name)
-        gain = on_curve(arm, 0.1) - cooled_reward(cooling[run], 0.1)
-        parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
+        if (after := trained(found, name, 0.1)) is not None:
+            gain, low, high = (value - cooled_reward(cooling[run], 0.1) for value in after)
+            parts.append(f"{gain:+.3f} [{low:.3f}, {high:.3f}] from the start {words} planted mistakes")
     runs, none = found.of(MINIMISED), "With entropy minimised and no reward at all"
     first_, last = (mean(values_of(runs, end("val_acc"))) for end in (first_of, last_of))
     without = f"{none} accuracy goes from {first_} to {last}." if runs else not_made(found, [MINIMISED])
-    start = "the start that is only sampled at a lower temperature"
-    return f"At H = 0.1 GRPO less {start}: {listed(parts)} (first edition). {without}"
+    start = "At H = 0.1 GRPO less its start that is only sampled at a lower temperature"
+    gains = f"{start}: {listed(parts)}." if parts else ""
+    return " ".join(filter(None, (gains, not_made(found, COOLED.values()), without)))
 
 
 def same(found: Edition) -> str:
@@ -147,7 +162,8 @@ def turns(found: Edition) -> str:
     for runs in found.by_arm.values():
         config = runs[0].config
         groups[words[2 if config.failure else len(config.stages) > 1]] += runs
-    return " ".join(f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs)
+    said = [f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs]
+    return " ".join(filter(None, (*said, not_called(run for runs in groups.values() for run in runs))))
 
 
 def restores(found: Edition) -> str:

@@ -17,7 +17,7 @@ from entropylaw.report.numbers import format_number
 from entropylaw.results.phases import FALLS_AGAIN, CurvePhases
 from lab.comparisons import Groups
 from lab.findings import Made
-from lab.markdown import MISSING, span, table
+from lab.markdown import MISSING, listed, span, table
 
 TOP = 0.2
 """Share of a step's tokens with the highest entropy, classed as planning in arXiv:2506.01939."""
@@ -77,7 +77,7 @@ def _settled(curve: CurvePhases) -> int | None:
     """The step by which the fall is over; None of a curve that ends above its start, where it is unstable."""
     if curve.settled is None or curve.settled.value is None:
         return None
-    return round(curve.settled.value) if (curve.last.value or 0.0) < curve.entropy[0] else None
+    return None if _ends_above(curve) else round(curve.settled.value)
 
 
 def _turns(curves: Sequence[CurvePhases]) -> str:
@@ -111,16 +111,34 @@ def _begins(run: Made) -> str:
 def power(by_arm: Groups) -> str:
     """What the other curves would have shown."""
     still = [curve for runs in by_arm.values() for run in runs for curve in curves_of(run).values()]
-    still = [curve for curve in still if not curve.rises]
+    still = [curve for curve in still if not curve.rises and not _ends_above(curve)]
     found = [curve.detectable for curve in still if curve.detectable is not None]
-    text = f"Of the {len(still)} curves that do not turn to rise the test has power in {len(found)}"
+    missed = not_called(run for runs in by_arm.values() for run in runs)
+    text = f"{missed} " if missed else ""
+    text += f"Of the other {len(still)} curves that do not turn to rise the test has power in {len(found)}"
     if found:
         low, middle, high = (format_number(float(x), 2) for x in np.quantile(found, (0.1, 0.5, 0.9)))
         text += (
             f": there a rise of {middle} nats over the second half would be found in 80 % of runs "
             f"(median; 10 % to 90 %: {low} to {high})"
         )
-    return f"{text}. In {sum(map(is_long, still))} the drift may be long."
+    return f"{text}. In {sum(map(is_long, still))} the residual drift may be long, which lowers the power."
+
+
+def _ends_above(curve: CurvePhases) -> bool:
+    """Whether a curve ends above its start."""
+    return bool((curve.last.value or 0.0) > curve.entropy[0])
+
+
+def not_called(runs: Iterable[Made]) -> str:
+    """The curves that fall, end above their start and are not called a turn; empty without any."""
+    out = [
+        f"`{run.name}` {name} (p = {curve.p_rise:.2g})"
+        for run in runs
+        for name, curve in curves_of(run).items()
+        if _ends_above(curve) and not curve.rises and curve.entropy.min() < 0.5 * curve.entropy[0]
+    ]
+    return f"Not called a turn, though it falls and then ends above its start: {listed(out)}." if out else ""
 
 
 def turn_counts(runs: Iterable[Made]) -> str:

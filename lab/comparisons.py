@@ -193,7 +193,7 @@ def _band(pair: Pair) -> str:
     if pair.band is None:
         return MISSING
     places = [f"{side} 0 at H = {_over(*ends)}" for side, *ends in pair.band.outside]
-    return listed(places or ["contains 0"])
+    return listed(places or ["nowhere outside 0"])
 
 
 def _other(pair: Pair, name: str) -> str:
@@ -281,7 +281,7 @@ def orders(found: Edition) -> str:
             after = dict(zip(one.domains, rewards, strict=True))
             changes = (each for each in found.changes if (each.arm, each.stage) == (one.arm, stage))
             change = {each.domain: each.change for each in changes if each.quantity == "reward"}
-            cells = [f"{_number(after[name])} ({_signed(change[name])})" for name in ("free", "school")]
+            cells = [f"{_shown(after[name])} ({_signed(change[name])})" for name in ("free", "school")]
             last = stage == one.stages[-1]
             ends = (_signed(one.backward), _needed(one.backward, one.seeds)) if last else ("", "")
             rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, *ends))
@@ -322,8 +322,11 @@ def _over(low: float, high: float) -> str:
     return f"{low:.2f}" + f"–{high:.2f}" * (high > low)
 
 
-def _number(estimate: Estimate) -> str:
-    return MISSING if estimate.value is None else f"{estimate.value:.3f}"
+def _shown(estimate: Estimate) -> str:
+    """A number with its interval; with one seed the number alone."""
+    if estimate.value is None or estimate.low is None:
+        return MISSING if estimate.value is None else f"{estimate.value:.3f}"
+    return format_interval(estimate)
 
 
 def _needed(estimate: Estimate, seeds: int) -> str:

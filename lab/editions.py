@@ -85,12 +85,12 @@ def questions() -> list[Question]:
 
 
 def verdicts(names: Sequence[str], found: Edition) -> Answer | None:
-    """The verdict that all runs have, or that they differ."""
+    """The verdicts that the runs have."""
     runs = found.of(*names)
     if not runs:
         return None
-    counts = Counter(str(run.answer.verdict.value) for run in fitted(runs))
-    return Answer(next(iter(counts)) if len(counts) == 1 else "mixed", verdict_counts(runs))
+    words = sorted({run.answer.verdict.value for run in fitted(runs)})
+    return Answer(" and ".join(words), verdict_counts(runs))
 
 
 def foretold(found: Edition) -> Answer | None:
@@ -165,15 +165,20 @@ def _signed(estimate: Estimate) -> str:
     return MISSING if estimate.value is None else signed(estimate)
 
 
+def is_open(answer: Answer) -> bool:
+    """Whether an answer, or that of one run, decides nothing."""
+    return any(word in answer.word for word in (OPEN, "undecided", "not comparable"))
+
+
 def state(old: Answer | None, new: Answer | None) -> str:
     """What has become of an old answer."""
     if old is None:
         return "new"
     if new is None:
         return "cannot be said yet: not made"
-    if new.word in (OPEN, "undecided", "not comparable"):
-        return "open in both" if old.word == new.word else "cannot be said yet: not decided"
-    if old.word in (OPEN, "undecided", "not comparable"):
+    if is_open(new):
+        return "open in both" if is_open(old) else "cannot be said yet: not decided"
+    if is_open(old):
         return "decided now"
     if old.word == new.word:
         return "stands"
@@ -196,19 +201,20 @@ def changes(rows: Iterable[Sequence[str]]) -> str:
 
 
 def counts(rows: Sequence[Sequence[str]]) -> str:
-    """``Of 33 answers of the first edition 12 stand, 1 changed …``."""
+    """``Of 33 answers of the first edition: 12 standing, 1 changed …``."""
     every = Counter(row[-1] for row in rows)
     said = [f"{every[word]} {words}" for word, words in STATES.items() if every[word]]
-    return f"Of {len(rows)} answers of the first edition {listed(said)}."
+    new = "Failures, `steady`, three stages, samples and caps are new."
+    return f"Of {len(rows)} answers of the first edition: {listed(said)}. {new}"
 
 
 STATES = {
-    "stands": "stand",
-    "stands, but a difference is found": "stand with a difference below the margin",
+    "stands": "standing",
+    "stands, but a difference is found": "standing with a difference below the margin",
     "changed": "changed",
-    "decided now": "are decided now",
-    "open in both": "are open in both",
-    "cannot be said yet: not decided": "are no longer decided",
-    "cannot be said yet: not made": "cannot be said yet, for want of runs",
-    "new": "are new",
+    "decided now": "decided now",
+    "open in both": "open in both",
+    "cannot be said yet: not decided": "no longer decided",
+    "cannot be said yet: not made": "without runs yet",
+    "new": "new",
 }

@@ -44,7 +44,7 @@ def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, Flo
                 where = np.exp(run.law.smoothed_entropy), run.law.reward
                 axes.plot(*where, color=shade, linewidth=0.9, alpha=0.85, label=label)
         for i, start in enumerate(cooling.values()):
-            label = None if i else "a start, only cooled (first edition)"
+            label = None if i else "a start, only cooled"
             where = np.exp(start["entropy"]), start["val_acc"]
             axes.plot(*where, color=colour("ink"), linewidth=0.8, linestyle="--", label=label)
         axes.set_xlabel("exp(entropy): the law is a straight line here")

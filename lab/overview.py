@@ -15,6 +15,7 @@ from lab.findings import Made, first_of, last_of, values_of
 from lab.make import minutes, start_minutes
 from lab.markdown import MISSING, listed, mean, table
 from lab.second import runs as planned
+from lab.task import Domain
 
 FILES = ("config.json", "metrics.parquet", "counts.parquet", "tokens.parquet", "answers.parquet")
 
@@ -37,11 +38,13 @@ def other_starts(runs: Iterable[Made]) -> list[Made]:
     """The runs that began from another copy of their start than the first run with its settings and seed.
 
     Their evaluations before any update differ: the start was trained again on another kind of processor.
+    Runs on two domains are compared where they evaluate both in the same order, from one random generator.
     """
-    first: dict[tuple[Start, Size, int], Made] = {}
+    first: dict[tuple[Start, Size, tuple[Domain, ...], int], Made] = {}
     other = []
     for run in runs:
-        kept = first.setdefault((run.config.start, run.config.size, run.config.seed), run)
+        config = run.config
+        kept = first.setdefault((config.start, config.size, config.domains, config.seed), run)
         if any(run.ends(name)[0] != kept.ends(name)[0] for name in ("val_acc", "val_entropy")):
             other.append(run)
     return other
@@ -53,10 +56,10 @@ def starts(by_arm: Groups) -> str:
     if not other:
         return ""
     return (
-        f"{plural(len(other), 'run')} began from another copy of the start than plain GRPO: "
+        f"{plural(len(other), 'run')} began from another copy of the start than the first run with its seed: "
         f"{listed([f'`{run.name}`' for run in other])}. The first evaluations, before any update, differ: "
         "the supervised start was trained again on another kind of processor. Differences between these runs "
-        "and plain GRPO contain the difference between the two copies, which no interval here has."
+        "and others contain the difference between the two copies, which no interval here has."
     )
 
 
@@ -110,13 +113,20 @@ def cost(found: Edition) -> str:
     done = [config for config in configs if config.run in finished]
     hours, all_hours = _hours(done), _hours(configs)
     size, all_size = _size(folder, done, done), _size(folder, done, configs)
+    starts_size, whole = _megabytes(folder / "starts"), _megabytes(folder.parent)
     rest = f"; all {len(configs)} take about {all_hours:.1f} hours and {all_size:.1f} MB"
     return (
         f"The {len(done)} finished runs took about {hours:.1f} hours of processor time, supervised starts "
         f"included, and have {size:.1f} MB{rest if len(done) < len(configs) else ''}. Hours were not "
         "recorded per run: they are an estimate (`lab.make.minutes`) from 0.4 s per update and 1.4 s per "
-        "evaluation at width 48, measured on one core of a cloud machine with two."
+        "evaluation at width 48, measured on one core of a cloud machine with two. Trials of settings, and "
+        "runs that were made a second time from the start that is kept, are not counted. The starts have "
+        f"{starts_size:.1f} MB, and all of `data/` {whole:.1f} MB."
     )
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def _hours(configs: Sequence[Config]) -> float:

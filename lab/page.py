@@ -12,7 +12,6 @@ from entropylaw.report.describe.arms import decided
 from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import verdict_cell
 from entropylaw.results import Verdict
-from entropylaw.results.arms import Arm, ArmComparison
 from lab.comparisons import ALGORITHMS, CLEAN, PLAIN, Edition, Groups, in_bold
 from lab.findings import (
     FloatArray,
@@ -160,35 +159,46 @@ def foresights(by_arm: Groups) -> str:
     return table(("arm", f"after 25 %: {error}", width, held, f"after 50 %: {error}", width, held), rows)
 
 
-def trained(comparison: ArmComparison | None, name: str, entropy: float) -> str:
-    """The mean curve of an arm at an entropy, with its pointwise interval, as compare has it."""
-    found = None if comparison is None else next(arm for arm in comparison.arms if arm.arm == name)
-    if found is None or not found.entropy or not found.entropy[0] <= entropy <= found.entropy[-1]:
-        return MISSING
-    low, high = (np.interp(entropy, found.entropy, np.array(end, float)) for end in (found.low, found.high))
-    return f"{on_curve(found, entropy):.3f} [{low:.3f}, {high:.3f}]"
+def trained(found: Edition, name: str, entropy: float) -> tuple[float, float, float] | None:
+    """The mean curve of an arm at an entropy with its pointwise interval, as compare has it; None outside."""
+    comparison = found.plain if name == PLAIN else found.clean
+    arms = () if comparison is None else comparison.arms
+    arm = next((arm for arm in arms if arm.arm == name), None)
+    if arm is None or not arm.entropy or not arm.entropy[0] <= entropy <= arm.entropy[-1]:
+        return None
+    value, low, high = (
+        float(np.interp(entropy, arm.entropy, np.array(curve, float)))
+        for curve in (arm.mean, arm.low, arm.high)
+    )
+    return value, low, high
 
 
-def on_curve(arm: Arm, entropy: float) -> float:
-    """The mean curve of an arm at an entropy."""
-    return float(np.interp(entropy, arm.entropy, arm.mean))
-
-
-def cooled(first: Edition, cooling: Cooling) -> str:
+def cooled(found: Edition, cooling: Cooling) -> str:
     """Accuracy at equal entropy of cooled starts and of trained runs."""
     rows = []
     for run, name in COOLED.items():
-        comparison = first.plain if name == PLAIN else first.clean
         for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
-            alone = cooled_reward(cooling[run], entropy)
-            rows.append((f"`{name}`", f"{entropy:g}", number(alone), trained(comparison, name, entropy)))
+            after = trained(found, name, entropy)
+            shown = MISSING if after is None else "{:.3f} [{:.3f}, {:.3f}]".format(*after)
+            rows.append((f"`{name}`", f"{entropy:g}", number(cooled_reward(cooling[run], entropy)), shown))
         coldest = int(cooling[run]["temperature"].argmin())
         limit = f"{cooling[run]['temperature'][coldest]:g}"
-        end = mean(values_of(first.by_arm[name], last_of("val_acc")))
+        end = mean(values_of(found.by_arm.get(name, ()), last_of("val_acc")))
         rows.append(
             (f"`{name}`", f"at T = {limit}; at the end", number(cooling[run]["val_acc"][coldest]), end)
         )
     return table(("arm", "H", "start, only cooled", "after training"), rows)
+
+
+AT_THE_END = {
+    "entropy": "H",
+    "val_acc": "accuracy",
+    "val_pass16": "pass@16",
+    "reward_mean": "rewarded score",
+    "val_distinct_correct": "distinct right plans",
+    "share_groups_without_gradient": "groups without a gradient",
+}
+"""Columns of failing runs at their end, and how they are headed."""
 
 
 def failures(found: Edition) -> str:
@@ -197,21 +207,20 @@ def failures(found: Edition) -> str:
     rows, every = [], {run.name: run for runs in found.by_arm.values() for run in runs}
     for name, runs in made.items():
         twins = [every[run.config.twin] for run in runs if run.config.twin in every]
-        columns = ("entropy", "val_acc", "reward_mean", "val_distinct_correct")
         cells = [
             f"{mean(values_of(runs, last_of(column)))} ({mean(values_of(twins, last_of(column)))})"
-            for column in columns
+            for column in AT_THE_END
         ]
         pair = found.pair(name)
         last = MISSING if pair is None else f"{in_bold(pair['last_reward'])}, {decided(pair['last_reward'])}"
         arm = next((arm for arm in found.failing.arms if arm.arm == name), None) if found.failing else None
         lost = MISSING if arm is None else f"{sum(run.failed is not None for run in arm.runs)} of {len(runs)}"
-        rows.append((f"`{name}`", str(len(runs)), *cells, last, lost))
-    heads = ("H", "accuracy", "rewarded score", "distinct right plans")
-    head = ("arm", "runs", *(f"{head} (twins)" for head in heads))
-    return (
-        table((*head, "final accuracy less GRPO's", "failed by `compare`"), rows) if rows else "Not made yet."
-    )
+        needed = None if pair is None else pair["last_reward"].seeds_needed
+        more = (last, MISSING if needed is None else str(needed), lost)
+        rows.append((f"`{name}`", str(len(runs)), *cells, *more))
+    head = ("arm", "runs", *(f"{head} (twins)" for head in AT_THE_END.values()))
+    answer = ("final accuracy less GRPO's", "needed", "failed by `compare`")
+    return table((*head, *answer), rows) if rows else "Not made yet."
 
 
 def held(by_arm: Groups, share: float, names: Sequence[str] = (*ALGORITHMS, *CLEAN)) -> tuple[int, int]:

@@ -63,18 +63,17 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
     """What makes the generated blocks of the page, by the names of their markers."""
     first, found, cooling = both.first, both.found, both.cooling
     by_arm = found.by_arm
-    folders = [found.folder / run.name for runs in by_arm.values() for run in runs]
+    single = (run for runs in by_arm.values() for run in runs if len(run.config.stages) == 1)
+    folders = [found.folder / run.name for run in single]
     kept = [folder for folder in folders if (folder / "tokens.parquet").exists()]
     compared = cache(partial(editions.compared, first, found))
     return {
-        "answers": lambda: (
-            f"{short_answers(found, first, cooling)}\n- **{CHANGED}** {editions.counts(compared())}"
-        ),
+        "answers": lambda: f"{short_answers(found, cooling)}\n- **{CHANGED}** {editions.counts(compared())}",
         "arms": lambda: overview.arms(by_arm),
         "holds": lambda: page.holds(by_arm),
         "choices": lambda: page.choices(by_arm),
         "foresight": lambda: page.foresights(by_arm),
-        "cooling": lambda: page.cooled(first, cooling),
+        "cooling": lambda: page.cooled(found, cooling),
         "algorithms": lambda: c.arms(found, ALGORITHMS[1:], COEFFICIENTS),
         "clean": lambda: c.arms(found, CLEAN[1:], COEFFICIENTS),
         "interventions": lambda: c.arms(found, INTERVENTIONS, ("movement", "shift")),
