@@ -163,7 +163,10 @@ def turns(found: Edition) -> str:
         config = runs[0].config
         groups[words[2 if config.failure else len(config.stages) > 1]] += runs
     said = [f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs]
-    return " ".join(filter(None, (*said, not_called(run for runs in groups.values() for run in runs))))
+    if missed := len(not_called(run for runs in groups.values() for run in runs)):
+        which = "[which](#which-entropies-turn-to-rise)"
+        said.append(f"{counted(missed, 'other curve')} end above the start after a fall ({which}).")
+    return " ".join(said)
 
 
 def restores(found: Edition) -> str:

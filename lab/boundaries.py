@@ -114,7 +114,9 @@ def power(by_arm: Groups) -> str:
     still = [curve for curve in still if not curve.rises and not _ends_above(curve)]
     found = [curve.detectable for curve in still if curve.detectable is not None]
     missed = not_called(run for runs in by_arm.values() for run in runs)
-    text = f"{missed} " if missed else ""
+    text = ""
+    if missed:
+        text = f"Not called a turn, though they fall and then end above their start: {listed(missed)}. "
     text += f"Of the other {len(still)} curves that do not turn to rise the test has power in {len(found)}"
     if found:
         low, middle, high = (format_number(float(x), 2) for x in np.quantile(found, (0.1, 0.5, 0.9)))
@@ -130,15 +132,14 @@ def _ends_above(curve: CurvePhases) -> bool:
     return bool((curve.last.value or 0.0) > curve.entropy[0])
 
 
-def not_called(runs: Iterable[Made]) -> str:
-    """The curves that fall, end above their start and are not called a turn; empty without any."""
-    out = [
+def not_called(runs: Iterable[Made]) -> list[str]:
+    """The curves that fall, end above their start and are not called a turn, with the p-value."""
+    return [
         f"`{run.name}` {name} (p = {curve.p_rise:.2g})"
         for run in runs
         for name, curve in curves_of(run).items()
         if _ends_above(curve) and not curve.rises and curve.entropy.min() < 0.5 * curve.entropy[0]
     ]
-    return f"Not called a turn, though it falls and then ends above its start: {listed(out)}." if out else ""
 
 
 def turn_counts(runs: Iterable[Made]) -> str:

@@ -96,9 +96,10 @@ def ends(values: Sequence[float], shown: Callable[[float], str]) -> str:
 
 
 def verdict_counts(runs: Sequence[Made]) -> str:
-    """``fails in 2, holds in 1 of 3``."""
+    """``fails in 2, is undecided in 1 of 3``."""
     words = Counter(run.answer.verdict.value for run in fitted(runs))
-    return f"{', '.join(f'{word} in {n}' for word, n in words.most_common())} of {len(runs)}"
+    said = (f"{'is ' * (word == Verdict.undecided)}{word} in {n}" for word, n in words.most_common())
+    return f"{', '.join(said)} of {len(runs)}"
 
 
 CHOICES = (
