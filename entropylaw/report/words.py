@@ -104,7 +104,8 @@ def _improving(fit: Fit) -> str:
     lost = next((one.values for one in fit.findings if one.code == "reward-lost"), None)
     if lost is not None:
         fell = f"No: reward went from {lost['best']:.3g} to {lost['last']:.3g}"
-        return f"{fell}. By the curve a run that recovers has {left} left ({chance})"
+        by = "For reference only:" if fit.why is Why.no_relation else "By the curve a run that recovers has"
+        return f"{fell}. {by} {left} left ({chance})"
     if fit.why is Why.no_relation:
         return f"Unknown: {headline(fit)}. For reference only: {left} left ({chance})"
     stage = " at the present stage" if fit.present_stage else ""
