@@ -23,7 +23,7 @@ from lab.config import Config, Objective
 from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
 from lab.overview import other_starts
-from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts
+from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts, with_ends
 from lab.second import NEARLY
 
 STEADY, MINIMISED = "steady", "entropy_minimised"
@@ -95,8 +95,8 @@ def learned(found: Edition, cooling: Cooling) -> str:
     parts = []
     for (run, name), words in zip(COOLED.items(), ("with", "without"), strict=True):
         if (after := trained(found, name, 0.1)) is not None:
-            gain, low, high = (value - cooled_reward(cooling[run], 0.1) for value in after)
-            parts.append(f"{gain:+.3f} [{low:.3f}, {high:.3f}] from the start {words} planted mistakes")
+            value, low, high = (one - cooled_reward(cooling[run], 0.1) for one in after)
+            parts.append(f"{with_ends(value, low, high, '+')} from the start {words} planted mistakes")
     runs, none = found.of(MINIMISED), "With entropy minimised and no reward at all"
     first_, last = (mean(values_of(runs, end("val_acc"))) for end in (first_of, last_of))
     without = f"{none} accuracy goes from {first_} to {last}." if runs else not_made(found, [MINIMISED])

@@ -174,13 +174,19 @@ def trained(found: Edition, name: str, entropy: float) -> tuple[float, float, fl
     return value, low, high
 
 
+def with_ends(value: float, low: float, high: float, sign: str = "") -> str:
+    """A number with its interval, where there is one."""
+    shown = f"{value:{sign}.3f}"
+    return f"{shown}, without interval" if np.isnan(low) else f"{shown} [{low:.3f}, {high:.3f}]"
+
+
 def cooled(found: Edition, cooling: Cooling) -> str:
     """Accuracy at equal entropy of cooled starts and of trained runs."""
     rows = []
     for run, name in COOLED.items():
         for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
             after = trained(found, name, entropy)
-            shown = MISSING if after is None else "{:.3f} [{:.3f}, {:.3f}]".format(*after)
+            shown = MISSING if after is None else with_ends(*after)
             rows.append((f"`{name}`", f"{entropy:g}", number(cooled_reward(cooling[run], entropy)), shown))
         coldest = int(cooling[run]["temperature"].argmin())
         limit = f"{cooling[run]['temperature'][coldest]:g}"
