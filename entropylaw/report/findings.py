@@ -166,8 +166,8 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     ),
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "reward-lost": "reward went from {best:.3g} to {last:.3g}, which is less than half of what was gained or "
-    "there at the start: what the curve says is left is what a run that recovers could gain",
+    "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: what the curve says "
+    "is left is what a run that recovers could gain",
     "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
     "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropylaw import fit_law
-from entropylaw.analysis.law.diagnostics import NOISE_RATIO
+from entropylaw.analysis.law.diagnostics import NOISE_RATIO, lost_reward
 from entropylaw.results import Verdict, Why
 
 
@@ -169,3 +169,9 @@ def test_a_clean_run_holds_without_findings():
     fit = fit_law(*law(FALL))
     assert (fit.verdict, fit.why) == (Verdict.holds, None)
     assert fit.findings == ()
+
+
+def test_a_flat_reward_that_drifts_has_not_lost_its_reward():
+    drift = 0.5 + 0.03 * np.sin(np.linspace(0, 2 * np.pi, 60)) + noise(60, 0.002)
+    assert lost_reward(drift) is not None
+    assert "reward-lost" not in {finding.code for finding in fit_law(FALL, drift).findings}

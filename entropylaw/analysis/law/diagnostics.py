@@ -55,7 +55,6 @@ P_LAG = 0.001
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
-
 LOST = 0.5
 """A run has lost its reward if more than this share of what it had gained, or had begun with, is gone."""
 
@@ -224,9 +223,9 @@ def has_long_memory(law: LawFit) -> bool:
 def _reward_cautions(fit: Fit) -> Iterator[Finding]:
     """Whether the reward was lost, the ceiling is above what a rate can be, and rewards look smoothed."""
     law = fit.law
-    if (lost := lost_reward(law.reward)) is not None:
-        first, best, last = lost
-        yield caution("reward-lost", first=first, best=best, last=last)
+    # Half of the reward itself: what a flat reward had gained, and lost again, may be drift alone.
+    if (lost := lost_reward(law.reward)) is not None and lost[1] - lost[2] > LOST * abs(lost[1]):
+        yield caution("reward-lost", **dict(zip(("first", "best", "last"), lost, strict=True)))
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if _bounded(law.reward) and value > 1:
         known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
