@@ -27,6 +27,7 @@ from entropylaw.analysis.between_seeds import (
     seeds_needed,
     share_interval,
     spread,
+    squares,
 )
 from entropylaw.analysis.law.estimates import checked_level, unknown
 from entropylaw.analysis.seeds import (
@@ -180,7 +181,7 @@ class _Design:
         return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **found)
 
     def _mean_curve(self, place: int, low: float, high: float) -> dict[str, Any]:
-        """The mean of an arm's curves with a pointwise band, the spread pooled over all that pass a point."""
+        """The mean of an arm's curves with a pointwise band, the spread pooled over those that pass a point."""
         grid = np.linspace(low, high, BAND_POINTS)
         own = [seed for seed in self.of(place) if seed.covers(low, high)]
         mean, half = np.mean([seed.at(grid) for seed in own], axis=0), []
@@ -193,10 +194,11 @@ class _Design:
                 )
             )
             known = self.spread(value, variance, np.array([seed.arm for seed in passing]))
-            reach = None if known is None else float(stdtrit(known.df, 0.5 + 0.5 * self.level))
-            half.append(
-                None if known is None or reach is None else reach * np.sqrt(known.variance / len(own))
-            )
+            if known is None:
+                half.append(None)
+                continue
+            reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
+            half.append(reach * np.sqrt(known.variance_of(place) / len(own)))
         ends = {
             name: tuple(
                 None if one is None else float(at + sign * one) for at, one in zip(mean, half, strict=True)
@@ -209,16 +211,14 @@ class _Design:
         """The pooled spread of rewards."""
         return spread(value, variance, arm, between_sd=self.between_sd)
 
-    def _half_widths(self, curves: FloatArray, arm: IntArray, known: Spread, a: int, b: int) -> FloatArray:
+    def _half_widths(self, curves: FloatArray, numbers: Numbers, known: Spread, a: int, b: int) -> FloatArray:
         """Half of the width, at every point, of the simultaneous band of a difference of two arms."""
-        pool, df = known.pool(a, b), known.df
-        away, each = (curves - means(curves, arm)[arm])[pool[arm]], known.variance
-        if np.isfinite(df):
-            df = float(np.maximum(known.seeds - 1, 0)[pool].sum())
-            each = (away**2).sum(axis=0) / df @ neighbours(curves.shape[1])
+        arm, df = numbers.arm, contrast(numbers.value, numbers.arm, a, b, known).df
+        squared = squares(curves, arm) @ neighbours(curves.shape[1])
+        variance = sum(known.variance_of(one, squared) / known.seeds[one] for one in (a, b))
+        away = (curves - means(curves, arm)[arm])[(known.pool(a) | known.pool(b))[arm]]
         reach = max(float(stdtrit(df, 0.5 + 0.5 * self.level)), band_reach(away, df, self.level))
-        half = reach * np.sqrt(each * (1.0 / known.seeds[a] + 1.0 / known.seeds[b]))
-        return np.broadcast_to(half, curves.shape[1])
+        return np.broadcast_to(reach * np.sqrt(variance), curves.shape[1])
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
@@ -302,8 +302,8 @@ class _Design:
         method = f"Welch–Satterthwaite, df {gap.df:.3g}" if gap.df != known.df else POOLED
         if given is not None:
             method = f"between-seed sd of {given:g} as given"
-        # Arms that are not pooled: the standard deviation that gives the interval's error with as many seeds.
-        variance = float(known.own[[a, b]].mean()) if known.apart(a, b) else known.variance
+        # The standard deviation that gives the interval's error with as many seeds: that of the pool, if any.
+        variance = gap.error**2 / float((1.0 / known.seeds[[a, b]]).sum())
         sd = float(np.sqrt(variance))
         return Difference(
             quantity=quantity,
@@ -325,7 +325,7 @@ class _Design:
             return None
         centre = means(curves, numbers.arm)
         gap = centre[a] - centre[b]
-        half = self._half_widths(curves, numbers.arm, known, a, b)
+        half = self._half_widths(curves, numbers, known, a, b)
         parts = (grid, gap, gap - half, gap + half)
         return Band(
             **dict(zip(("entropy", "mean", "low", "high"), (tuple(x.tolist()) for x in parts), strict=True))

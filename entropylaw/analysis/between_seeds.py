@@ -47,14 +47,23 @@ class Spread:
     like: BoolArray
     within: float
 
-    def pool(self, a: int, b: int) -> BoolArray:
-        """The arms (k,) whose spread counts in a comparison of two: those like both, or only the two."""
-        both = np.isin(np.arange(self.seeds.size), (a, b))
-        return both if self.apart(a, b) else self.like | both
+    def pool(self, one: int) -> BoolArray:
+        """The arms (k,) whose seeds say how far those of an arm differ: the pool, or the arm alone."""
+        return self.like if self.like[one] else np.arange(self.like.size) == one
 
-    def apart(self, a: int, b: int) -> bool:
-        """Whether each of two arms has its own variance: where the spread of one is unlike the others'."""
-        return not self.like[[a, b]].all() and int(self.seeds[[a, b]].min()) > 1
+    def df_of(self, one: int) -> float:
+        """Degrees of freedom of the variance of an arm."""
+        return self.df if self.like[one] else float(self.seeds[one]) - 1.0
+
+    def variance_of(self, one: int, squared: FloatArray | None = None) -> FloatArray:
+        """The variance of one seed of an arm.
+
+        In this number, or in another number of the same runs, of which ``squared`` (k, ...) is the sum of
+        squares about the mean of every arm. A spread that was given is that of all numbers.
+        """
+        if squared is None or np.isinf(self.df):
+            return np.asarray(self.variance if self.like[one] else self.own[one])
+        return np.asarray(squared[self.pool(one)].sum(axis=0) / self.df_of(one))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +121,7 @@ def spread(
     seeds = np.bincount(arm)
     within = float(variance.mean())
     free = np.maximum(seeds - 1.0, 0.0)
-    squared = np.bincount(arm, (value - means(value, arm)[arm]) ** 2)
+    squared = squares(value, arm)
     with np.errstate(invalid="ignore"):
         own = squared / np.where(free > 0, free, np.nan)
     like = np.ones(seeds.size, dtype=bool)
@@ -144,43 +153,42 @@ def alike(variance: FloatArray, free: FloatArray, which: BoolArray) -> float:
 
 
 def contrast(value: FloatArray, arm: IntArray, a: int, b: int, known: Spread) -> Contrast:
-    """Arm ``a`` minus arm ``b``, from values (n,) of all arms.
-
-    The t-test with the pooled variance. Where the spread of one of them is unlike the others', and both have
-    two seeds, each has its own (Welch 1947, with Satterthwaite's degrees of freedom, doi:10.2307/3002019).
-    """
-    mean, both = means(value, arm), [a, b]
-    gap, df, seeds = float(mean[a] - mean[b]), known.df, known.seeds[both]
-    each = known.variance / seeds
-    if known.apart(a, b):
-        each = known.own[both] / seeds
-        df = float(each.sum() ** 2 / (each**2 / (seeds - 1)).sum()) if each.any() else df
-    error = float(np.sqrt(each.sum()))
-    p = 2.0 * float(stdtr(df, -abs(gap) / error)) if error > 0 else float(gap == 0)
-    return Contrast(value=gap, error=error, df=df, p_value=min(1.0, p))
+    """Arm ``a`` minus arm ``b``, from values (n,) of all arms: see :func:`parts`."""
+    return parts(value[None], arm, a, b, known)[0]
 
 
 def parts(values: FloatArray, arm: IntArray, a: int, b: int, known: Spread) -> list[Contrast]:
     """Arm ``a`` minus arm ``b`` in several numbers (p, n) of the same runs, pooled as the first of them.
 
-    ``known`` is the spread of the first. Numbers that add up for every run have differences that do.
+    The t-test with the pooled variance. An arm whose spread is unlike the others' has its own: then the
+    variances are added as in Welch's test (1947, doi:10.2307/2332510), with Satterthwaite's degrees of
+    freedom (1946, doi:10.2307/3002019), and the other arm keeps the variance of the pool, which has more of
+    them. ``known`` is the spread of the first number. Numbers that add up for every run have differences
+    that do.
     """
-    first = contrast(values[0], arm, a, b, known)
-    found = [first]
-    for value in values[1:]:
+    found: list[Contrast] = []
+    for value in values:
+        squared = squares(value, arm) if found else None
+        each = np.array([known.variance_of(one, squared) / known.seeds[one] for one in (a, b)])
+        df = found[0].df if found else satterthwaite(each, known, a, b)
         mean = means(value, arm)
-        squared = np.bincount(arm, (value - mean[arm]) ** 2)
-        free = np.maximum(known.seeds - 1.0, 0.0)
-        if known.apart(a, b):
-            each = squared[[a, b]] / free[[a, b]]
-        elif np.isinf(known.df):
-            each = np.full(2, known.variance)
-        else:
-            each = np.full(2, squared[known.like].sum() / known.df)
-        gap, error = float(mean[a] - mean[b]), float(np.sqrt((each / known.seeds[[a, b]]).sum()))
-        p = 2.0 * float(stdtr(first.df, -abs(gap) / error)) if error > 0 else float(gap == 0)
-        found.append(Contrast(value=gap, error=error, df=first.df, p_value=min(1.0, p)))
+        gap, error = float(mean[a] - mean[b]), float(np.sqrt(each.sum()))
+        p = 2.0 * float(stdtr(df, -abs(gap) / error)) if error > 0 else float(gap == 0)
+        found.append(Contrast(value=gap, error=error, df=df, p_value=min(1.0, p)))
     return found
+
+
+def satterthwaite(each: FloatArray, known: Spread, a: int, b: int) -> float:
+    """Degrees of freedom of a sum of two arms' variances (2,) of their means; the pool's of two in it."""
+    if known.like[[a, b]].all() or not each.any():
+        return known.df
+    return float(each.sum() ** 2 / (each**2 / [known.df_of(one) for one in (a, b)]).sum())
+
+
+def squares(value: FloatArray, arm: IntArray) -> FloatArray:
+    """Sum of squares about its mean of every arm, shape (k, ...) for values (n, ...)."""
+    member = (arm == np.arange(arm.max() + 1)[:, None]).astype(float)
+    return np.asarray(member @ (value - means(value, arm)[arm]) ** 2)
 
 
 def band_reach(deviations: FloatArray, df: float, level: float) -> float:

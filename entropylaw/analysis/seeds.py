@@ -188,9 +188,7 @@ def why_failed(fit: Fit, longest: float) -> str | None:
     if (lost := lost_reward(fit.law.reward)) is None:
         return None
     first, best, last = lost
-    if best > first:
-        return f"lost reward: from {best:.3g} to {last:.3g}, having begun at {first:.3g}"
-    return f"lost reward: from {first:.3g} at its start to {last:.3g}"
+    return f"lost reward: from {best:.3g} to {last:.3g}, having begun at {first:.3g}"
 
 
 def as_run(seed: Seed) -> ArmRun:

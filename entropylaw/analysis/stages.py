@@ -265,13 +265,10 @@ def _over_seeds(of_arm: Mapping[str, Sequence[_Level]], level: float, method: st
             why = "one seed: no between-seed variance"
             found[name] = Estimate(value=mean, low=None, high=None, level=level, method=method, note=why)
             continue
-        squared, df = known.variance, known.df
-        alone = not known.like[place]
-        if alone:
-            squared, df = float(known.own[place]), seeds - 1.0
-        error = float(np.sqrt(squared / seeds))
+        df = known.df_of(place)
+        error = float(np.sqrt(known.variance_of(place) / seeds))
         reach = float(stdtrit(df, 0.5 + 0.5 * level)) * error
-        how = "of the arm alone" if alone else "pooled over arms"
+        how = "pooled over arms" if known.like[place] else "of the arm alone"
         found[name] = Estimate(
             value=mean,
             low=mean - reach,

@@ -16,6 +16,7 @@ from entropylaw.analysis.between_seeds import (
     contrast,
     fieller,
     holm,
+    parts,
     seeds_needed,
     share_interval,
     spread,
@@ -53,7 +54,7 @@ def test_unlike_arms_are_welch() -> None:
     theirs = bartlett(value[:3], value[3:])
     assert alike(known.own, known.seeds - 1.0, np.ones(2, dtype=bool)) == pytest.approx(theirs.pvalue)
     assert theirs.pvalue < 0.05
-    assert known.apart(1, 0)
+    assert known.like.sum() == 1
     found, theirs = contrast(value, ARM, 1, 0, known), ttest_ind(value[3:], value[:3], equal_var=False)
     assert (found.df, found.p_value) == pytest.approx((theirs.df, theirs.pvalue), rel=1e-10)
 
@@ -64,8 +65,34 @@ def test_an_unlike_arm_leaves_the_others_pooled() -> None:
     assert known is not None
     assert known.like.tolist() == [True, True, False]
     assert contrast(value, arm, 1, 0, known).p_value == pytest.approx(ttest_ind(VALUE[3:], VALUE[:3]).pvalue)
-    theirs = ttest_ind(value[7:], VALUE[:3], equal_var=False)
-    assert contrast(value, arm, 2, 0, known).p_value == pytest.approx(theirs.pvalue)
+    # Welch's test, with the variance of the pool, and its 5 degrees of freedom, for the arm in it.
+    own, pooled = value[7:].var(ddof=1) / 4, known.variance / 3
+    found = contrast(value, arm, 2, 0, known)
+    assert found.error == pytest.approx(np.sqrt(own + pooled))
+    assert found.df == pytest.approx((own + pooled) ** 2 / (own**2 / 3 + pooled**2 / 5))
+
+
+def test_an_arm_with_one_seed_has_the_spread_of_the_pool_and_an_unlike_baseline_its_own() -> None:
+    value = np.concatenate([VALUE, [0.1, 0.9, 0.4, 1.3], [0.66]])
+    arm = np.append(ARM, [2, 2, 2, 2, 3])
+    known = spread(value, np.zeros(12), arm)
+    assert known is not None
+    assert known.like.tolist() == [True, True, False, True]
+    assert contrast(value, arm, 3, 2, known).error == pytest.approx(
+        np.sqrt(known.variance + value[7:11].var(ddof=1) / 4)
+    )
+
+
+def test_parts_of_unlike_arms_add_up() -> None:
+    whole = np.append(VALUE[:3], [0.1, 0.9, 0.4, 1.3])
+    part = np.array([0.3, 0.31, 0.35, 0.2, 0.4, 0.1, 0.5])
+    known = spread(whole, NONE, ARM)
+    assert known is not None
+    total, one, other = parts(np.array([whole, part, whole - part]), ARM, 1, 0, known)
+    assert total.value == pytest.approx(one.value + other.value)
+    theirs = ttest_ind(part[3:], part[:3], equal_var=False)
+    assert one.value / one.error == pytest.approx(theirs.statistic)
+    assert one.df == total.df
 
 
 def test_one_seed_per_arm_has_no_spread_unless_it_is_given() -> None:

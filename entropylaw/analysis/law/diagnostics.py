@@ -56,7 +56,7 @@ NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
 LOST = 0.5
-"""A run has lost its reward if more than this share of what it had gained, or had begun with, is gone."""
+"""A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
 def cautions_of(fit: Fit, reward_sd: float) -> tuple[Finding, ...]:
@@ -223,8 +223,7 @@ def has_long_memory(law: LawFit) -> bool:
 def _reward_cautions(fit: Fit) -> Iterator[Finding]:
     """Whether the reward was lost, the ceiling is above what a rate can be, and rewards look smoothed."""
     law = fit.law
-    # Half of the reward itself: what a flat reward had gained, and lost again, may be drift alone.
-    if (lost := lost_reward(law.reward)) is not None and lost[1] - lost[2] > LOST * abs(lost[1]):
+    if (lost := lost_reward(law.reward)) is not None:
         yield caution("reward-lost", **dict(zip(("first", "best", "last"), lost, strict=True)))
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if _bounded(law.reward) and value > 1:
@@ -240,20 +239,18 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
 
 
 def lost_reward(reward: FloatArray) -> tuple[float, float, float] | None:
-    """First, highest and last reward of a run that lost more than half of it; None where it did not.
+    """First, highest and last reward of a run that lost it; None where it did not.
 
-    Of a moving median of five; half of what it had gained, or of what it began with, which then is the
-    highest. A loss within four standard deviations of the noise of a reward is none.
+    More than half of its highest reward, and of what it had gained, by a moving median of five; a loss within
+    four standard deviations of the noise of a reward is none. The gain alone is no measure: what a flat
+    reward seems to gain, and to lose again, is drift.
     """
     width = min(5, reward.size)
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
     first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
-    if best - first > 4.0 * noise and best - last > LOST * (best - first) and best - last > 4.0 * noise:
-        return first, best, last
-    if first - last > 4.0 * noise and last < LOST * first:
-        return first, first, last
-    return None
+    least = max(LOST * abs(best), LOST * (best - first), 4.0 * noise)
+    return (first, best, last) if best - last > least else None
 
 
 def _bounded(reward: FloatArray) -> bool:
