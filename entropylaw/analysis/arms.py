@@ -181,10 +181,11 @@ class _Design:
         return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **found)
 
     def _mean_curve(self, place: int, low: float, high: float) -> dict[str, Any]:
-        """The mean of an arm's curves with a pointwise band, the spread pooled over those that pass a point."""
+        """The mean of an arm's curves with a pointwise band, the spread pooled where they pass a point."""
         grid = np.linspace(low, high, BAND_POINTS)
         own = [seed for seed in self.of(place) if seed.covers(low, high)]
-        mean, half = np.mean([seed.at(grid) for seed in own], axis=0), []
+        mean = np.mean([seed.at(grid) for seed in own], axis=0)
+        half: list[float | None] = []
         for point in grid[:, None]:
             passing = [seed for seed in self.seeds if seed.covers(float(point[0]), float(point[0]))]
             value, variance = (
@@ -198,7 +199,7 @@ class _Design:
                 half.append(None)
                 continue
             reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
-            half.append(reach * np.sqrt(known.variance_of(place) / len(own)))
+            half.append(reach * float(np.sqrt(known.variance_of(place) / len(own))))
         ends = {
             name: tuple(
                 None if one is None else float(at + sign * one) for at, one in zip(mean, half, strict=True)

@@ -174,4 +174,5 @@ def test_a_clean_run_holds_without_findings():
 def test_a_flat_reward_that_drifts_has_not_lost_its_reward():
     drift = 0.5 + 0.03 * np.sin(np.linspace(0, 2 * np.pi, 60)) + noise(60, 0.002)
     assert lost_reward(drift) is None
-    assert lost_reward(np.append(drift, 0.2 + noise(10, 0.002))) == pytest.approx((0.502, 0.53, 0.2), abs=0.01)
+    ends = lost_reward(np.append(drift, 0.2 + noise(10, 0.002)))
+    assert ends == pytest.approx((0.502, 0.53, 0.2), abs=0.01)
