@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 
@@ -28,12 +29,13 @@ if sys.argv[1:2] == ["pages"]:
 from lab import second
 from lab.arms import runs as first_runs
 from lab.config import Config, read_config
-from lab.make import left_of, make, make_all, minutes, require_torch, status
+from lab.make import left_of, make, make_all, minutes, record, require_torch, status
 
 DATA = Path("data") / "lab"
 SECOND = Path("data") / "lab2"
 FORMATS = Path("data") / "formats"
 COOLING = Path("data") / "cooling.parquet"
+MINUTES = Path("data") / "minutes.csv"
 STARTS = SECOND / "starts"
 
 
@@ -104,8 +106,15 @@ def find(name: str) -> Config:
 def train_one(config: Config, out: Path) -> None:
     """Make a run, also if it is finished."""
     print(f"{config.run}: {config.about}; {config.steps} steps, about {minutes(config):.0f} min on one core")
-    seconds = make(config, out, STARTS, lambda line: print(line, flush=True))
+    seconds = make(config, out, STARTS, partial(print, flush=True))
+    if times := times_of(out):
+        record(config.run, seconds, times)
     print(f"wrote {out / config.run} after {seconds / 60:.1f} min of processor time")
+
+
+def times_of(out: Path) -> Path | None:
+    """The table of processor times: of the runs that are kept, not of those made again elsewhere."""
+    return MINUTES if out == SECOND else None
 
 
 def is_elsewhere(name: str, config: Config, out: Path) -> bool:
@@ -125,7 +134,7 @@ def check_bytes(kept: Path, again: Path) -> None:
 def train_all(out: Path, jobs: int) -> None:
     """Make every run of the list that is not finished."""
     try:
-        failed = make_all(second.runs(), out, STARTS, jobs, lambda line: print(line, flush=True))
+        failed = make_all(second.runs(), out, STARTS, jobs, partial(print, flush=True), times_of(out))
     except KeyboardInterrupt:
         sys.exit("interrupted; the same command makes what is left")
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)

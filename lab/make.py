@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import os
 import shutil
@@ -55,10 +56,28 @@ def left_of(configs: Sequence[Config], out: Path) -> list[Config]:
     return [config for config in configs if not is_finished(config, out)]
 
 
-def make_all(configs: Sequence[Config], out: Path, cache: Path, jobs: int, say: Say) -> list[str]:
+def record(run: str, seconds: float, file: Path) -> None:
+    """Keep the minutes of processor time of a run in a table: the runs' own files have no clock."""
+    kept = recorded(file) | {run: round(seconds / 60, 1)}
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerows([("run", "minutes"), *sorted(kept.items())])
+
+
+def recorded(file: Path) -> dict[str, float]:
+    """Minutes of processor time by run, as :func:`record` kept them."""
+    if not file.exists():
+        return {}
+    with file.open(newline="", encoding="utf-8") as opened:
+        return {row["run"]: float(row["minutes"]) for row in csv.DictReader(opened)}
+
+
+def make_all(
+    configs: Sequence[Config], out: Path, cache: Path, jobs: int, say: Say, times: Path | None = None
+) -> list[str]:
     """Make the runs that are not finished, ``jobs`` at a time in their order; returns those that failed.
 
-    Runs that share a start wait until the first of them has made it.
+    Runs that share a start wait until the first of them has made it. ``times`` is a file for :func:`record`.
     """
     waiting, failed, began, done = left_of(configs, out), [], time.monotonic(), 0.0
     say(status(configs, out))
@@ -74,6 +93,8 @@ def make_all(configs: Sequence[Config], out: Path, cache: Path, jobs: int, say: 
                     failed.append(config.run)
                     say(f"{config.run} failed: {error!r}")
                     continue
+                if times:
+                    record(config.run, future.result(), times)
                 done += minutes(config)
                 ahead = sum(map(minutes, [*waiting, *running.values()]))
                 hours = (time.monotonic() - began) / done * ahead / 3600

@@ -12,7 +12,7 @@ from entropylaw.escaping import counted as plural
 from lab.comparisons import Edition, Groups
 from lab.config import Config, Size, Start
 from lab.findings import Made, first_of, last_of, values_of
-from lab.make import minutes, start_minutes
+from lab.make import minutes, recorded
 from lab.markdown import MISSING, listed, mean, table
 from lab.second import runs as planned
 from lab.task import Domain
@@ -28,9 +28,10 @@ def arms(by_arm: Groups) -> str:
     rows = [_row(configs, by_arm.get(arm, ())) for arm, configs in members.items()]
     made, every = sum(map(len, by_arm.values())), len(planned())
     left = [f"`{arm}`" for arm in members if arm not in by_arm]
-    said = f"{made} of {every} runs are made; {len(left)} of {len(members)} arms have none yet."
+    said = f"{made} of {every} runs are made"
+    said += f"; {len(left)} of {len(members)} arms have none yet." if left else "."
     head = ("arm", "what it is", "runs", "H", "R", "failure, lost at step", "healthy twin")
-    said = said if left else f"All {every} runs are made."
+    said = said if made < every else f"All {every} runs are made."
     return "\n\n".join(filter(None, (said, table(head, rows), starts(by_arm))))
 
 
@@ -107,21 +108,28 @@ def counted(by_arm: Groups, folder: Path) -> str:
 
 
 def cost(found: Edition) -> str:
-    """Processor time and size on disk, of the finished runs and of all."""
+    """Processor time and size on disk, of the finished runs and of all.
+
+    Hours are those of ``minutes.csv``, where a run that was the first with its start has the start's too.
+    """
     configs = planned()
     finished, folder = {run.name for runs in found.by_arm.values() for run in runs}, found.folder
     done = [config for config in configs if config.run in finished]
-    hours, all_hours = _hours(done), _hours(configs)
+    known = recorded(folder.parent / "minutes.csv")
+    timed = [config for config in done if config.run in known]
+    others = [config for config in configs if config not in timed]
+    hours = sum(known[config.run] for config in timed) / 60
     size, all_size = _size(folder, done, done), _size(folder, done, configs)
     starts_size, whole = _megabytes(folder / "starts"), _megabytes(folder.parent)
-    rest = f"; all {len(configs)} take about {all_hours:.1f} hours and {all_size:.1f} MB"
+    unfinished = f"; all {len(configs)} will have about {all_size:.1f} MB" if len(done) < len(configs) else ""
+    without = f" The other {len(others)} have no record; the estimate for them is {_hours(others):.1f} hours."
     return (
-        f"The {len(done)} finished runs took about {hours:.1f} hours of processor time, supervised starts "
-        f"included, and have {size:.1f} MB{rest if len(done) < len(configs) else ''}. Hours were not "
-        "recorded per run: they are an estimate (`lab.make.minutes`) from 0.4 s per update and 1.4 s per "
-        "evaluation at width 48, measured on one core of a cloud machine with two. Trials of settings, and "
-        "runs that were made a second time from the start that is kept, are not counted. The starts have "
-        f"{starts_size:.1f} MB, and all of `data/` {whole:.1f} MB."
+        f"{len(timed)} of the {len(configs)} runs took {hours:.1f} hours of processor time by the record "
+        "that `python -m lab train` keeps in `data/minutes.csv`, supervised starts included where they were "
+        "made with the run; the estimate for them (`lab.make.minutes`, without starts) is "
+        f"{_hours(timed):.1f} hours.{without if others else ''} One core of a cloud machine with two; trials "
+        "of settings, and runs that were made a second time, are not counted. The finished runs have "
+        f"{size:.1f} MB{unfinished}, the starts {starts_size:.1f} MB, and all of `data/` {whole:.1f} MB."
     )
 
 
@@ -130,8 +138,7 @@ def _megabytes(folder: Path) -> float:
 
 
 def _hours(configs: Sequence[Config]) -> float:
-    starts = {(config.start, config.size): start_minutes(config) for config in configs}
-    return (sum(map(minutes, configs)) + sum(starts.values())) / 60
+    return sum(map(minutes, configs)) / 60
 
 
 def _size(folder: Path, done: Sequence[Config], configs: Sequence[Config]) -> float:

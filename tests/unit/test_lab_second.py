@@ -22,7 +22,7 @@ from entropylaw.results.result import replace
 from lab import answers, comparisons, editions, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
-from lab.make import is_finished, left_of, make, make_all, status
+from lab.make import is_finished, left_of, make, make_all, record, recorded, status
 from lab.task import grade, numbers, prompts_of
 from tests.conftest import ROOT
 
@@ -310,13 +310,24 @@ def test_what_is_left_is_made_and_what_is_finished_is_not_made_again(tmp_path):
     make(few, tmp_path / "out", tmp_path / "cache", say_nothing)
     kept = (tmp_path / "out" / few.run / "metrics.parquet").stat().st_mtime_ns
     lines: list[str] = []
-    assert make_all(configs, tmp_path / "out", tmp_path / "cache", 2, lines.append) == []
+    times = tmp_path / "minutes.csv"
+    assert make_all(configs, tmp_path / "out", tmp_path / "cache", 2, lines.append, times) == []
+    assert list(recorded(times)) == ["tiny_s1"]
     assert left_of(configs, tmp_path / "out") == []
     assert (tmp_path / "out" / few.run / "metrics.parquet").stat().st_mtime_ns == kept
     assert lines[0].startswith("1 of 2 runs are finished; 1 are left")
     assert lines[1].startswith("tiny_s1: ")
     changed = replace(few, lr=1e-4)
     assert left_of([changed], tmp_path / "out") == [changed]
+
+
+def test_processor_times_are_kept_by_run(tmp_path):
+    times = tmp_path / "minutes.csv"
+    assert recorded(times) == {}
+    for run, seconds in (("b", 90.0), ("a", 210.0), ("b", 126.0)):
+        record(run, seconds, times)
+    assert times.read_text(encoding="utf-8") == "run,minutes\na,3.5\nb,2.1\n"
+    assert recorded(times) == {"a": 3.5, "b": 2.1}
 
 
 @needs_torch
