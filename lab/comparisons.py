@@ -192,8 +192,11 @@ def arms(found: Edition, names: Sequence[str], numbers: Sequence[str]) -> str:
 def _band(pair: Pair) -> str:
     if pair.band is None:
         return MISSING
-    places = [f"{side} 0 at H = {_over(*ends)}" for side, *ends in pair.band.outside]
-    return listed(places or ["nowhere outside 0"])
+    places: dict[str, list[str]] = {}
+    for side, *ends in pair.band.outside:
+        places.setdefault(side, []).append(_over(*ends))
+    said = [f"{side} 0 at H = {listed(ranges)}" for side, ranges in places.items()]
+    return ", ".join(said) or "nowhere outside 0"
 
 
 def _other(pair: Pair, name: str) -> str:
