@@ -29,7 +29,7 @@ from tests.findings import stated
 POINTS = 12
 """Points of a curve."""
 
-METHOD = "seeds as the unit, their spread pooled over arms"
+METHOD = "seeds as the unit, their spread pooled over arms that are alike"
 
 
 def estimate(

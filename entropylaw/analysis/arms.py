@@ -61,7 +61,7 @@ from entropylaw.results.result import Finding, caution, replace
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
 
-POOLED = "seeds as the unit, their spread pooled over arms"
+POOLED = "seeds as the unit, their spread pooled over arms that are alike"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

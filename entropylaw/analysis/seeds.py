@@ -187,8 +187,8 @@ def why_failed(fit: Fit, longest: float) -> str | None:
         return f"stopped at step {step[-1]:g}, after {share} of the longest run of its arm"
     if (lost := lost_reward(fit.law.reward)) is None:
         return None
-    first, best, last = lost
-    return f"lost reward: from {best:.3g} to {last:.3g}, having begun at {first:.3g}"
+    _, best, last = lost
+    return f"lost reward: from {best:.3g} to {last:.3g}"
 
 
 def as_run(seed: Seed) -> ArmRun:
