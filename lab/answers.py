@@ -143,16 +143,15 @@ def moves(found: Edition) -> str:
 
 
 def fails(found: Edition) -> str:
-    """Final accuracy of every failure against plain GRPO."""
-    if found.failing is None:
+    """Final accuracy of every failure against the arm of its twins."""
+    if not found.failing:
         return "Not made yet."
     said: dict[str, list[str]] = {}
-    for pair in found.failing.pairs:
+    for pair in (pair for one in found.failing for pair in one.pairs):
         one = pair["last_reward"]
         said.setdefault(decided(one), []).append(f"{pair.arm} {in_bold(one)}")
-    return (
-        "Final accuracy less GRPO's: " + "; ".join(f"*{word}*: {listed(x)}" for word, x in said.items()) + "."
-    )
+    words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
+    return f"Final accuracy less that of the same arm without the cause: {words}."
 
 
 def turns(found: Edition) -> str:

@@ -56,16 +56,16 @@ CHANGES = (
 class Edition:
     """The finished runs of an edition, and what ``entropylaw compare`` finds in them.
 
-    ``plain``, ``clean`` and ``failing`` have the arms of either start and those that are made to fail; None
-    without runs of two arms. ``stages`` are the changes over stages, by the column that is read as the
-    reward; ``changes`` and ``orders`` what each order of domains does to both.
+    ``plain`` and ``clean`` have the arms of either start, None without runs of two arms; ``failing`` those
+    that are made to fail, with the arm of their twins. ``stages`` are the changes over stages, by the column
+    that is read as the reward; ``changes`` and ``orders`` what each order of domains does to both.
     """
 
     folder: Path
     by_arm: Groups
     plain: ArmComparison | None
     clean: ArmComparison | None
-    failing: ArmComparison | None
+    failing: Sequence[ArmComparison]
     sizes: Mapping[str, Scaling]
     stages: Mapping[str, Sequence[StageChange]]
     changes: Sequence[StageChange]
@@ -81,7 +81,7 @@ class Edition:
 
     def pair(self, name: str) -> Pair | None:
         """An arm against the baseline of its start; None where it is not compared."""
-        known = [one for one in (self.plain, self.clean, self.failing) if one is not None]
+        known = [one for one in (self.plain, self.clean, *self.failing) if one is not None]
         return next((pair for one in known for pair in one.pairs if pair.arm == name), None)
 
 
@@ -98,13 +98,17 @@ def edition(runs: Mapping[str, Made], folder: Path) -> Edition:
         return {name: [_stages(run, folder, reward) for run in some] for name, some in found.items()}
 
     orders = stages(ORDERS, "val_acc")
-    failing = [name for name, some in by_arm.items() if (some[0].config.twin or "").startswith(f"{PLAIN}_s")]
+    failing: dict[str, list[str]] = {}
+    for name, some in by_arm.items():
+        if twin := some[0].config.twin:
+            healthy = twin.rpartition("_s")[0]
+            failing.setdefault(healthy, [healthy]).append(name)
     return Edition(
         folder=folder,
         by_arm=by_arm,
         plain=_compared(by_arm, (*ALGORITHMS, *INTERVENTIONS), folder),
         clean=_compared(by_arm, CLEAN, folder),
-        failing=_compared(by_arm, (PLAIN, *failing), folder),
+        failing=[one for names in failing.values() if (one := _compared(by_arm, names, folder))],
         sizes=_sizes(by_arm),
         stages={reward: stage_changes(stages(SUPERVISED, reward)) for _, reward, _ in CHANGES[:3]},
         changes=stage_changes(orders),

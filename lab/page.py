@@ -220,13 +220,13 @@ def failures(found: Edition) -> str:
         ]
         pair = found.pair(name)
         last = MISSING if pair is None else f"{in_bold(pair['last_reward'])}, {decided(pair['last_reward'])}"
-        arm = next((arm for arm in found.failing.arms if arm.arm == name), None) if found.failing else None
+        arm = next((arm for one in found.failing for arm in one.arms if arm.arm == name), None)
         lost = MISSING if arm is None else f"{sum(run.failed is not None for run in arm.runs)} of {len(runs)}"
         needed = None if pair is None else pair["last_reward"].seeds_needed
         more = (last, MISSING if needed is None else str(needed), lost)
         rows.append((f"`{name}`", str(len(runs)), *cells, *more))
     head = ("arm", "runs", *(f"{head} (twins)" for head in AT_THE_END.values()))
-    answer = ("final accuracy less GRPO's", "needed", "failed by `compare`")
+    answer = ("final accuracy less that of the twins' arm", "needed", "failed by `compare`")
     return table((*head, *answer), rows) if rows else "Not made yet."
 
 
