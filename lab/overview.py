@@ -138,6 +138,7 @@ def _megabytes(folder: Path) -> float:
 
 
 def _hours(configs: Sequence[Config]) -> float:
+    """Estimated hours of some runs, without their starts."""
     return sum(map(minutes, configs)) / 60
 
 

@@ -224,7 +224,8 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
     """Whether the reward was lost, the ceiling is above what a rate can be, and rewards look smoothed."""
     law = fit.law
     if (lost := lost_reward(law.reward)) is not None:
-        yield caution("reward-lost", **dict(zip(("first", "best", "last"), lost, strict=True)))
+        first, best, last = lost
+        yield caution("reward-lost", first=first, best=best, last=last)
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if _bounded(law.reward) and value > 1:
         known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
