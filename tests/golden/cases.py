@@ -27,10 +27,8 @@ valid, failing = inputs.lab("clean_start_s0"), inputs.lab("grpo_s0")
 seeds = inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0")
 
 CASES = {
-    "fit-valid": Case(
-        (valid,), (f"fit {VALID} {ALL.format('fit')} -o fit.txt", f"fit {VALID}", f"fit {VALID} -q")
-    ),
-    "fit-failing": Case((failing,), (f"fit {FAILING} {ALL.format('fit')}", f"fit {FAILING}")),
+    "fit-valid": Case((valid,), (f"fit {VALID} {ALL.format('fit')} -o fit.txt", f"fit {VALID} -q")),
+    "fit-failing": Case((failing,), (f"fit {FAILING}",)),
     "fit-options": Case(
         (valid,),
         (
@@ -40,7 +38,7 @@ CASES = {
             f"fit {VALID} --level 0.8 --eval-size 512 --pair next --format csv -o -",
         ),
     ),
-    "fit-several": Case((inputs.three,), (f"fit three.csv {ALL.format('fit')}", "fit three.csv -q -o -")),
+    "fit-several": Case((inputs.three,), ("fit three.csv -o fit.csv -o fit.md",)),
     "fit-shared": Case(
         (seeds,),
         (
@@ -72,12 +70,11 @@ CASES = {
     ),
     "fit-mixed": Case(
         (inputs.mixed,),
-        (f"fit mixed {ALL.format('fit')}", "fit mixed/good.csv mixed/short.csv mixed/garbage.csv"),
+        ("fit mixed -o fit.json -o fit.csv", "fit mixed/good.csv mixed/short.csv mixed/garbage.csv -o -"),
     ),
     "predict-law": Case(
-        (valid,),
+        (valid, inputs.stored(f"fit {VALID} -o reports/a.fit.json")),
         (
-            f"fit {VALID} -q -o reports/a.fit.json",
             *(
                 f"predict --target-entropy 0:0.4:0.2 --target-reward 0.5 --saturation --format {kind}"
                 for kind in ("text", "markdown", "csv", "json")
@@ -86,13 +83,10 @@ CASES = {
         ),
     ),
     "predict-ahead": Case(
-        (failing,),
-        (
-            f"fit {FAILING} -q -o a.json",
-            *(
-                f"predict a.json --at-step 450 --at-step 800 --gain 0.01 --saturation --format {kind}"
-                for kind in ("text", "markdown", "csv", "json")
-            ),
+        (failing, inputs.stored(f"fit {FAILING} -o a.json")),
+        tuple(
+            f"predict a.json --at-step 450 --at-step 800 --gain 0.01 --saturation --format {kind}"
+            for kind in ("text", "markdown", "csv", "json")
         ),
     ),
     "fit-slip": Case((inputs.awkward,), ("fit slip.csv -o -", "fit slip.csv --keep-outliers -o -")),
@@ -122,11 +116,10 @@ CASES = {
         ("columns mixed", "columns mixed --format json", "columns mixed/garbage.csv", "columns none.csv"),
     ),
     "check-outcomes": Case(
-        (inputs.three,),
+        (inputs.three, inputs.stored("fit three.csv -o fit.json")),
         (
-            "fit three.csv -q -o fit.json",
             "check fit.json --fail-if 'ceiling<0.4' --fail-if 'ceiling<0.55' --fail-if 'n<31' "
-            "--fail-if invalid -o check.json -o check.md -o check.xml -o check.txt",
+            "--fail-if fails -o check.json -o check.md -o check.xml -o check.txt",
             "check fit.json --fail-if 'ceiling<0.55' --strict",
             "check fit.json --fail-if 'ceiling<0.55' --point --even-if-invalid",
             "check fit.json --fail-if 'turn_planning<1' --fail-if 'saturation_step<1'",
@@ -135,7 +128,7 @@ CASES = {
     ),
     "check-passed": Case(
         (inputs.good,),
-        ("check good.csv --fail-if 'ceiling<0.1' --fail-if invalid -o check.xml -o check.md -o check.json",),
+        ("check good.csv --fail-if 'ceiling<0.1' --fail-if fails -o check.xml -o check.md -o check.json",),
     ),
     "check-refused": Case(
         (inputs.mixed,),
@@ -147,7 +140,7 @@ CASES = {
             "check mixed/good.csv --fail-if 'ceiling<'",
         ),
     ),
-    "backtest-valid": Case((valid,), (f"backtest {VALID}", f"backtest {VALID} {ALL.format('back')}")),
+    "backtest-valid": Case((valid,), (f"backtest {VALID}",)),
     "backtest-several": Case(
         (inputs.three, inputs.refused),
         (
@@ -179,7 +172,7 @@ CASES = {
             "compare a=runs/plain_s0 b=garbage.csv",
         ),
     ),
-    "phases-both": Case((inputs.curves,), (f"phases curves.csv {ALL.format('phases')} -o -",)),
+    "phases-both": Case((inputs.curves,), ("phases curves.csv -o phases.json -o -",)),
     "phases-ordered": Case(
         (inputs.ordered,),
         ("phases ordered.csv -o -", "phases plans.csv --planning entropy_semantic -o - -o plans.md"),
@@ -188,7 +181,7 @@ CASES = {
         (failing, inputs.curves),
         (f"phases grpo_s0 curves.csv curves_short.csv {ALL.format('phases')} -o -",),
     ),
-    "phases-single": Case((inputs.good,), (f"phases good.csv {ALL.format('phases')} -o -",)),
+    "phases-single": Case((inputs.good,), ("phases good.csv -o phases.json -o -",)),
     "phases-refused": Case(
         (inputs.curves, inputs.refused),
         (
@@ -199,28 +192,21 @@ CASES = {
         ),
     ),
     "report-several": Case(
-        (seeds, inputs.refused),
-        (f"report {VALID} {FAILING} short.csv -o pages --no-phases --figures none --jobs 1",),
+        (inputs.good, failing, inputs.refused),
+        (f"report good.csv {FAILING} short.csv -o pages --no-phases --figures none --jobs 1",),
     ),
     "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
     "report-stored": Case(
-        (seeds,),
         (
-            "fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b -q -o shared.json",
-            "report shared.json -o pages --figures none --jobs 1",
+            inputs.lab("sft_after_grpo_s0"),
+            inputs.stored("fit sft_after_grpo_s0 --find-seams -o seams.json"),
         ),
-    ),
-    "report-seams": Case(
-        (inputs.lab("sft_after_grpo_s0"),),
-        (
-            "fit sft_after_grpo_s0 --find-seams -q -o seams.json",
-            "report seams.json -o pages --figures none --jobs 1",
-        ),
+        ("report seams.json -o pages --figures none --jobs 1",),
     ),
     "report-refused": Case(
         (inputs.refused,),
         (
-            "report short.csv no_entropy.csv garbage.csv -o pages --jobs 1",
+            "report no_entropy.csv garbage.csv -o pages --jobs 1",
             "report none.csv -o pages",
             "report short.csv --figures gif",
         ),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tests.conftest import LAB
+from tests.conftest import LAB, ended
+from tests.golden.transcript import surroundings
 
 
 def lab(*names: str) -> Callable[[Path], None]:
@@ -19,6 +21,17 @@ def lab(*names: str) -> Callable[[Path], None]:
             (folder / name).mkdir(parents=True)
             for file in ("metrics.parquet", "config.json"):
                 shutil.copyfile(LAB / name / file, folder / name / file)
+
+    return write
+
+
+def stored(command: str) -> Callable[[Path], None]:
+    """What a command writes, as an input of others."""
+
+    def write(folder: Path) -> None:
+        with surroundings(folder):
+            finished = ended([*shlex.split(command), "-q"], None)
+        assert finished.returncode == 0, finished.stderr
 
     return write
 
@@ -158,7 +171,7 @@ def tokens(folder: Path) -> None:
 def settings(folder: Path) -> None:
     """A project's settings."""
     (folder / "entropylaw.toml").write_text(
-        'inputs = ["good.csv"]\nlevel = 0.9\ngates = ["ceiling<0.4", "invalid"]\n'
+        'inputs = ["good.csv"]\nlevel = 0.9\ngates = ["ceiling<0.4", "fails"]\n'
         '[columns]\nentropy = "actor/entropy"\n[report]\nfolder = "pages"\n',
         "utf-8",
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.golden.cases import CASES
 from tests.golden.kept import FOLDER, kept, played, stale
+from tests.golden.shape import kept_json
 from tests.golden.transcript import difference
 
-LARGEST = 1_500_000
+LARGEST = 500_000
 """Bytes of all transcripts: they are in every clone, and somebody reads their differences."""
 
 
@@ -37,3 +40,29 @@ def test_a_difference_is_shown_where_more_than_the_last_decimals_differ() -> Non
     assert "-ceiling 0.525492908" in difference("a", old, old.replace("0.5254", "0.5255"))
     assert "+third line" in difference("a", old, old.replace("second", "third"))
     assert difference("a", "", "line\n" * 500).endswith("… 443 more lines")
+
+
+BODY = {"runs": [{"run": f"seed {i}", "n": 40, "ceiling": 0.5 + i / 7, "note": None} for i in range(9)]}
+
+
+def _kept(**changed: object) -> str:
+    runs = [*BODY["runs"][:-1], BODY["runs"][-1] | changed]
+    return kept_json(json.dumps({"runs": runs}, indent=1))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"ceiling": 1.6428}, {"ceiling": 0.5}, {"n": 41}, {"run": "seed 9"}, {"note": "late"}, {"more": 1}],
+)
+def test_what_is_kept_of_json_changes_with_any_value(changed) -> None:
+    assert difference("a", _kept(), _kept(**changed))
+
+
+def test_what_is_kept_of_json_is_short_and_does_not_change_with_the_last_decimals() -> None:
+    assert _kept().splitlines()[:2] == [
+        "JSON of this shape:",
+        "{runs: 9 × {text: run; integer: n; number: ceiling; null: note}}",
+    ]
+    assert "runs[8].ceiling" not in _kept()
+    assert difference("a", _kept(), _kept(ceiling=(0.5 + 8 / 7) * (1 + 1e-11))) == ""
+    assert kept_json('{"code": "too-short"}') is None

@@ -15,6 +15,7 @@ from unittest import mock
 
 from entropylaw import __version__
 from tests.conftest import ROOT, ended
+from tests.golden.shape import kept_json
 
 SCHEMAS = ROOT / "entropylaw" / "documents" / "schemas"
 
@@ -54,9 +55,9 @@ def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]]
         write(folder)
     parts = []
     known = {path.read_text("utf-8"): f"schemas/{path.name} of the package" for path in SCHEMAS.iterdir()}
-    made: dict[str, str] = {}
     with surroundings(folder):
         before = _files(Path())
+        made = {hashlib.sha256(content).hexdigest(): path for path, content in before.items()}
         for number, command in enumerate(commands, 1):
             finished = ended(shlex.split(command), None)
             after = _files(Path())
@@ -100,7 +101,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def _without_digests(text: str, made: Mapping[str, str]) -> str:
-    """A text without the digests of what we wrote ourselves: the last decimals of numbers are in them."""
+    """A text without the digests of files: what we wrote changes with the last decimals of numbers."""
     for digest, path in made.items():
         text = text.replace(digest, f"SHA-256 of {path}")
     return text
@@ -116,11 +117,12 @@ _VERSION = re.compile(rf"(?<![\d.]){re.escape(__version__)}(?!\.?\d)")
 
 
 def _shortened(text: str) -> str:
-    """A text without the drawings and style of a page, long lists of numbers, and the version."""
+    """JSON by its shape; a page without its drawings and style; no long lists of numbers, nor the version."""
+    text = _VERSION.sub("VERSION", text)
+    text = kept_json(text) or text
     text = _FIGURE.sub(_captioned, text)
     text = _STYLE.sub(r"\1…\2", text)
     text = _LISTS.sub(_summed_up, text)
-    text = _VERSION.sub("VERSION", text)
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
