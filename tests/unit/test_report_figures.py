@@ -108,7 +108,7 @@ def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], 
 def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[RunFit], Figure]) -> None:
     good = make(synthetic())
     assert good.get_size_inches()[0] == 3.4
-    verdict = "fails: reward falls as entropy is spent"
+    verdict = "fails: reward rises with entropy"
     assert verdict in text_of(make(falling()))
     assert "fails" not in text_of(good)
 
