@@ -17,11 +17,10 @@ from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.report.render.html import typeset
-from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from tests.conftest import ROOT
-from tests.gate_documents import a_run, case, document, fitted
+from tests.gate_documents import case, document, fitted, refused
 from tests.unit.test_report_samples import run_by_hand, synthetic
 
 WHY = "the run lost its reward: from 0.742 to 0"
@@ -93,7 +92,7 @@ def test_the_gate_lost_trips_on_such_a_run_alone() -> None:
     assert [case(one, "lost").outcome for one in (data, document(fitted()))] == ["tripped", "passed"]
     ahead = predict_runs(FitDocument(inputs=(), settings=FitOptions(), runs=(entry(),)), entropies=[0.1])
     assert case(encode(ahead), "lost").outcome == "tripped"
-    assert case(document(a_run() | {"answer": None}), "lost").outcome == "unknown"
+    assert case(document(refused()), "lost").outcome == "unknown"
 
 
 def test_a_document_with_a_ceiling_of_a_lost_reward_is_refused() -> None:
@@ -128,8 +127,9 @@ def test_an_arm_has_the_ceilings_of_the_runs_that_kept_their_reward() -> None:
     (run,) = [run for arm in comparison.arms for run in arm.runs if run.run == lost().run]
     assert run.values["ceiling"] is None
     assert run.failed == "lost reward: from 0.742 to 0"
-    assert isinstance(comparison.pair("one", "other")["ceiling"].estimate, Estimate)
-    assert comparison.pair("one", "other")["ceiling"].seeds == (2, 2)
+    (pair,) = comparison.pairs
+    assert pair["ceiling"].estimate.value is not None
+    assert pair["ceiling"].seeds == (2, 2)
 
 
 def test_many_runs_in_one_call_have_none_either() -> None:
