@@ -9,7 +9,8 @@ import numpy as np
 
 from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
 from entropylaw.analysis.conditions import check_largest
-from entropylaw.analysis.law.diagnostics import cautions_of, reasons_of
+from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of
+from entropylaw.analysis.law.estimates import unknown
 from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
 from entropylaw.analysis.rivals import FormFits
@@ -19,7 +20,7 @@ from entropylaw.errors import UsageError
 from entropylaw.results import ONE_POINT, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, replace
+from entropylaw.results.result import Finding, T, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -157,11 +158,38 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
         law=law,
         **averaged_numbers(law, averaged, level=law.level, gain=gain),
     )
+    lost = lost_reward(law.reward)
+    if lost is not None:
+        fit = _without_ceiling(
+            fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
+        )
     own = () if void else reasons_of(fit)
-    fit = replace(fit, findings=(*own, *cautions_of(fit, float(np.sqrt(grid.mean_floor)))))
+    first = () if lost is None else (lost,)
+    fit = replace(fit, findings=(*own, *first, *cautions_of(fit, float(np.sqrt(grid.mean_floor)))))
     # Kept for predictions, which would infer them again.
     vars(fit)["basis"] = averaged
     return fit
+
+
+def _without_ceiling(fit: Fit, why: str) -> Fit:
+    """A fit whose curve says what the reward was, and not what the run may gain."""
+
+    def without(part: T, *names: str) -> T:
+        known = ((name, getattr(part, name)) for name in names)
+        return replace(
+            part, **{name: unknown(why, level=one.level, method=one.method) for name, one in known}
+        )
+
+    law, short = without(fit.law, "ceiling", "headroom"), fit.if_short
+    vars(law).update(vars(fit.law))
+    return replace(
+        without(fit, "ceiling", "headroom", "used"),
+        p_headroom=None,
+        forms=tuple(without(one, "ceiling", "headroom") for one in fit.forms),
+        cuts=tuple(without(one, "ceiling") for one in fit.cuts),
+        if_short=None if short is None else without(short, "ceiling", "headroom", "law_ceiling"),
+        law=law,
+    )
 
 
 def column_of(data: Any, name: Any) -> Any:

@@ -24,6 +24,7 @@ from entropylaw.analysis.law.estimates import (
     estimates,
     estimates_of_each,
     from_mixture,
+    headroom,
     tails,
     unknown,
 )
@@ -91,7 +92,7 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
     method = _method(law)
     each = _now_and_ceiling(fits)
     together = _averaged(each, fits.probability)
-    ceiling, headroom, now = estimates(together, level=level, method=method)
+    ceiling, left, now = estimates(together, level=level, method=method)
     alone = residual_model(law.interval).method
     first = np.arange(2)
     numbers = [part.pruned(1e-5).rows(first) for part in each.values()]
@@ -100,14 +101,14 @@ def averaged_numbers(law: LawFit, fits: FormFits, *, level: float, gain: float) 
         FormAnswer(
             **described(fit, fits.probability[name], law.reward, level),
             ceiling=own[name][0],
-            headroom=own[name][1],
+            headroom=headroom(own[name][1]),
         )
         for name, fit in fits.fits.items()
     )
     return {
         "if_short": _short_memory(law, fits, level),
         "ceiling": ceiling,
-        "headroom": headroom,
+        "headroom": headroom(left),
         "reward_now": now,
         "used": _used(law, fits, level),
         "gain": gain,
@@ -123,10 +124,10 @@ def _short_memory(law: LawFit, fits: FormFits, level: float) -> ShortMemory | No
     if short is None or not weight.any():
         return None
     averaged = _averaged(_now_and_ceiling(short), short.probability)
-    ceiling, headroom, _ = estimates(averaged, level=level, method=_method(law))
+    ceiling, left, _ = estimates(averaged, level=level, method=_method(law))
     own = replace(law.posterior, weight=weight / weight.sum()).functional(np.eye(2))
     law_ceiling, a = estimates(own, level=level, method=residual_model(law.interval).method)
-    return ShortMemory(ceiling=ceiling, headroom=headroom, law_ceiling=law_ceiling, a=a)
+    return ShortMemory(ceiling=ceiling, headroom=headroom(left), law_ceiling=law_ceiling, a=a)
 
 
 def reward_now(fit: Fit, level: float | None) -> Estimate:

@@ -401,10 +401,12 @@ def compare_forms(law: Fit | LawFit) -> Comparison:
     fits, degenerate = fit_each(forms, step, reward, grid)
     probability = _probabilities(fits)
     base, method = fits["law"].log_evidence, residual_model(law.interval).method
+    # A run that lost its reward has none.
+    none = law.ceiling if law.ceiling.value is None else None
     rows = (
         FormResult(
             **described(fit, probability[name], reward, law.level),
-            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=method),
+            ceiling=none or from_mixture(ceiling_of(fit), level=law.level, method=method),
             variable=fit.form.variable,
             log_odds=fit.log_evidence - base,
         )
@@ -414,11 +416,13 @@ def compare_forms(law: Fit | LawFit) -> Comparison:
 
     def over(*variables: str) -> Estimate | None:
         some = [(row.form, row.probability, row.ceiling) for row in results if row.variable in variables]
-        return range_over(some, law.level) if some else None
+        return none or (range_over(some, law.level) if some else None)
 
     ceiling, limit, reach, reach_note = over("entropy"), over("step"), None, None
     assert ceiling is not None
-    if entropy[-1] > SPENT * entropy.max():
+    if none is not None:
+        limit, reach_note = None, none.note
+    elif entropy[-1] > SPENT * entropy.max():
         reach_note = (
             f"entropy is at {entropy[-1] / entropy.max():.0%} of its largest value (limit {SPENT:.0%}): "
             "the limit in steps is not the reward at H = 0"

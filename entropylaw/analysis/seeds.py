@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from entropylaw.analysis.averaging import mean_curve
-from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.members import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
+from entropylaw.results.result import LOST
 
 POINTS = 121
 """Points of a run's curve over its own range."""
@@ -177,18 +177,15 @@ def seeds_of(
 def why_failed(fit: Fit, longest: float) -> str | None:
     """Why a run counts as failed; None where it does not.
 
-    It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or
-    :func:`~entropylaw.analysis.law.diagnostics.lost_reward` says that it lost its reward.
+    It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or lost its reward.
     """
     step = fit.law.step
     length = float(step[-1] - step[0])
     if length < STOPPED * longest:
         share = f"{100 * length / longest:.0f} %"
         return f"stopped at step {step[-1]:g}, after {share} of the longest run of its arm"
-    if (lost := lost_reward(fit.law.reward)) is None:
-        return None
-    _, best, last = lost
-    return f"lost reward: from {best:.3g} to {last:.3g}"
+    lost = next((finding.values for finding in fit.findings if finding.code == LOST), None)
+    return None if lost is None else "lost reward: from {best:.3g} to {last:.3g}".format_map(lost)
 
 
 def as_run(seed: Seed) -> ArmRun:

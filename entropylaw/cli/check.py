@@ -48,8 +48,8 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Q
     fail_if: tuple[str, ...] = opt.option(
         "--fail-if",
         "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; \"verdict!='holds'\"; "
-        "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; refused "
-        "(not fitted). Repeatable.",
+        "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; lost "
+        "(the reward); refused (not fitted). Repeatable.",
         GATE,
         GATES,
         key="gates",

@@ -25,7 +25,7 @@ from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecas
 from entropylaw.results.groups import LevelShift, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
-from entropylaw.results.result import Finding, Result, replace, sentences
+from entropylaw.results.result import LOST, Finding, Result, has, replace, sentences
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
@@ -115,7 +115,7 @@ class RunFit(Result, frozen=True, kw_only=True):
     ``drop_per_100_steps`` is its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`), None for a
     refused run. ``level_shifts`` are those found, ``segments`` the law between the given or found ones;
     ``findings`` say why one of them is missing. ``read_notes`` is what was decided while reading and pairing.
-    ``summary`` is the answer in three lines. ``training`` is the same run with its training reward, where the
+    ``summary`` is the answer in two lines. ``training`` is the same run with its training reward, where the
     validation reward has few evaluations.
     """
 
@@ -334,8 +334,8 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, averaged over the functional forms.
 
     ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
-    of reward is left. ``forecast`` is of later steps, ``spending`` of when
-    the entropy will be spent; where these were requested and are None, ``no_forecast`` says why.
+    of reward is left, None for a run that lost its reward. ``forecast`` is of later steps, ``spending`` of
+    when the entropy will be spent; where these were requested and are None, ``no_forecast`` says why.
     """
 
     run: str
@@ -344,13 +344,18 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     why: Why | None
     findings: tuple[Finding, ...]
     gain: float
-    p_headroom: float
+    p_headroom: float | None
     entropy_range: tuple[float, float]
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None
     spending: SaturationForecast | None = None
     no_forecast: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the run lost more than half of its reward."""
+        return has(self.findings, LOST)
 
 
 class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):

@@ -140,7 +140,11 @@ def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
         return (Outcome.tripped if refusal else Outcome.passed), said
     if subject.verdict is None:
         why = refusal.message if refusal else "none of the given documents contains a fit of this run"
-        return Outcome.unknown, f"whether the law holds is not known: {why}"
+        what = "the run lost its reward" if name == "lost" else "the law holds"
+        return Outcome.unknown, f"whether {what} is not known: {why}"
+    if name == "lost":
+        said = subject.lost or "the run did not lose its reward"
+        return (Outcome.tripped if subject.lost else Outcome.passed), said
     undecided = subject.verdict is Verdict.undecided
     verdict = "the verdict is undecided" if undecided else f"the law {subject.verdict}"
     said = ": ".join(filter(None, (verdict, "; ".join(filter(None, (subject.why, *subject.reasons[:1]))))))

@@ -26,8 +26,8 @@ from entropylaw.paths import shown_path
 
 GRAMMAR = (
     "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), \"QUANTITY=='WORD'\", "
-    "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided or "
-    "refused; OP is one of < <= > >= == !="
+    "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided, "
+    "lost or refused; OP is one of < <= > >= == !="
 )
 
 RENAMED = {

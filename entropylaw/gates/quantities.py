@@ -23,8 +23,8 @@ from entropylaw.errors import InputError, known_form
 from entropylaw.paths import is_file, note_input, shown_path
 from entropylaw.results import VERDICTS, Estimate, Verdict, Why
 from entropylaw.results.columns import Refusal
+from entropylaw.results.result import LOST, sentences
 from entropylaw.results.result import replace as replace_estimate
-from entropylaw.results.result import sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
@@ -186,11 +186,12 @@ def _why(run: Any) -> Value:
 
 _ALL = (
     _averaged("ceiling", "reward at H = 0, averaged over functional forms", REWARD),
-    _averaged("headroom", "ceiling − reward_now", REWARD),
+    _averaged("headroom", "ceiling − reward_now, or 0 where that is below", REWARD),
     _averaged(
         "p_headroom",
         "probability that at least the gain of the fit is left",
         PROBABILITY,
+        lambda run: Unknown(reason=run.answer.headroom.note) if run.answer.lost else run.answer.p_headroom,
         kind=Kind.number,
         detail=lambda run: f"at least {run.answer.gain:g} left",
     ),
@@ -199,7 +200,7 @@ _ALL = (
     _own("a", "coefficient of R = b − a·exp(H)", REWARD, "answer.law.a"),
     _own("b", "coefficient of R = b − a·exp(H)", REWARD, "answer.law.b"),
     _own("law.ceiling", "b − a, the reward at H = 0 by the law", REWARD, "answer.law.ceiling"),
-    _own("law.headroom", "law.ceiling − reward_now", REWARD, "answer.law.headroom"),
+    _own("law.headroom", "law.ceiling − reward_now, or 0 where that is below", REWARD, "answer.law.headroom"),
     Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS, "drop_per_100_steps"),
     _number("entropy_now", "entropy at the last evaluation", NATS, "answer.law.entropy_now"),
     _number("entropy_noise", "noise of a logged entropy", NATS, "answer.law.entropy_noise"),
@@ -241,6 +242,7 @@ _ALL = (
     _ordered("delta", "planning's turning point minus execution's", STEPS, _delta),
     Quantity("fails", "the law fails", kind=Kind.flag),
     Quantity("undecided", "the data do not decide whether the law holds", kind=Kind.flag),
+    Quantity("lost", "the run lost more than half of its reward", kind=Kind.flag),
     Quantity("refused", "the run could not be fitted", kind=Kind.flag),
 )
 
@@ -312,8 +314,8 @@ class Subject:
 
     ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
     they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
-    answer, None where no document holds one. ``refusal`` is why it has no fit, ``read`` whether its file
-    could be read.
+    answer, None where no document holds one, ``lost`` is how it lost its reward. ``refusal`` is why it has no
+    fit, ``read`` whether its file could be read.
     """
 
     run: str
@@ -323,6 +325,7 @@ class Subject:
     verdict: Verdict | None = None
     why: Why | None = None
     reasons: tuple[str, ...] = ()
+    lost: str = ""
     refusal: Refusal | None = None
     read: bool = True
 
@@ -405,6 +408,7 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             verdict=getattr(judged, "verdict", None),
             why=getattr(judged, "why", None),
             reasons=sentences(judged.findings, "reason") if judged is not None else (),
+            lost=next((one.sentence for one in getattr(judged, "findings", ()) if one.code == LOST), ""),
             refusal=getattr(run, "refusal", None),
             read=getattr(run, column, "") is not None,
         )
@@ -486,4 +490,6 @@ def _merged(group: Sequence[Subject]) -> Subject:
     refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
     sources = tuple(chain(*(subject.sources for subject in group)))
     merged = replace(group[0], sources=sources, holders=holders, verdict=judged.verdict, why=judged.why)
-    return replace(merged, reasons=judged.reasons, refusal=refused.refusal, read=refused.read)
+    return replace(
+        merged, reasons=judged.reasons, lost=judged.lost, refusal=refused.refusal, read=refused.read
+    )

@@ -289,7 +289,8 @@ def predict_runs(
             continue
         answer, law = entry.answer, entry.answer.law
         first, last = float(law.step[0]), float(law.step[-1])
-        at = list(entropies) if given else [max(law.entropy_now, 0.0), 0.0]
+        # At 0 it is the ceiling, which a run that lost its reward does not have.
+        at = list(entropies) if given else [max(law.entropy_now, 0.0), *([] if answer.lost else [0.0])]
         half = last + SPAN_AHEAD * (last - first)
         later = list(at_step) if given else [float(np.ceil(half)) if (law.step % 1 == 0).all() else half]
         least = answer.gain if gain is None else gain
@@ -300,7 +301,7 @@ def predict_runs(
             why=answer.why,
             findings=answer.findings,
             gain=least,
-            p_headroom=p_gain(answer, least),
+            p_headroom=None if answer.lost else p_gain(answer, least),
             entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
             predictions=answer.predict(at, level=level),
             entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),

@@ -56,6 +56,12 @@ def _said(values: Values) -> str:
     return f"{values['verdict']} ({values['why']})" if values["why"] else str(values["verdict"])
 
 
+def _ceiling(values: Values) -> str:
+    """A ceiling with its interval; nothing where it is unknown."""
+    known = values["value"] is not None
+    return ", ceiling {value:.3g} [{low:.3g}, {high:.3g}]".format_map(values) if known else ""
+
+
 _BREADTH = {
     "narrows": "narrows the policy",
     "widens": "widens the policy",
@@ -91,14 +97,6 @@ def _odds_words(odds: float) -> str:
     if odds < 0.2:
         return f"too well to be excluded {against}"
     return f"{'as' if odds > 0.67 else 'nearly as'} well {against}"
-
-
-def _needed(values: Values) -> str:
-    """What would decide, where a number is known."""
-    nats, more = values["nats"], values["evaluations"]
-    parts = [] if nats is None else [f"{nats:g} nats more of entropy"]
-    parts += [] if more is None else [f"about {float(f'{more:.2g}'):,.0f} more evaluations"]
-    return f"; {' or '.join(parts)} would decide" if parts else ""
 
 
 def _times(probability: float, own: float) -> str:
@@ -139,35 +137,35 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",
     "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
     "never negative",
-    "reward-falls": f"reward falls as entropy falls: {_A}",
+    "reward-falls": f"reward rises with entropy: {_A}",
     "ceiling-impossible": "the ceiling {ceiling:.3g} [{low:.3g}, {high:.3g}] is above 1, and every reward of "
     "the run is between 0 and 1",
     "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
     "is stated for runs with falling entropy",
     # What is missing for the law to hold.
-    "curve-as-good": lambda values: (
-        f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}" + _needed(values)
-    ),
+    "curve-as-good": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "weak-relation": "the law explains {r_squared:.0%} of the reward's variance; to hold it needs "
     "{needed:.0%}",
     "too-few-evaluations": lambda values: (
         "{n} evaluations; {needed} are needed to estimate the drift of the residuals".format_map(values)
         + (f"; {_longer_reward(values)}" if "column" in values else "")
     ),
-    "entropy-range-narrow": "entropy spans {span:.2g} nats; to estimate both a and b takes at least {needed}",
-    "slope-unclear": f"reward does not clearly rise as entropy falls: {_A}",
+    "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
+    "estimate both a and b takes at least {needed}",
+    "slope-unclear": f"reward may rise or fall with entropy: {_A}",
     "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} least squares give "
     "{a_ratio:.2f} times the a",
     # Cautions.
     "rests-on-first": lambda values: (
         "the answer rests on the first {dropped} evaluations, which are off the curve of the others "
-        "(p = {p_value:.2g}): without them it {said}, ceiling {value:.3g} [{low:.3g}, {high:.3g}] "
-        "(--from-step {step:g})".format_map({**values, "said": _said(values)})
+        "(p = {p_value:.2g}): without them it {said}{ceiling} (--from-step {step:g})".format_map(
+            {**values, "said": _said(values), "ceiling": _ceiling(values)}
+        )
     ),
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: what the curve says "
-    "is left is what a run that recovers could gain",
+    "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: the curve says what "
+    "it was, and neither a ceiling nor what is left",
     "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
     "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (
@@ -269,7 +267,7 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "is that of a mean of {block} new ones",
     "entropy-has-not-fallen": lambda values: (
         f"the entropy has not begun to fall (it has {'fallen' if values['share'] >= 0 else 'risen'} by "
-        f"{abs(values['share']):.0%} so far), and when it will is not known"
+        f"{abs(values['share']):.0%} so far), and whether and when it will is not known"
     ),
     "extrapolated": "at {outside} of {steps} steps the entropy is outside the fitted range of {low:.3g} to "
     "{high:.3g} nats: extrapolated",

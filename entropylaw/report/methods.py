@@ -39,15 +39,18 @@ def paragraph(fit: Fit) -> str:
         Verdict.fails: f"The law fails ({fit.why})",
     }
     probability, size = format_probability(law.probability), f"{law.residuals.effective_n:.0f}"
+    at_zero, left = f"the reward at H = 0 is {format_interval(fit.ceiling)} and ", ""
+    if fit.lost:
+        at_zero = ""
+    else:
+        left = f"; at least {fit.gain:g} is left with probability {format_probability(fit.p_headroom)}"
     sentences = (
         f"We fitted reward R against policy entropy H (nats per token) over {fit.n} evaluations ({steps}) "
         f"with entropylaw {__version__} [entropylaw]: the law R = b − a·exp(H) [cui2025entropy], "
         f"{names}{term} by generalised least squares ({residual_model(law.interval).method}).",
         f"{verdicts[fit.verdict]}: posterior probability {probability}, R² "
         f"{format_r_squared(law.r_squared)}, effective sample size {size}.",
-        f"Averaged over these forms by their posterior probabilities [hoeting1999averaging], the reward at "
-        f"H = 0 is {format_interval(fit.ceiling)} and the reward now {format_interval(fit.reward_now)} "
-        f"({level} intervals); at least {fit.gain:g} is left with probability "
-        f"{format_probability(fit.p_headroom)}.",
+        f"Averaged over these forms by their posterior probabilities [hoeting1999averaging], {at_zero}"
+        f"the reward now is {format_interval(fit.reward_now)} ({level} intervals){left}.",
     )
     return " ".join(sentences)

@@ -130,9 +130,8 @@ def _tiles(run: RunReport) -> list[Tile]:
     fit, row = run.fit.answer, index_row(run, "")
     if fit is None:
         return []
-    reference = [] if row.readable else ["for reference only"]
+    reference = [] if row.readable else ["the run lost its reward" if fit.lost else "for reference only"]
     now, ceiling, left = (format_estimate(one) for one in (fit.reward_now, fit.ceiling, fit.headroom))
-    chance = words.p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:g})", 1)
     bar = _forest(row, ceiling_axis([row])) if row.readable else None
     tiles = [
         Tile(
@@ -145,10 +144,10 @@ def _tiles(run: RunReport) -> list[Tile]:
         Tile(
             "Ceiling, H = 0",
             ceiling.value,
-            [ceiling.interval, *reference],
+            [*([] if fit.lost else [ceiling.interval]), *reference],
             picture=bar,
         ),
-        Tile("Left", left.value, [left.interval, chance, *reference]),
+        Tile("Left", left.value, [*([] if fit.lost else [left.interval, words.p_left(fit)]), *reference]),
     ]
     if run.forecast is not None:
         ahead = format_estimate(run.forecast.reward[-1])
@@ -429,7 +428,8 @@ def _cell(row: IndexRow, column: Column) -> tuple[str, str]:
     """A cell: its value, and its interval, or why there is none."""
     cell, key = row.cells.get(column.key), column.key
     if not row.readable and key in ("ceiling", "headroom", "p_headroom", "used"):
-        return "", f"{MISSING} {row.why.value}" if row.why is not None and key == "ceiling" else MISSING
+        reason = "lost reward" if row.lost else row.why
+        return "", f"{MISSING} {reason}" if key == "ceiling" else MISSING
     if row.estimate(key) is not None:
         value, interval, _ = fact_text(Fact(key, cell, unit=column.unit))
         return value, "" if interval == MISSING else interval

@@ -8,6 +8,7 @@ from itertools import groupby
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.documents.document import RunFit, RunPrediction
+from entropylaw.escaping import counted
 from entropylaw.report.numbers import (
     cell_text,
     format_estimate,
@@ -21,7 +22,7 @@ from entropylaw.results import Estimate, FormEstimate, Verdict, Why
 from entropylaw.results.arms import QUANTITIES
 from entropylaw.results.columns import Meaning, Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import sentences
+from entropylaw.results.result import has, sentences
 
 
 def why(refusal: Refusal | None) -> str:
@@ -34,14 +35,18 @@ def headline(fit: Fit | RunPrediction) -> str:
     if fit.verdict is Verdict.holds:
         return "reward follows R = b − a·exp(H)"
     if fit.why is Why.no_relation:
-        falls = any(finding.code == "reward-falls" for finding in fit.findings)
-        return "reward falls as entropy is spent" if falls else "reward does not follow entropy"
+        return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
+    first = sentences(fit.findings, "reason")[:1]
     if fit.why is Why.more_than_entropy:
-        return "reward needs more than entropy"
-    reasons = sentences(fit.findings, "reason")
+        return ": ".join(["reward needs more than entropy", *first])
     if fit.why is Why.another_curve:
-        return f"another curve fits: {reasons[0]}" if reasons else "another curve fits"
-    return reasons[0] if reasons else "the data do not decide"
+        return ": ".join(["another curve fits", *first])
+    return first[0] if first else "the data do not decide"
+
+
+def rises(fit: Fit | RunPrediction) -> bool:
+    """Whether the law fails because reward rises with entropy."""
+    return has(fit.findings, "reward-falls")
 
 
 SHORT = {
@@ -76,16 +81,12 @@ def verdict_cell(run: RunFit) -> str:
 
 
 def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
-    """The three questions of a user with their answers: what is left, the ceiling, what may be published."""
-    return (
-        ("Still improving?", _improving(fit)),
-        ("Ceiling", _ceiling(fit)),
-        ("Would it publish?", _publishable(fit)),
-    )
+    """The two questions of a user with their answers: what is left, and the ceiling."""
+    return ("Still improving?", _improving(fit)), ("Ceiling", _ceiling(fit))
 
 
 def summary(run: RunFit) -> tuple[str, ...]:
-    """The same in three lines; for a refused run why it was refused, and what to do."""
+    """The same in two lines; for a refused run why it was refused, and what to do."""
     if run.answer is not None:
         return tuple(f"{question.rstrip('?')}: {text}" for question, text in answers(run.answer))
     if run.refusal is None:
@@ -100,17 +101,18 @@ LIKELY, UNLIKELY = 0.95, 0.05
 def _improving(fit: Fit) -> str:
     """Whether at least the gain that counts is left, and how much."""
     left, p = format_interval(fit.headroom), fit.p_headroom
-    chance = f"{p_words(p)} that at least {fit.gain:g} is"
-    lost = next((one.values for one in fit.findings if one.code == "reward-lost"), None)
-    if lost is not None:
-        fell = f"No: reward went from {lost['best']:.3g} to {lost['last']:.3g}"
-        by = "For reference only:" if fit.why is Why.no_relation else "By the curve a run that recovers has"
-        return f"{fell}. {by} {left} left ({chance})"
+    if p is None:
+        return f"No: {fit.headroom.note}"
+    if rises(fit):
+        return "Not on the curve: reward rises with entropy, and falls as entropy falls"
     if fit.why is Why.no_relation:
-        return f"Unknown: {headline(fit)}. For reference only: {left} left ({chance})"
+        return f"Unknown: {headline(fit)}"
+    chance = f"{p_words(p)} that at least {fit.gain:g} is"
     stage = " at the present stage" if fit.present_stage else ""
     if p <= UNLIKELY and fit.headroom.low is not None and fit.headroom.low > 0:
         return f"Less than {fit.gain:g} of reward left{stage}: {left} ({chance})"
+    if fit.headroom.high == 0:
+        return f"No measurable gain left{stage}: the reward at H = 0 is below the reward now ({chance})"
     if p <= UNLIKELY:
         return f"No measurable gain left{stage}: {left} ({chance})"
     word = "Yes" if p >= LIKELY else "Probably" if p >= 0.5 else "Probably not"
@@ -120,36 +122,18 @@ def _improving(fit: Fit) -> str:
 def _ceiling(fit: Fit) -> str:
     """The ceiling and over what it is averaged, the reward now, and how far that extrapolates."""
     law, best = fit.law, fit.best
+    now = f"now {format_estimate(fit.reward_now).value} at H = {format_number(law.entropy_now)}"
+    if fit.lost:
+        return f"Unknown; {now}"
     over = "over all plausible curves"
     if best.probability >= LIKELY:
         over = f"by {form_label(best.form)}{shapes_words(best)}"
     over += " beside a term in the step" * fit.present_stage
     over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
     relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
-    now = f"now {format_estimate(fit.reward_now).value} at H = {format_number(law.entropy_now)}"
     beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
     text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}{relative}", now, beyond)))
     return f"For reference only: {text}" if fit.why is Why.no_relation else text
-
-
-def _publishable(fit: Fit) -> str:
-    """Whether a referee would accept the law, and what else could be stated."""
-    best = fit.best
-    label = form_label(best.form)
-    trust = f"R² {format_r_squared(fit.law.r_squared)}, effective sample size "
-    trust += f"{fit.law.residuals.effective_n:.0f} of {fit.n}"
-    if fit.verdict is Verdict.holds:
-        chance = f"{p_words(fit.law.probability)} among {len(fit.forms)} curves"
-        return f"Yes, as the entropy law ({chance}; {trust})"
-    if fit.verdict is Verdict.undecided:
-        decided = fit.findings and fit.findings[0].code == "curve-as-good"
-        return f"{'As a range' if decided else 'Not yet'}: {headline(fit)} ({trust})"
-    if fit.why is Why.no_relation:
-        return f"No: {headline(fit)} ({trust})"
-    if fit.why is Why.more_than_entropy:
-        return f"Not as the entropy law: {fit.reasons[0] if fit.reasons else headline(fit)} ({trust})"
-    instead = f'. As "reward follows {label}": yes' if best.form != "law" else ""
-    return f"Not as the entropy law ({p_words(fit.law.probability)}; {trust}){instead}"
 
 
 def p_words(probability: float) -> str:
@@ -160,6 +144,11 @@ def p_words(probability: float) -> str:
     return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
 
 
+def p_left(fit: Fit) -> str:
+    """``P(≥ 0.01) = 0.98``: the probability of the gain that counts; empty where it is unknown."""
+    return "" if fit.p_headroom is None else p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:g})", 1)
+
+
 def shapes_words(form: FormEstimate) -> str:
     """`` (k = −1.2)``: the parameters in which a form is not linear; empty without any."""
     known = [f"{name} = {format_number(one.value, 2)}" for name, one in form.shapes.items()]
@@ -167,9 +156,11 @@ def shapes_words(form: FormEstimate) -> str:
 
 
 def law_line(fit: Fit) -> str:
-    """The law's coefficients and R² on one line."""
+    """The law's coefficients, R², probability and effective sample size on one line."""
     a, b, level = format_interval(fit.a), format_interval(fit.b), format_percent(fit.level)
-    return f"a {a}, b {b}, R² {format_r_squared(fit.law.r_squared)} ({level} intervals)"
+    trust = f"R² {format_r_squared(fit.law.r_squared)}, {p_words(fit.law.probability)} among "
+    trust += f"{counted(len(fit.forms), 'curve')}, effective sample size "
+    return f"a {a}, b {b} ({level} intervals); {trust}{fit.law.residuals.effective_n:.0f} of {fit.n}"
 
 
 def listed(items: Iterable[str]) -> str:

@@ -88,8 +88,7 @@ class Why(StrEnum):
     """Why the law fails.
 
     ``another_curve``: reward follows entropy along another curve. ``more_than_entropy``: a term in the step
-    is needed beside every curve in H. ``no_relation``: reward does not follow entropy, or falls as it is
-    spent.
+    is needed beside every curve in H. ``no_relation``: reward does not follow entropy, or rises with it.
     """
 
     another_curve = "another curve"

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, Result, late, sentences
+from entropylaw.results.result import LOST, Finding, Result, has, late, sentences
 
 
 class FormAnswer(FormEstimate, frozen=True, kw_only=True):
@@ -79,13 +79,14 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     tests
         The evidence from which the verdict follows.
     ceiling, headroom, reward_now
-        Reward at H = 0, that minus the reward now, and the run's reward at the last evaluation without the
-        evaluation's sampling noise.
+        Reward at H = 0, how far that is above the reward now (0 where it is not), and the run's reward at the
+        last evaluation without the evaluation's sampling noise.
     used
         Share of the attainable gain that the run has reached, (R − R₀)/(ceiling − R₀) with R₀ the curve's
         reward at the first entropy.
     gain, p_headroom
-        A gain of reward, and the probability that the headroom is at least that.
+        A gain of reward, and the probability that the headroom is at least that. Of a run that lost its
+        reward it is None, and ceiling, headroom and ``used`` are unknown: its curve says what the reward was.
     max_reward
         The largest reward that is possible, 1 for a rate: no ceiling is above it. None where it is not known.
     forms, skipped
@@ -109,7 +110,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     reward_now: Estimate
     used: Estimate
     gain: float
-    p_headroom: float
+    p_headroom: float | None
     max_reward: float | None = None
     forms: tuple[FormAnswer, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -154,6 +155,11 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         return self.why is Why.more_than_entropy
 
     @property
+    def lost(self) -> bool:
+        """Whether the run lost more than half of its reward."""
+        return has(self.findings, LOST)
+
+    @property
     def best(self) -> FormAnswer:
         """The most probable form."""
         return self.forms[0]
@@ -169,11 +175,13 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         return sentences(self.findings, "caution")
 
     def flaw(self) -> str:
-        """A reason without a failure or the other way round, or no form."""
+        """A reason without a failure or the other way round, no form, or a ceiling of a lost reward."""
         if (self.why is None) == (self.verdict is Verdict.fails):
             return "a reason why the law fails, where it fails only"
         if not any(one.form == "law" for one in self.forms):
             return "the law among the forms"
+        if self.lost and (self.p_headroom, self.ceiling.value, self.headroom.value) != (None, None, None):
+            return "no ceiling of a run that lost its reward"
         return ""
 
     @cached_property

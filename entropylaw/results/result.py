@@ -63,6 +63,10 @@ class Result(Struct, frozen=True, kw_only=True):
         return late("report.notebook.html", self)  # type: ignore[no-any-return]
 
 
+LOST = "reward-lost"
+"""The code of the finding that a run lost its reward."""
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """A reason, caution or note about a result.
 
@@ -95,6 +99,11 @@ def caution(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:
 def note(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:
     """A finding about a decision or a missing value."""
     return Finding(code=code, severity="note", values=values)
+
+
+def has(findings: Iterable[Finding], code: str) -> bool:
+    """Whether a finding of some code is among them."""
+    return any(finding.code == code for finding in findings)
 
 
 def sentences(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:

@@ -79,11 +79,12 @@ def test_a_form_of_the_registry_alone_wins_in_every_renderer(wave):
 def test_a_form_of_the_registry_alone_is_drawn_in_its_colour(wave):
     assert typed("fit", "log.csv", "-o", "fit.json", cwd=wave).returncode == 0
     fit = load_fit(wave / "fit.json").runs[0].answer
-    (axes,) = law_figure.law_figure(fit).axes[:1]
+    figure = law_figure.law_figure(fit)
+    (axes,) = figure.axes[:1]
     (line,) = [line for line in axes.lines if line.get_color() == PALETTE["purple"].light]
     assert line.get_ydata() == pytest.approx(fit.curve.forms[NAME])
     assert line.get_label() == f"{NAME}, P = 1"
-    assert line.get_label() in [text.get_text() for text in axes.get_legend().get_texts()]
+    assert line.get_label() in [text.get_text() for text in figure.legends[0].get_texts()]
     assert typed("plot", "law", "fit.json", "-o", "law.svg", cwd=wave).returncode == 0
 
 

@@ -92,7 +92,7 @@ def test_a_forecast_goes_on_top_of_what_is_there() -> None:
 def test_a_law_that_fails_says_so_on_the_axes() -> None:
     axes = Figure().add_subplot()
     falling().answer.plot(axes)  # type: ignore[union-attr]
-    assert axes.get_title(loc="left") == "fails: reward falls as entropy is spent"
+    assert axes.get_title(loc="left") == "fails: reward rises with entropy"
 
 
 @pytest.mark.parametrize("name", HOSTILES)
@@ -120,7 +120,7 @@ def test_the_verdict_comes_before_the_numbers() -> None:
     page = Page(falling().answer._repr_html_())  # type: ignore[union-attr]
     words = (
         "fails",
-        "reward falls as entropy is spent",
+        "reward rises with entropy",
         "Still improving?",
         "ceiling − reward now",
         "Diagnostics",

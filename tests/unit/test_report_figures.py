@@ -21,7 +21,7 @@ from matplotlib.text import Text
 
 from entropylaw.documents.document import FitDocument, RunFit
 from entropylaw.errors import InputError
-from entropylaw.report.figures import palette, plotting
+from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import (
     SHOWN,
@@ -108,7 +108,7 @@ def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], 
 def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[RunFit], Figure]) -> None:
     good = make(synthetic())
     assert good.get_size_inches()[0] == 3.4
-    verdict = "fails: reward falls as entropy is spent"
+    verdict = "fails: reward rises with entropy"
     assert verdict in text_of(make(falling()))
     assert "fails" not in text_of(good)
 
@@ -139,6 +139,8 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
     assert "entropy H (nats per token)" in texts
 
 
+NARROW = {"span": 0.0026, "logged": 0.39, "needed": 0.15}
+
 LAB_RUNS = sorted(path.parent.name for path in LAB.glob("*/metrics.parquet"))
 
 
@@ -154,20 +156,15 @@ def test_the_ceiling_of_every_lab_run_is_inside_the_axes_with_its_interval(
     low, high = axes.get_ylim()
     logged = fit.law.reward.tolist()
     for end in (fit.ceiling.low, fit.ceiling.value, fit.ceiling.high, fit.reward_now.value, *logged):
-        assert end is not None
-        assert low < end < high
+        assert fit.lost if end is None else low < end < high
     assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
-    # The names of the curves stand inside, and cover neither the ceiling nor the reward now.
-    legend = axes.get_legend()
-    assert legend is not None
-    box, frame = legend.get_window_extent(), axes.get_window_extent()
-    assert frame.x0 <= box.x0 + 1
-    assert box.x1 <= frame.x1 + 1
-    assert frame.y0 <= box.y0 + 1
-    assert box.y1 <= frame.y1 + 1
-    marked = [(0.0, fit.ceiling), (fit.law.entropy_now, fit.reward_now)]
-    for place in [(x, end) for x, one in marked for end in (one.low, one.value, one.high)]:
-        assert not box.contains(*axes.transData.transform(place))
+    # The legend is below the axes and their label, and on the paper.
+    (legend,) = figure.legends
+    box, label = legend.get_window_extent(), axes.xaxis.label.get_window_extent()
+    assert box.y1 <= label.y0 + 1
+    assert figure.bbox.y0 <= box.y0
+    assert figure.bbox.x0 <= box.x0
+    assert box.x1 <= figure.bbox.x1
     assert len(legend.get_texts()) >= 2
 
 
@@ -193,9 +190,8 @@ def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
     for changed, rings in ((True, 2), (False, 0)):
         other = replace(fit, cuts=(replace(cut, changed=changed),))
         vars(other)["curve"] = fit.curve
-        (axes,) = law_figure(run_by_hand(other)).axes
-        legend = axes.get_legend()
-        assert legend is not None
+        figure = law_figure(run_by_hand(other))
+        (axes,), (legend,) = figure.axes, figure.legends
         named = [text.get_text() for text in legend.get_texts()]
         assert ("the answer rests on these" in named) == changed
         found = [line for line in axes.get_lines() if line.get_label() == "the answer rests on these"]
@@ -226,6 +222,24 @@ def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
     assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
     assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")
     assert "figure-title" not in inline(svg, "r1", "title", "text")
+
+
+def test_the_law_is_drawn_over_the_steps_where_it_does_not_fail() -> None:
+    assert "law" in [text.get_text() for text in words_of(series_figure(synthetic()))]
+    assert "law" not in [text.get_text() for text in words_of(series_figure(falling()))]
+    assert NAMED["series"].caption(falling()) == "Entropy and reward over the steps."
+
+
+def test_a_title_is_whole_and_as_wide_as_the_figure() -> None:
+    long = Finding(code="entropy-range-narrow", severity="reason", values=NARROW)
+    run = run_by_hand(by_hand(verdict=Verdict.undecided, findings=(long,)))
+    lines = []
+    for width in (3.4, 6.9):
+        with plotting.layout(plotting.Layout(width=width)):
+            (title,) = (text for text in words_of(law_figure(run)) if "undecided" in text.get_text())
+            assert title.get_text().replace("\n", " ") == f"undecided: {long.sentence}"
+            lines.append(title.get_text().count("\n") + 1)
+    assert lines == [3, 2]
 
 
 def test_the_series_name_what_was_dropped() -> None:

@@ -100,7 +100,7 @@ def test_row_says_what_is_missing_and_why() -> None:
     assert good.readable
     assert good.phases_words.startswith(str(good.cells["phases"]))
     assert good.no_phases is None
-    assert failing.headline == "reward falls as entropy is spent"
+    assert failing.headline == "reward rises with entropy"
     assert not failing.readable
     assert failing.no_phases == NO_CURVES
     assert not none.fitted

@@ -43,8 +43,8 @@ def test_hostile_name_is_text() -> None:
 
 def test_a_law_that_fails_says_so_before_any_number() -> None:
     text = rendered(document(falling()), "markdown")
-    assert text.index("**reward falls as entropy is spent** (fails)") < text.index("### Estimates")
-    assert "- **reason**: reward falls as entropy falls: a = -0.195 [" in text
+    assert text.index("**reward rises with entropy** (fails)") < text.index("### Estimates")
+    assert "- **reason**: reward rises with entropy: a = -0.195 [" in text
 
 
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:

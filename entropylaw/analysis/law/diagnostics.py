@@ -17,14 +17,13 @@ from entropylaw.analysis.law.verdict import (
     LEAST_R_SQUARED,
     SPAN,
     nearest_rival,
-    needs,
 )
 from entropylaw.analysis.rivals import STRONG
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, caution, reason
+from entropylaw.results.result import LOST, Finding, caution, reason
 
 ROUNDING = 1e-6
 """Nats below 0 that rounding may give the sampled entropy of a collapsed policy."""
@@ -55,7 +54,7 @@ P_LAG = 0.001
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
 
-LOST = 0.5
+LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
@@ -122,15 +121,14 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
     if law.n < FEWEST:
         yield reason("too-few-evaluations", n=law.n, needed=FEWEST)
     if span < SPAN:
-        yield reason("entropy-range-narrow", span=span, needed=SPAN)
+        logged = float(np.ptp(law.entropy))
+        yield reason("entropy-range-narrow", span=span, logged=logged, needed=SPAN)
     if law.a.low is not None and law.a.high is not None and law.a.low <= 0 <= law.a.high:
         yield reason("slope-unclear", a=law.a.value, low=law.a.low, high=law.a.high)
     if law.r_squared < LEAST_R_SQUARED:
         yield reason("weak-relation", r_squared=law.r_squared, needed=LEAST_R_SQUARED)
     nearest, odds = nearest_rival(tests)
-    more = needs(tests, law)
-    numbers = {name: more[name] if more["rival"] == nearest else None for name in ("nats", "evaluations")}
-    yield reason("curve-as-good", curve=nearest, odds=odds, **numbers)
+    yield reason("curve-as-good", curve=nearest, odds=odds)
 
 
 def _rests_on(fit: Fit) -> Iterator[Finding]:
@@ -221,11 +219,8 @@ def has_long_memory(law: LawFit) -> bool:
 
 
 def _reward_cautions(fit: Fit) -> Iterator[Finding]:
-    """Whether the reward was lost, the ceiling is above what a rate can be, and rewards look smoothed."""
+    """Whether the ceiling is above what a rate can be, and rewards look smoothed."""
     law = fit.law
-    if (lost := lost_reward(law.reward)) is not None:
-        first, best, last = lost
-        yield caution("reward-lost", first=first, best=best, last=last)
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
     if _bounded(law.reward) and value > 1:
         known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
@@ -239,8 +234,8 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
             yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
 
 
-def lost_reward(reward: FloatArray) -> tuple[float, float, float] | None:
-    """First, highest and last reward of a run that lost it; None where it did not.
+def lost_reward(reward: FloatArray) -> Finding | None:
+    """The first, highest and last reward of a run that lost it; None where it did not.
 
     More than half of its highest reward, and of what it had gained, by a moving median of five; a loss within
     four standard deviations of the noise of a reward is none. The gain alone is no measure: what a flat
@@ -250,8 +245,8 @@ def lost_reward(reward: FloatArray) -> tuple[float, float, float] | None:
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(reward, width), axis=1)
     first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
-    least = max(LOST * abs(best), LOST * (best - first), 4.0 * noise)
-    return (first, best, last) if best - last > least else None
+    least = max(LOST_SHARE * abs(best), LOST_SHARE * (best - first), 4.0 * noise)
+    return caution(LOST, first=first, best=best, last=last) if best - last > least else None
 
 
 def _bounded(reward: FloatArray) -> bool:

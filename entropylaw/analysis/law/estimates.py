@@ -16,6 +16,7 @@ from entropylaw.results import EntropySet, Estimate, Prediction
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.results.law import LawFit
@@ -30,6 +31,17 @@ def tails(level: float) -> tuple[float, float, float]:
 def unknown(why: str, *, level: float, method: str) -> Estimate:
     """No number and no interval, and the reason."""
     return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
+
+
+def headroom(difference: Estimate) -> Estimate:
+    """What a run may still gain, from ceiling − reward now: of each draw what is above 0, and else 0.
+
+    That is increasing in the difference, so that quantiles of the one are those of the other.
+    """
+    if difference.low is None or difference.low >= 0:
+        return difference
+    ends = {name: max(getattr(difference, name), 0.0) for name in ("low", "value", "high")}
+    return replace(difference, **ends, std_error=None)
 
 
 def from_mixture(mixture: Mixture, *, level: float, method: str) -> Estimate:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from entropylaw.analysis.conditions import p_long
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.estimates import (
     checked_level,
     estimates,
+    headroom,
     law_numbers,
     memory,
     tails,
@@ -75,7 +77,7 @@ def law_of_run(
         # A smoothed entropy is reported as it is; a logged value is corrected by the reward.
         entropy_now = float(inferred.likely[0, -1])
     numbers = law_numbers(law, smoothed.entropy[-1])
-    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
+    ceiling, a, b, reward_now, left = estimates(numbers, level=level, method=model.method)
     # Of a and b: the components' covariance plus the spread of their means.
     rows, centred = np.array([[0.0, 1.0], [1.0, 1.0]]), law.coefficient - law.mean()
     within = np.einsum("g,gpq->pq", law.weight, law.covariance)
@@ -96,7 +98,7 @@ def law_of_run(
         entropy_now=entropy_now,
         entropy_noise=smoothed.noise,
         reward_now=reward_now,
-        headroom=headroom,
+        headroom=headroom(left),
         residuals=Residuals(
             sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
             lag1=lag1(residual),
@@ -154,7 +156,8 @@ class LawBatch:
     n
         Evaluations used of each run; 0 where it was refused before they were counted.
     a, b, ceiling, reward_now, headroom, drift_share, effective_n
-        As in :class:`~entropylaw.results.law.LawFit` and :class:`~entropylaw.results.Residuals`.
+        As in :class:`~entropylaw.results.law.LawFit` and :class:`~entropylaw.results.Residuals`; of a run
+        that lost its reward, ceiling and headroom are nan.
     level, method
         Of every interval.
     refused
@@ -223,6 +226,7 @@ def fit_laws(
     table, about = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((2, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
+    lost: list[int] = []
     groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
     for i in range(runs):
         try:
@@ -231,12 +235,19 @@ def fit_laws(
             refused[i] = error
         else:
             n[i] = found.step.size
+            if lost_reward(found.reward) is not None:
+                lost.append(i)
             groups.setdefault(found.step.tobytes(), []).append((i, found))
     for group in groups.values():
         # Posteriors of fifty runs are held at once.
         for start in range(0, len(group), 50):
             members, some = zip(*group[start : start + 50], strict=True)
             table[:, :, members], about[:, members] = _numbers(some, level, model)
+    left = table[_NUMBERS.index("headroom")]
+    left[3, left[1] < 0] = np.nan  # a draw below 0 is none
+    left[:3] = np.maximum(left[:3], 0.0)
+    for name in ("ceiling", "headroom"):
+        table[_NUMBERS.index(name), :, lost] = np.nan
     parts = ("value", "low", "high", "std_error")
     numbers = (Numbers(**dict(zip(parts, rows, strict=True))) for rows in table)
     return LawBatch(

@@ -8,20 +8,18 @@ were chosen on simulated runs (``docs/benchmarks/verdicts.md``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from entropylaw.analysis.forms import Form, Shape, design, law_column
 from entropylaw.analysis.rivals import STRONG, FormFits, fit_each, independent
-from entropylaw.engine.posterior import EVERY, Rows, Solver, infer, least_squares, spread_rows
+from entropylaw.engine.posterior import EVERY, Rows, Solver, least_squares, spread_rows
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Estimate, LawTests, Verdict, Why
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
-from entropylaw.results.result import Plain
 
 FEWEST = 8
 """Fewest evaluations of a run in which the law can hold."""
@@ -290,7 +288,7 @@ def rule(
 def _why(tests: LawTests, *, falls: bool) -> Why:
     """Why the law fails.
 
-    Without a clearly monotone relation: reward falls as entropy is spent, or a constant is 20 times as
+    Without a clearly monotone relation: reward rises with entropy, or a constant is 20 times as
     probable as the law. Else what is needed beside the entropy has to be clearly more probable than every
     curve in the entropy.
     """
@@ -303,71 +301,9 @@ def _why(tests: LawTests, *, falls: bool) -> Why:
     return Why.more_than_entropy if more >= CLEARLY * curve else Why.another_curve
 
 
-DECIDED = 3.0
-"""Expected logarithm of the odds between the law and its nearest rival from which a run would decide."""
-
-_FAR = 100.0
-"""Factor of the number of evaluations above which no number is given."""
-
-
 def nearest_rival(tests: LawTests) -> tuple[str, float]:
     """The curve with the largest odds over the law, and these odds; the line where none is known."""
     odds = _odds(tests)
     # Rounding: curves that are the same on a run differ in the last digits.
     name = max(odds, key=lambda one: (float(f"{odds[one]:.9g}"), one), default="line")
     return name, odds.get(name, 0.0)
-
-
-def needs(tests: LawTests, law: LawFit) -> Mapping[str, Plain]:
-    """What would decide an undecided run, were the law true: a ``code`` and numbers.
-
-    ``"wider-range"``, with ``nats`` more of entropy (and ``evaluations`` more, which would do as well), where
-    a curve in the entropy is the nearest rival; ``"more-evaluations"``, with ``evaluations`` more, where it
-    is a curve in the step. ``rival`` is the nearest, None where the run lacks evaluations, range or R². A
-    number that is unknown, or out of reach, is None.
-
-    Notes
-    -----
-    If the law is true, the expected log odds against a curve g are half the square of a over the standard
-    error of its coefficient beside g. They grow with the number of evaluations, and against curves that are
-    smooth with the fourth power of the entropy's range, to :data:`DECIDED`. Odds of a larger form that
-    contains the law fall with the root of the number of evaluations, to :data:`HALF`.
-    """
-    h, n, span = law.smoothed_entropy, law.n, float(np.ptp(law.smoothed_entropy))
-    if n < FEWEST:
-        return _need("more-evaluations", evaluations=FEWEST - n)
-    if span < SPAN:
-        return _need("wider-range", nats=SPAN - span)
-    if (explained := law.r_squared) < LEAST_R_SQUARED:
-        # The reward's systematic variance grows with the square of the range.
-        factor = float(np.sqrt((1.0 - explained) / explained)) if explained > 1.0 / _FAR else np.inf
-        return _need("wider-range", nats=(factor - 1.0) * span)
-    odds, (rival, largest) = _odds(tests), nearest_rival(tests)
-    if rival in ("branches", "step", "log_step"):
-        factor = max((largest / HALF) ** 2, 1.1)
-        return _need("more-evaluations", rival, evaluations=(factor - 1.0) * n if factor < _FAR else np.inf)
-    nearest = max(("line", "square"), key=lambda name: odds.get(name, 0.0)) if rival in IN_ENTROPY else rival
-    columns = {"line": (h,), "square": (h**2,), "saturation": step_terms(law.step)}
-    known = design(*columns.get(nearest, ()), law_column(h))[None]
-    factor = np.inf
-    if independent(known)[0] and law.a.value:
-        last = np.eye(known.shape[2])[-1:]
-        posterior = infer(law.step, known, law.reward[None], law.residual_covariances)[0]
-        error = posterior.functional(last).standard_deviation()[0]
-        factor = max(2.0 * DECIDED * float(error / law.a.value) ** 2, 1.1)
-    more = (factor - 1.0) * n if factor < _FAR else np.inf
-    if rival == "saturation":
-        return _need("more-evaluations", rival, evaluations=more)
-    return _need("wider-range", rival, nats=(factor**0.25 - 1.0) * span, evaluations=more)
-
-
-def _need(
-    code: str, rival: str | None = None, *, nats: float = np.inf, evaluations: float = np.inf
-) -> Mapping[str, Plain]:
-    """The numbers of :func:`needs`: nats of two digits and whole evaluations; None where not finite."""
-    return {
-        "code": code,
-        "rival": rival,
-        "nats": float(f"{nats:.2g}") if np.isfinite(nats) else None,
-        "evaluations": int(np.ceil(evaluations)) if np.isfinite(evaluations) else None,
-    }

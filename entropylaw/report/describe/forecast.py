@@ -18,9 +18,9 @@ from entropylaw.report.numbers import (
     format_step,
 )
 from entropylaw.report.words import earliest, headline, step_words
-from entropylaw.results import EntropySet, Estimate, Verdict
+from entropylaw.results import EntropySet, Estimate, Verdict, Why
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast, Skill
-from entropylaw.results.result import replace, sentences
+from entropylaw.results.result import LOST, replace, sentences
 
 Result = (
     Forecast
@@ -228,13 +228,17 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
     notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
-    chance = f"at least {result.gain:g} of reward is left with probability "
-    notes.append(b.Note("left", f"{chance}{format_probability(result.p_headroom)}"))
+    left = f"at least {result.gain:g} above the reward now at H = 0: probability "
+    left += format_probability(result.p_headroom)
+    if result.lost or result.why is Why.no_relation:
+        left = f"unknown: {'the run lost its reward' if result.lost else headline(result)}"
+    notes.append(b.Note("on the curve", left))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
     blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
     reasons = (reason for reason in sentences(result.findings, "reason") if reason not in said)
-    blocks.append(b.Notes(b.labelled("reason", reasons)))
+    lost = (finding.sentence for finding in result.findings if finding.code == LOST)
+    blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
         labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")

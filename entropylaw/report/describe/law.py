@@ -159,7 +159,7 @@ def sections(
     progress: Sequence[b.Fact] = (),
     more: Sequence[b.Block] = (),
 ) -> list[b.Block]:
-    """The verdict, the three answers, the law, the functional forms, the estimates, and the diagnostics.
+    """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
     ``other`` are answers for another reward, ``progress`` has more estimates, and ``more`` comes before the
@@ -168,15 +168,12 @@ def sections(
     law = fit.law
     text = " ".join(answer for _, answer in words.answers(fit))
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
+    left = "ceiling − reward now"
     interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
     averaged = (
         b.Fact("ceiling", fit.ceiling, "reward at H = 0"),
         b.Fact("reward now", fit.reward_now, now),
-        b.Fact(
-            "headroom",
-            fit.headroom,
-            f"ceiling − reward now; {words.p_words(fit.p_headroom).replace('P', f'P(≥ {fit.gain:g})', 1)}",
-        ),
+        b.Fact("headroom", fit.headroom, "; ".join(filter(None, (left, words.p_left(fit))))),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
         *_if_short(fit, ("ceiling", "headroom")),
         *progress,
@@ -195,6 +192,7 @@ def sections(
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
     stage = "Each form has a term in the step beside it: these are the numbers of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
+    forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
     said = f"{words.headline(fit)} {text}"
     reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in said))
     cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
@@ -212,7 +210,7 @@ def sections(
         b.Facts("averaged", averaged, interval, detail=True),
         b.Heading("Functional forms", name="rivals"),
         b.Notes([b.Note("", stage)] if fit.present_stage else [], detail=True),
-        replace(table(fit), detail=True),
+        replace(b.table_of(forms, fit.forms), detail=True),
         b.Notes(
             [
                 *b.labelled("skipped", (f"{form_label(name)}: {why}" for name, why in fit.skipped.items())),
@@ -249,7 +247,8 @@ def brief_forms(fit: Fit) -> b.Block:
     lines = [
         (
             one.form,
-            f"{format_probability(one.probability)}   ceiling {format_interval(one.ceiling)}"
+            f"{format_probability(one.probability)}"
+            f"{'' if fit.lost else f'   ceiling {format_interval(one.ceiling)}'}"
             f"{words.shapes_words(one).replace(' (', '   ').replace(')', '')}",
         )
         for one in shown

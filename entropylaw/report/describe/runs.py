@@ -88,6 +88,7 @@ COLUMNS = (
         shown_in=(PEOPLE, TERMINAL, DATA),
         accessor=_fit(lambda fit: fit.why.value if fit.why is not None else None),
     ),
+    _data("lost", _fit(lambda fit: fit.lost or None)),
     _data("n", _fit(lambda fit: fit.n)),
     Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=(PEOPLE,)),
     Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=(PEOPLE,)),
@@ -133,7 +134,11 @@ COLUMNS = (
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
     found = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    return {key: cell for key, cell in found.items() if cell is not None}
+    known = {key: cell for key, cell in found.items() if cell is not None}
+    if report.fit.answer is not None and report.fit.answer.lost:
+        for key in ("ceiling", "headroom", "used"):
+            known[key] = replace(getattr(report.fit.answer, key), note="lost reward" * (key == "ceiling"))
+    return known
 
 
 def parts(report: RunReport) -> Iterator[b.Row]:
@@ -207,12 +212,14 @@ FEW = 3
 
 
 def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
-    """The number of runs by verdict."""
-    seen = Counter(row.get("verdict") for row in rows)
+    """The number of runs by verdict, and of those that lost the reward."""
+    rows = list(rows)
+    seen, lost = Counter(row.get("verdict") for row in rows), sum("lost" in row for row in rows)
     runs = sum(seen.values())
     text = f"The law holds in {seen['holds']} of {counted(runs, 'run')}, fails in {seen['fails']}"
     text += f", undecided in {seen['undecided']}"
-    return f"{text}; {seen['refused']} could not be fitted." if seen["refused"] else f"{text}."
+    text += f"; {seen['refused']} could not be fitted" if seen["refused"] else ""
+    return f"{text}. {counted(lost, 'run')} lost the reward: no ceiling is known." if lost else f"{text}."
 
 
 def _of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
@@ -331,7 +338,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         The verdict in a word, why the law fails, the reason in a few words, and in a sentence; why a refused
         run was refused.
     summary
-        The answers to the three questions, as in the document of the run.
+        The answers to the two questions, as in the document of the run.
     refusal, cautions
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
@@ -359,9 +366,14 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     segments_words: str
 
     @property
+    def lost(self) -> bool:
+        """Whether the run lost its reward."""
+        return "lost" in self.cells
+
+    @property
     def readable(self) -> bool:
         """Whether its ceiling is to be used."""
-        return self.fitted and self.why is not Why.no_relation
+        return self.fitted and self.why is not Why.no_relation and not self.lost
 
     @property
     def fitted(self) -> bool:

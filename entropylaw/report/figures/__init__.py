@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
+from entropylaw.results import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,6 +82,12 @@ def _law_caption(part: RunFit | Fit) -> str:
     )
 
 
+def _law_drawn(part: RunFit | Fit) -> str:
+    from entropylaw.report.figures.law import answer_of
+
+    return "." if answer_of(part).verdict is Verdict.fails else ", with the law's reward."
+
+
 def _arms_caption(part: ArmComparison) -> str:
     from entropylaw.report.figures.arms import is_overlay
     from entropylaw.report.numbers import format_percent
@@ -124,7 +131,7 @@ FIGURES = (
         about="both over the steps",
         label="entropy and reward",
         title="Entropy and reward of",
-        caption=lambda _: "Entropy and reward over the steps, with the law's reward.",
+        caption=lambda part: "Entropy and reward over the steps" + _law_drawn(part),
     ),
     FigureEntry(
         name="residuals",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.residual_models import residual_model
@@ -24,7 +21,7 @@ from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
 from entropylaw.results import Verdict
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Fit, FormAnswer
 from entropylaw.results.law import LawFit
 
 SHOWN = 0.01
@@ -44,6 +41,12 @@ _DASHES = {
 
 _OTHER = (7, 1.5, 1, 1.5, 1, 1.5)
 
+_LEGEND: dict[str, Any] = {"fontsize": 7, "handlelength": 2.4, "frameon": False, "labelspacing": 0.35}
+_LEGEND |= {"borderpad": 0.2, "borderaxespad": 0.2}
+
+_COLUMN = 1.7
+"""Inches of a column of the legend."""
+
 _FARTHEST = 20.0
 """In lengths of the axes without it, how far off an end of the ceiling's interval may be to be drawn."""
 
@@ -55,8 +58,11 @@ def law_figure(part: RunFit | Fit) -> Figure:
     """
     fit = answer_of(part)
     law = fit.law
-    with p.panels([2.1], **verdict_title(fit), head=0.17, right=0.1) as (figure, (axes,)):
-        _draw(axes, fit, reward_label(part))
+    columns = int(p.width() / _COLUMN)
+    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": p.LINE * -(-_named(fit) // columns)}
+    with p.panels([2.1], **verdict_title(fit), **room) as (figure, (axes,)):
+        keys = _draw(axes, fit, reward_label(part))
+        figure.legend(handles=keys, loc="lower center", ncols=columns, **_LEGEND)
         # One row above the axes: the bands, and dots in the colours of the first step to the last.
         width, height = figure.get_size_inches()
         y = height * (1 - axes.get_position().y1) - 0.17
@@ -92,30 +98,38 @@ def reward_label(part: RunFit | Fit) -> str:
 def verdict_title(fit: Fit, width: int = 54) -> dict[str, Any]:
     """The title of a figure of a run in which the law does not hold, and its colour; none where it holds.
 
-    It has at most two lines of ``width`` letters.
+    Its lines have at most ``width`` letters on the width of a column.
     """
     text = "" if fit.verdict is Verdict.holds else f"{fit.verdict}: {headline(fit)}"
     return {
-        "title": p.wrapped(text, width, 2),
+        "title": p.wrapped(text, width),
         "title_colour": "warn" if fit.verdict is Verdict.fails else "muted",
     }
 
 
 def draw_on(axes: Axes, part: RunFit | Fit) -> None:
-    """The same on given axes, which get its limits, its labels and, where the law does not hold, a title."""
+    """The same on given axes, which get its limits, its labels and, where the law does not hold, a title.
+
+    The legend is below the axes.
+    """
     fit = answer_of(part)
-    _draw(axes, fit, reward_label(part))
+    keys = _draw(axes, fit, reward_label(part))
     # A bold letter takes some 5.6 points.
     root = axes.get_figure(root=True)
     assert root is not None
     inches = axes.get_window_extent().width / root.dpi
+    below = axes.transAxes + ScaledTranslation(0.0, -0.5, root.dpi_scale_trans)  # of the ticks and the label
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+    axes.legend(handles=keys, ncols=2, **place, **_LEGEND)
     head = verdict_title(fit, max(int(72 * inches / 5.6), 20))
     look: dict[str, Any] = {"color": p.colour(head["title_colour"]), "fontweight": "bold", "fontsize": 8}
     axes.set_title("\n".join(head["title"]), loc="left", **look)
 
 
-def _draw(axes: Axes, fit: Fit, label: str) -> None:
+def _draw(axes: Axes, fit: Fit, label: str) -> list[Line2D]:
     """The answer on axes that hold every evaluation, the ceiling with its interval, and their names.
+
+    The lines that a legend names are returned.
 
     Bands and curves much wider than the evaluations are cut; so is an interval of the ceiling beyond
     :data:`_FARTHEST`.
@@ -134,25 +148,9 @@ def _draw(axes: Axes, fit: Fit, label: str) -> None:
     axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
     axes.set_xlabel("entropy H (nats per token)", labelpad=2)
     axes.set_ylabel(label, labelpad=3)
-    # Where the names have no room beside the evaluations they get some above them.
-    low, high = _limits(fit)
-    for room in (0.0, 0.2, 0.4, 0.6):
-        axes.set_ylim(low, high + room * (high - low))
-        marks = _mark(axes, fit, own)
-        named: dict[str, Any] = {"facecolor": p.colour("ring"), "edgecolor": "none", "framealpha": 0.6}
-        legend = axes.legend(
-            handles=keys,
-            fontsize=7,
-            handlelength=2.4,
-            borderpad=0.2,
-            borderaxespad=0.0,
-            fancybox=False,
-            **named,
-        )
-        if _placed(axes, legend, fit, marks) or room == 0.6:
-            break
-        for one in marks:
-            one.remove()
+    axes.set_ylim(*_limits(fit))
+    _mark(axes, fit, own)
+    return keys
 
 
 def _curves(axes: Axes, fit: Fit, own: str) -> list[Line2D]:
@@ -161,10 +159,7 @@ def _curves(axes: Axes, fit: Fit, own: str) -> list[Line2D]:
     look: dict[str, Any] = {"color": own, "linewidth": 2.2, "zorder": 5}
     look["label"] = "averaged, present stage" if fit.present_stage else "averaged"
     made = axes.plot(curve.entropy, curve.mean, solid_capstyle="round", **look)
-    for form in fit.forms:
-        # At the present stage the law with a term beside it is not the law that was tested.
-        if form.probability < SHOWN and (form.form != "law" or fit.present_stage):
-            continue
+    for form in _drawn(fit):
         # A stored document may have a form that this version does not know.
         kind = FORMS[form.form].colour if form.form in FORMS else None
         width, name = (1.3, "ink") if form.form == "law" else (0.9, kind or "muted")
@@ -172,12 +167,31 @@ def _curves(axes: Axes, fit: Fit, own: str) -> list[Line2D]:
         look |= {"linestyle": (0, _DASHES.get(form.form, _OTHER))}
         look["label"] = f"{form.form}, {p_words(form.probability)}"
         made += axes.plot(curve.entropy, curve.forms.get(form.form, (np.nan,) * len(curve.entropy)), **look)
-    if changed := [cut.first_step for cut in fit.cuts if cut.changed]:
+    if changed := _changed(fit):
         first = fit.law.step < min(changed)
         look = {"color": p.colour("warn"), "markerfacecolor": "none", "markeredgewidth": 0.9, "zorder": 7}
         look |= {"markersize": 5.5, "label": "the answer rests on these"}
         made += axes.plot(fit.law.entropy[first], fit.law.reward[first], "o", **look)
     return made
+
+
+def _drawn(fit: Fit) -> list[FormAnswer]:
+    """The forms that are drawn: at the present stage the law beside a term is not the law that was tested."""
+    return [
+        form
+        for form in fit.forms
+        if form.probability >= SHOWN or (form.form == "law" and not fit.present_stage)
+    ]
+
+
+def _changed(fit: Fit) -> list[float]:
+    """The first steps of fits without evaluations on which the answer rests."""
+    return [cut.first_step for cut in fit.cuts if cut.changed]
+
+
+def _named(fit: Fit) -> int:
+    """The number of lines that the legend names."""
+    return 1 + len(_drawn(fit)) + bool(_changed(fit))
 
 
 def _limits(fit: Fit) -> tuple[float, float]:
@@ -188,52 +202,13 @@ def _limits(fit: Fit) -> tuple[float, float]:
     return p.limits(ends, chain(*((e.low, e.value, e.high) for e in known)), _FARTHEST, 0.13, 0.15)
 
 
-def _placed(axes: Axes, legend: Legend, fit: Fit, marks: Sequence[Artist]) -> bool:
-    """Move the names of the curves to where they cover least; whether they cover no mark and no point."""
-    frame, box = axes.get_window_extent(), legend.get_window_extent()
-    sides = np.array([frame.width, frame.height])
-    width, height = np.array([box.width, box.height]) / sides
-    # The line of an interval covers all between its ends, and so does a text.
-    lines = [np.asarray(one.get_xydata()) for one in marks if isinstance(one, Line2D)]
-    lines = [np.linspace(line[0], line[-1], 20) for line in lines]
-    solid = [
-        axes.transData.transform(np.concatenate([np.column_stack([fit.law.entropy, fit.law.reward]), *lines]))
-    ]
-    for text in marks:
-        if isinstance(text, Text):
-            corners = np.array(text.get_window_extent().padded(2.0).corners())
-            across, up = np.linspace(corners.min(axis=0), corners.max(axis=0), 12).T
-            solid.append(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
-    curves = np.concatenate([np.asarray(line.get_xydata()) for line in axes.get_lines() if line not in marks])
-    x, y = (
-        grid.ravel() for grid in np.meshgrid(*(np.linspace(1 - side, 0.01, 25) for side in (width, height)))
-    )
-
-    def covered(places: FloatArray) -> FloatArray:
-        """The share of some points that the box covers, at each of its places."""
-        right, up = ((places - [frame.x0, frame.y0]) / sides).T
-        inside = (right > x[:, None]) & (right < x[:, None] + width)
-        return np.asarray((inside & (up > y[:, None]) & (up < y[:, None] + height)).mean(axis=1))
-
-    hard = covered(np.concatenate(solid))
-    # Of equally free places the one furthest up on the right.
-    best = int(np.argmin(100 * hard + covered(axes.transData.transform(curves)) - 1e-3 * (x + y)))
-    # Held by its corner nearest to one of the axes: these may become smaller.
-    right, upper = x[best] + width / 2 > 0.5, y[best] + height / 2 > 0.5
-    corner = float(x[best] + right * width), float(y[best] + upper * height)
-    legend.set_bbox_to_anchor(corner, transform=axes.transAxes)
-    # As matplotlib numbers the corners.
-    legend.set_loc(((3, 4), (2, 1))[int(upper)][int(right)])
-    return bool(hard[best] == 0)
-
-
 def _steps() -> LinearSegmentedColormap:
     """Early steps near the colour of the paper, late steps far from it; also for colour-blind readers."""
     shades = [p.colour(name) for name in PALETTE if name.startswith("step-")]
     return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
 
 
-def _mark(axes: Axes, fit: Fit, own: str) -> list[Artist]:
+def _mark(axes: Axes, fit: Fit, own: str) -> None:
     """The ceiling at H = 0 and the reward now, each with its interval, its name and its numbers.
 
     The ceiling is named at the upper edge, or at the lower one where it is low; now on the side without
@@ -241,7 +216,7 @@ def _mark(axes: Axes, fit: Fit, own: str) -> list[Artist]:
     arrow stands where an interval leaves the axes.
     """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    rows, made = {True: 0, False: 0}, list[Artist]()
+    rows = {True: 0, False: 0}
     for name, x, estimate, marker, colour in (
         ("ceiling", 0.0, fit.ceiling, "s", own),
         ("now", fit.law.entropy_now, fit.reward_now, "D", p.colour("ink")),
@@ -251,30 +226,32 @@ def _mark(axes: Axes, fit: Fit, own: str) -> list[Artist]:
             continue
         ends = [value if end is None else end for end in (estimate.low, estimate.high)]
         look: dict[str, Any] = {"color": colour, "linewidth": 1.2, "zorder": 7}
-        made += axes.plot([x, x], ends, marker="_", markersize=4, **look)
+        axes.plot([x, x], ends, marker="_", markersize=4, **look)
         for end, edge, arrow in ((ends[0], low, "v"), (ends[1], high, "^")):
             if not low <= end <= high:
-                made += axes.plot([x], [edge], marker=arrow, markersize=4, clip_on=False, **look)
+                axes.plot([x], [edge], marker=arrow, markersize=4, clip_on=False, **look)
         rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        made += axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
+        axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
         upward = (value >= (low + high) / 2) == (name == "ceiling")
         rows[upward] += 1
         edge, sign, end = (high, -1, ends[1]) if upward else (low, 1, ends[0])
         at = edge + sign * (0.09 * rows[upward] - 0.04) * (high - low)
         # A thin line from the end of the interval to the name.
-        made += axes.plot([x, x], [min(max(end, low), high), at], color=p.colour("muted"), lw=0.5, zorder=3)
+        axes.plot([x, x], [min(max(end, low), high), at], color=p.colour("muted"), lw=0.5, zorder=3)
         text = numbers.format_estimate(estimate)
         interval = f" {text.interval}" if name == "ceiling" and len(text.interval) <= 18 else ""
         side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
         look = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
         box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
         words = f"{name} {text.value}{interval}".replace("-", "−")
-        made.append(axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look))
-    return made
+        axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
 
 
 def series_figure(run: RunFit | Fit) -> Figure:
-    """Entropy and reward over the steps, the law's reward, the most influential evaluation and the drops."""
+    """Entropy and reward over the steps, the most influential evaluation and the drops.
+
+    The law's reward is drawn where the law does not fail.
+    """
     fit = answer_of(run)
     law = fit.law
     dropped = drop_words(run) if isinstance(run, RunFit) else ""
@@ -288,10 +265,9 @@ def series_figure(run: RunFit | Fit) -> Figure:
         if law.entropy_noise is not None:
             upper.plot(law.step, law.smoothed_entropy, **look)
             p.label_right(upper, float(law.smoothed_entropy[-1]), "smoothed", color=ink)
-        lower.plot(
-            law.step, law.fitted, linestyle=(0, (4, 2)) if fit.verdict is Verdict.fails else "-", **look
-        )
-        p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
+        if fit.verdict is not Verdict.fails:
+            lower.plot(law.step, law.fitted, **look)
+            p.label_right(lower, float(law.fitted[-1]), "law", color=ink)
         upper.set_ylim(*p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.2))
         lower.set_ylim(*p.limits(law.reward, (), 0.0, 0.1, 0.1))
         # A ring around the most influential evaluation, named where the entropy is low.

@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.documents.document import RunPhases
-from entropylaw.escaping import one_line, wrapped
+from entropylaw.escaping import one_line
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
@@ -41,7 +41,7 @@ def phase_figure(run: RunPhases) -> Figure:
     curves = words.curves_of(run)
     if run.phases is None or not curves:
         raise ValueError("a run without phases has no figure")
-    title = wrapped(p.shown(words.verdict_words(run) + words.cautions_counted(run)), 50)
+    title = p.wrapped(words.verdict_words(run) + words.cautions_counted(run), 50)
     solid = {"linewidth": 1.3}
     keys = [(COLOURS[c.name], t, [solid]) for c, t in curves]
     room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.07}
@@ -138,7 +138,7 @@ def turns_figure(across: PhasesAcross) -> Figure:
         raise ValueError("no curve turns to rise")
     shown, place = turned[:MOST_RUNS], {"planning": -0.15, "execution": 0.15}
     more = f", the first {MOST_RUNS}" if len(shown) < len(turned) else ""
-    title = wrapped(f"{len(turned)} of {across.runs} runs with a turn to rise{more}", 50)
+    title = p.wrapped(f"{len(turned)} of {across.runs} runs with a turn to rise{more}", 50)
     keys = [(COLOURS[name], name, [{"linewidth": 1.3}]) for name in place]
     room: dict[str, Any] = {"title_colour": "ink", "left": 1.3, "right": 0.1}
     with p.panels([0.25 + 0.2 * len(shown)], title=title, keys=keys, **room) as (

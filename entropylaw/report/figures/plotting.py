@@ -203,6 +203,7 @@ def panels(
     title_colour: str = "warn",
     keys: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]] = (),
     head: float = 0.0,
+    foot: float = 0.0,
     notes: Sequence[str] = (),
     left: float = 0.48,
     right: float = 0.36,
@@ -219,12 +220,12 @@ def panels(
         Of the panels, from the top.
     keys
         Per line of the key a colour's name, words, and the looks of the lines before these.
-    head
-        More room above the panels.
+    head, foot
+        More room above and below the panels.
     """
     title, width = titled(title), _LAYOUT.get().width
     top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
-    bottom = 0.38 + LINE * len(notes)
+    bottom = 0.38 + foot + LINE * len(notes)
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     with style():
         figure = Figure(figsize=(width, height))
@@ -332,9 +333,9 @@ def shown(text: str) -> str:
     return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in more else "?" for c in text)
 
 
-def wrapped(text: str, width: int, most: int) -> list[str]:
-    """``text`` on at most ``most`` lines of ``width`` characters."""
-    return textwrap.wrap(shown(text), width, max_lines=most, placeholder=" …")
+def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
+    """``text`` on at most ``most`` lines, of so many ``letters`` on the width of a column."""
+    return textwrap.wrap(shown(text), int(letters * width() / WIDTH), max_lines=most, placeholder=" …")
 
 
 def padded(low: float, high: float, below: float, above: float) -> tuple[float, float]:

@@ -1,0 +1,140 @@
+"""A run that lost its reward has no ceiling and nothing left to gain, in every result and medium."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+import entropylaw
+from entropylaw.documents.codec import encode
+from entropylaw.documents.document import FitDocument, RunFit, RunReport
+from entropylaw.errors import InputError
+from entropylaw.options import FitOptions
+from entropylaw.pipeline.answers import predict_runs
+from entropylaw.report.describe.runs import index_row, overall
+from entropylaw.report.render import rendered
+from entropylaw.report.render.html import typeset
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import replace
+from tests.conftest import ROOT
+from tests.gate_documents import case, document, fitted, refused
+from tests.unit.test_report_samples import run_by_hand, synthetic
+
+WHY = "the run lost its reward: from 0.742 to 0"
+NEEDS_A_CEILING = re.compile(r"(^|[._])(ceiling|headroom|used)$")
+
+
+@cache
+def lab(name: str) -> Fit:
+    return entropylaw.fit(str(ROOT / "data" / "lab2" / name / "metrics.parquet"))
+
+
+def lost() -> Fit:
+    """The run that blows up after 120 steps."""
+    return lab("blow_up_s1")
+
+
+def entry() -> RunFit:
+    return run_by_hand(lost())
+
+
+def estimates(value: Any, path: str = "") -> dict[str, Any]:
+    """Every estimate of a ceiling, of what is left or of the share reached, by its place."""
+    found = {}
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        place = f"{path}.{key}"
+        found |= estimates(part, place)
+        if NEEDS_A_CEILING.search(place) and isinstance(part, dict):
+            found[place] = part
+    return found
+
+
+def test_no_number_of_the_result_needs_a_ceiling() -> None:
+    assert lost().lost
+    assert lost().p_headroom is None
+    known = estimates(encode(lost()))
+    assert {".ceiling", ".headroom", ".used", ".law.ceiling", ".law.headroom", ".forms.0.ceiling"} <= {*known}
+    assert {(one["value"], one["low"], one["high"], one["note"]) for one in known.values()} == {
+        (None, None, None, WHY)
+    }
+    compared = estimates(encode(entropylaw.compare_forms(lost())))
+    assert {one["note"] for place, one in compared.items() if not place.startswith(".forms")} == {WHY}
+    assert not synthetic().answer.lost
+
+
+@pytest.mark.parametrize("medium", ["text", "markdown", "csv", "html"])
+def test_no_medium_names_a_gain(medium: str) -> None:
+    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(entry(),))
+    text = rendered(fits, medium) if medium != "html" else typeset(rendered(fits, "markdown"))
+    assert re.search(r"recover|publish| left \(P", text) is None
+    assert medium == "csv" or WHY in text
+    # What the curves say at H = 0: averaged, with its end, and the law.
+    assert re.search(r"0\.94\d* \[|0\.935|\[0\.66|0\.83 \[", text) is None
+
+
+@pytest.mark.parametrize(
+    "gate", ["p_headroom<0.5", "headroom<0.05", "ceiling<0.1", "used>0.5", "law.ceiling<0.1"]
+)
+@pytest.mark.parametrize("even_if_fails", [False, True])
+def test_a_gate_on_what_is_unknown_fails(gate: str, even_if_fails: bool) -> None:
+    found = case(document(encode(entry())), gate, even_if_fails=even_if_fails)
+    assert (found.outcome, found.failed) == ("unknown", True)
+    assert WHY in found.sentence or (gate.startswith("law") and not even_if_fails)
+
+
+def test_the_gate_lost_trips_on_such_a_run_alone() -> None:
+    data = document(encode(entry()))
+    assert case(data, "lost").sentence.startswith("reward went from 0.742 to 0, a loss of more than half")
+    assert [case(one, "lost").outcome for one in (data, document(fitted()))] == ["tripped", "passed"]
+    ahead = predict_runs(FitDocument(inputs=(), settings=FitOptions(), runs=(entry(),)), entropies=[0.1])
+    assert case(encode(ahead), "lost").outcome == "tripped"
+    assert case(document(refused()), "lost").outcome == "unknown"
+
+
+def test_a_document_with_a_ceiling_of_a_lost_reward_is_refused() -> None:
+    false = replace(lost(), ceiling=synthetic().answer.ceiling)
+    with pytest.raises(InputError, match="no ceiling of a run that lost its reward"):
+        case(document(encode(run_by_hand(false))), "ceiling<0.1")
+
+
+def test_such_a_run_is_not_counted_among_those_with_a_gain_left() -> None:
+    rows = [index_row(RunReport(fit=one), one.run) for one in (entry(), synthetic())]
+    totals, left, _ = overall(rows)
+    assert totals.endswith("1 run lost the reward: no ceiling is known.")
+    assert left.startswith("A gain is left in 1 of 1 runs; the most in sample")
+    assert [row.readable for row in rows] == [False, True]
+
+
+def test_predictions_at_an_entropy_begin_with_the_caution() -> None:
+    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(entry(),))
+    (run,) = predict_runs(fits, entropies=[0.1]).runs
+    text = rendered(run, "text")
+    assert text.index("a loss of more than half") < text.index("0.1  ")
+    assert run.p_headroom is None
+    assert "on the curve  unknown: the run lost its reward" in text
+    # At H = 0 it would be the ceiling.
+    (now,) = predict_runs(fits).runs[0].predictions
+    assert now.entropy == pytest.approx(lost().law.entropy_now)
+
+
+def test_an_arm_has_the_ceilings_of_the_runs_that_kept_their_reward() -> None:
+    first, second, third, fourth = (lab(f"grpo_s{seed}") for seed in range(4))
+    comparison = entropylaw.compare({"one": [first, second, lost()], "other": [third, fourth]})
+    (run,) = [run for arm in comparison.arms for run in arm.runs if run.run == lost().run]
+    assert run.values["ceiling"] is None
+    assert run.failed == "lost reward: from 0.742 to 0"
+    (pair,) = comparison.pairs
+    assert pair["ceiling"].estimate.value is not None
+    assert pair["ceiling"].seeds == (2, 2)
+
+
+def test_many_runs_in_one_call_have_none_either() -> None:
+    law = lost().law
+    batch = entropylaw.fit_laws([law.entropy] * 2, [law.reward, 0.5 - 0.1 * law.entropy], law.step)
+    assert [bool(x > 0) for x in batch.a.value] == [True, True]
+    assert [str(x) == "nan" for x in batch.ceiling.value] == [True, False]
+    assert [str(x) == "nan" for x in batch.headroom.high] == [True, False]
