@@ -170,22 +170,23 @@ def read_for(
 
 
 def answered(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[Answer[R]]:
-    """Run a step on every run, with the user's cache; ``quiet`` says nothing but shows a bar."""
-    from entropylaw.pipeline.cache import user_cache
+    """Run a step on every run; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    from entropylaw.pipeline.cache import OFF, user_cache
     from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.steps import answers
 
     with runs_shown("fitting", quiet=quiet) if len(subjects) > 1 else nullcontext() as progress:
-        return answers(step, subjects, jobs=jobs or cores(), cache=user_cache(), progress=progress)
+        cache = OFF if anew else user_cache()
+        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
 
 def result_of(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[R]:
-    """The results alone, of which some are refusals."""
-    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet)]
+    """The results alone, of which some are refusals; parameters as :func:`answered`."""
+    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
 def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:

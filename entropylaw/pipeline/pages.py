@@ -33,6 +33,7 @@ from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.select import phase_series
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache, canonical, run_content
 from entropylaw.report import pages
@@ -149,7 +150,7 @@ class Done:
 def remembered(task: Task) -> Done | None:
     """What was made earlier under this task's name, if all its files are still there."""
     try:
-        done = decode(Done, json.loads(task.state.read_bytes()))
+        done = decode(Done, json.loads(read_regular(task.state, LARGEST, follow=False)))
         sizes = {name: (task.making.folder / name).stat().st_size for name in done.files}
     except (OSError, ValueError, DocumentMismatchError):
         return None  # missing, of another program, or cut off by a crash
