@@ -29,7 +29,7 @@ from entropylaw.documents.document import (
     unphased_run,
 )
 from entropylaw.documents.loading import load_report
-from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
+from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.select import phase_series
 from entropylaw.options import FitOptions, PhaseOptions
@@ -177,8 +177,8 @@ def work(task: Task) -> Done:
     except (OutputError, UsageError):
         raise
     except Exception as error:
-        # One bad run never stops the rest, even where it is bad by a bug of this program.
-        return _fail(task, error if isinstance(error, EntropyLawError) else _bug(error))
+        # As in a step: a page that cannot be drawn is that of a run without a law.
+        return _fail(task, error if isinstance(error, EntropyLawError) else steps.failed(error))
 
 
 def died(task: Task) -> Done:
@@ -199,13 +199,7 @@ def _phases(task: Task, run: Run) -> RunPhases | None:
     except EntropyLawError:
         return None
     except Exception as error:
-        return unphased_run(run, None, _bug(error))
-
-
-def _bug(error: Exception) -> FitError:
-    if isinstance(error, MemoryError):
-        return FitError("out-of-memory", "memory ran out", "try that log alone, with --jobs 1")
-    return FitError("bug", f"{type(error).__name__}: {error}", "this is a bug in entropylaw; report it")
+        return unphased_run(run, None, steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:

@@ -151,7 +151,7 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
     assert len(outcome.done) - len(outcome.failures) == 3
     (one,) = outcome.failures
     name, failure = one.row.run, one.refusal
-    assert (name, failure.slug) == ("run-2", "bug")
+    assert (name, failure.slug) == ("run-2", "analysis-failed")
     assert "ZeroDivisionError: made up" in failure.message
 
 
