@@ -16,7 +16,6 @@ from pathlib import Path
 
 from entropylaw.errors import UsageError
 
-
 LARGEST = 1 << 30
 """Bytes of the largest document of ours: more than any number of runs makes."""
 

@@ -121,8 +121,8 @@ def report_logs(
     The files do not depend on the number of processes, ``jobs``. ``fixed`` are flags of the user that are
     options of the fit, which a stored fit cannot follow. ``progress`` is called after each run.
 
-    Raises OutputError (``cannot-write``, ``folder-busy``), UsageError ``not-a-report`` and
-    ``output-is-input``, and the errors of the sources and options. An unreadable log is no error but a run of the report.
+    Raises OutputError (``cannot-write``, ``folder-busy``), UsageError (``not-a-report``,
+    ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
     outcome, folder = gather(sources, making, fixed), making.folder
     names = [task.name for task in outcome.tasks]

@@ -27,7 +27,9 @@ def broken(tmp_path, monkeypatch):
         write_csv(tmp_path / "logs" / f"{name}.csv", n=30 + longer)
 
     def broken_step(step):
-        def raising(run, *rest, real=getattr(answers, step)):
+        real = getattr(answers, step)
+
+        def raising(run, *rest):
             if getattr(run, "name", "") == "b" or getattr(run, "run", "") == "b":
                 raise ZeroDivisionError("made up")
             return real(run, *rest)

@@ -64,8 +64,12 @@ def test_what_is_no_entry_is_not_read(tmp_path, monkeypatch, made):
     kept.put("aab", ["x"] * (600 if made == "long" else 1))
     if made != "long":
         whole = place.rename(tmp_path / "whole")
-        make = {"link": lambda: place.symlink_to(whole), "pipe": lambda: os.mkfifo(place), "folder": place.mkdir}
-        make.get(made, lambda: place.symlink_to("/dev/zero"))()
+        if made == "pipe":
+            os.mkfifo(place)
+        elif made == "folder":
+            place.mkdir()
+        else:
+            place.symlink_to(whole if made == "link" else "/dev/zero")
     with processor_time(5):
         assert kept.get("aab", list) is None
     kept.put("aab", ["y"])

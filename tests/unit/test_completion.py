@@ -1,6 +1,5 @@
 """Completion in a shell: shown, installed into a home, and what it completes."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,11 @@ PLACES = {
     "zsh": ".zfunc/_entropylaw",
     "fish": ".config/fish/completions/entropylaw.fish",
 }
-WORDS = {"bash": "complete -o default -F", "zsh": "#compdef entropylaw", "fish": "complete --command entropylaw"}
+WORDS = {
+    "bash": "complete -o default -F",
+    "zsh": "#compdef entropylaw",
+    "fish": "complete --command entropylaw",
+}
 
 
 @pytest.fixture
