@@ -31,7 +31,7 @@ from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.select import candidates
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
+from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
@@ -314,8 +314,13 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
         ),
     }
     if across is not None:
-        slugs = {row.run: row.slug for row in rows}
-        contents = {PHASES: phases_page(across, slugs)} | contents
+        before = b""
+        with contextlib.suppress(OSError):
+            before = read_regular(folder / FILES["JSON"], LARGEST)
+        same = outcome.unchanged == len(outcome.tasks) and before == contents[FILES["JSON"]].encode()
+        if not (same and is_file(folder / PHASES)):
+            slugs = {row.run: row.slug for row in rows}
+            contents = {PHASES: phases_page(across, slugs)} | contents
     else:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     for name, content in contents.items():
