@@ -211,7 +211,7 @@ def run(arguments: list[str], folder: Path = ROOT) -> str:
     )
     if done.returncode not in (0, TRIPPED):
         sys.exit(f"entropylaw {shlex.join(arguments)} ended with exit code {done.returncode}\n{done.stderr}")
-    printed = (done.stdout + done.stderr).replace("python -m entropylaw", "entropylaw")
+    printed = done.stdout + done.stderr
     return f"{printed}exit code {done.returncode}" if done.returncode else printed
 
 

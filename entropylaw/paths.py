@@ -6,6 +6,7 @@ only in case are one file. Without numpy, for gates on stored documents.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -14,6 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from entropylaw.errors import UsageError
+
+LARGEST = 1 << 30
+"""Bytes of the largest document of ours: more than any number of runs makes."""
 
 
 def hostless(path: str) -> str:
@@ -53,6 +57,22 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether there is a folder, as :func:`is_file`."""
     return os.path.isdir(path)  # noqa: PTH112
+
+
+def read_regular(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> bytes:
+    """The content of a regular file of at most ``most`` bytes; not of a link unless it may ``follow`` one.
+
+    A pipe, a device or a longer file is an OSError at once: nothing is waited for.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0))), "rb") as file:  # noqa: PTH123
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        content = file.read(most + 1)
+        if len(content) > most:
+            raise OSError(errno.EFBIG, f"it is longer than {most} bytes")
+        return content
 
 
 def expanded(pattern: str) -> list[str]:
@@ -167,7 +187,7 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
         source, found = _READ.get((status.st_dev, status.st_ino), ("", False))
         own = False
         with suppress(OSError):
-            own = found and is_own(Path(source).read_bytes())
+            own = found and is_own(read_regular(source, LARGEST))
         if source and not own:
             name = "standard output" if isinstance(target, int) else os.fspath(target)
             message = f"{name} would be overwritten, and it is an input of this call"

@@ -16,6 +16,7 @@ from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
 from entropylaw.analysis.rivals import FormFits
 from entropylaw.analysis.stability import first_designs, off_the_curve, rests_on
 from entropylaw.arguments import as_number, several
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results import ONE_POINT, Verdict, Why
 from entropylaw.results.fit import Fit
@@ -26,6 +27,7 @@ CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
 
 
+@one_thread
 def fit_law(
     entropy: Any,
     reward: Any,

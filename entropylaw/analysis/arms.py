@@ -40,6 +40,7 @@ from entropylaw.analysis.seeds import (
     rises,
     seeds_of,
 )
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arms import (
@@ -78,6 +79,7 @@ class Numbers:
         return np.array([seed.arm for seed in self.seeds])
 
 
+@one_thread
 def compare_arms(
     arms: Mapping[str, Sequence[Fit]],
     *,

@@ -27,6 +27,7 @@ from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL
 from entropylaw.analysis.members import decay, now_and_noise, spans
 from entropylaw.arguments import several
 from entropylaw.engine.prior import first_best
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
@@ -62,6 +63,7 @@ class Evaluations(Protocol):
         """The score."""
 
 
+@one_thread
 def backtest(
     runs: Iterable[Evaluations], *, level: float = 0.95, interval: str = DEFAULT_RESIDUAL
 ) -> Backtest:

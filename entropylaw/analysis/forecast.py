@@ -24,6 +24,7 @@ from entropylaw.analysis.members import REWARD_FORMULAS, now_and_noise
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import drift_grid
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
@@ -42,6 +43,7 @@ NOT_FALLEN = 0.05
 """Share of its first value by which the entropy must have fallen to have begun to fall."""
 
 
+@one_thread
 def forecast(
     step: Any,
     entropy: Any,
@@ -140,6 +142,7 @@ def forecast(
     )
 
 
+@one_thread
 def saturation_forecast(
     step: Any,
     entropy: Any,

@@ -29,6 +29,7 @@ from entropylaw.arguments import as_floats
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import Grid, drift_grid, first_best
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import LevelShift, SameTest, Segment, SegmentFit
@@ -49,6 +50,7 @@ FEWEST_TO_SEARCH = 20
 """Evaluations below which drift and a level shift cannot be distinguished, and there is no search."""
 
 
+@one_thread
 def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> tuple[LevelShift, ...]:
     """Steps at which the reward or the entropy jumps, against a smooth trend, drift and noise.
 
@@ -207,6 +209,7 @@ def jump_tails(
     return np.asarray((weight * 2.0 * stdtr(free, -size)).sum(axis=0) / weight.sum(axis=0))
 
 
+@one_thread
 def fit_segments(
     step: Any,
     entropy: Any,

@@ -23,6 +23,7 @@ from entropylaw.analysis.turning_point import (
     tested,
 )
 from entropylaw.arguments import as_floats, several
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
@@ -48,6 +49,7 @@ LEVEL = 0.95
 """Coverage of the intervals of level shifts, which are not shown."""
 
 
+@one_thread
 def fit_phases(
     step: Any,
     planning: Any = None,

@@ -259,7 +259,7 @@ def smallest_rise(slopes: Windows, series: FloatArray, components: Components, l
     """
     null, time = slopes.null(components), slopes.design.time
     falls = slopes.p_values(-(slopes.contrasts @ series), components, null)
-    if falls[time[slopes.last] <= 0.5].min() > limit:
+    if falls[time[slopes.last] <= 0.5].min(initial=1.0) > limit:
         return None
     gain = slopes.contrasts @ np.maximum(2.0 * time - 1.0, 0.0)
     scale = float(components.weight @ components.scale)

@@ -63,7 +63,7 @@ def root(
 def main() -> None:
     """Run a command, and report every error in two lines and by its exit code."""
     try:
-        app(standalone_mode=True)
+        app(prog_name="entropylaw", standalone_mode=True)
     except Exception as error:  # a bug, too, is reported in two lines
         if os.environ.get("ENTROPYLAW_DEBUG"):
             raise

@@ -178,7 +178,7 @@ class _Sources:
         *,
         quiet: bool,
     ) -> None:
-        """Fit the runs of logs, with the ``parts`` that gates compare.
+        """Fit the runs of logs, with the ``parts`` that gates compare; no result of an earlier call is used.
 
         Documents in their folders were read already and are not skipped files, and a folder of documents with
         runs in them needs no log.
@@ -195,12 +195,13 @@ class _Sources:
         failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
         ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
         reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
-        fits = law.document(reading, output.result_of(law, reading.runs, jobs, quiet=quiet))
-        ahead = Part.ahead in parts
-        report = from_fits(fits, output.result_of(steps.Ahead(), fits.runs, jobs)) if ahead else fits
+        fits = law.document(reading, output.result_of(law, reading.runs, jobs, quiet=quiet, anew=True))
+        report = fits
+        if Part.ahead in parts:
+            report = from_fits(fits, output.result_of(steps.Ahead(), fits.runs, jobs, anew=True))
         subjects = subjects_of(report, "the fit")
         if Part.phases in parts and fits.runs:
-            phased = phases.document(reading, output.result_of(phases, reading.runs, jobs))
+            phased = phases.document(reading, output.result_of(phases, reading.runs, jobs, anew=True))
             subjects += subjects_of(phased, "the fit")
         self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
         self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]

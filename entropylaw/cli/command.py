@@ -123,8 +123,11 @@ class _Reader:
         given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         given = {name: value for name, value in given.items() if value not in (None, ())}
         for parameter in self.get_params(ctx):
-            if parameter.is_eager and parameter.name in given:
+            # An option without a value for the command acts at once, such as --version and completion.
+            if parameter.name in given and (parameter.is_eager or not parameter.expose_value):
                 parameter.handle_parse_result(ctx, given, rest)
+        if not rest and self.no_args_is_help:
+            return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
         self.accept(ctx, given)
         self._read = True
         try:

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import typer
 
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-from entropylaw.paths import check_targets, is_folder
+from entropylaw.paths import check_targets, is_folder, walk
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 FEW = 3
-"""Logs up to which one process is expected to be faster than several."""
+"""Files up to which one process is expected to be faster than several."""
 
 MOST_NAMED = 5
 """Names of skipped files that are given; the others are counted."""
@@ -144,8 +145,18 @@ def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipel
     """
     from entropylaw.pipeline.pool import cores, start
 
-    if (jobs or cores()) > 1 and (len(logs) > FEW or any(map(is_folder, logs))):
+    files = chain.from_iterable(map(_files, logs))
+    if (jobs or cores()) > 1 and len(list(islice(files, FEW + 1))) > FEW:
         start(module)
+
+
+def _files(log: str) -> Iterator[str]:
+    """The log itself, or of a folder every file below it."""
+    if not is_folder(log):
+        yield log
+        return
+    for visit in walk(log):
+        yield from () if isinstance(visit, OSError) else visit[2]
 
 
 def read_shown(
@@ -170,22 +181,23 @@ def read_for(
 
 
 def answered(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[Answer[R]]:
-    """Run a step on every run, with the user's cache; ``quiet`` says nothing but shows a bar."""
-    from entropylaw.pipeline.cache import user_cache
+    """Run a step on every run; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    from entropylaw.pipeline.cache import OFF, user_cache
     from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.steps import answers
 
     with runs_shown("fitting", quiet=quiet) if len(subjects) > 1 else nullcontext() as progress:
-        return answers(step, subjects, jobs=jobs or cores(), cache=user_cache(), progress=progress)
+        cache = OFF if anew else user_cache()
+        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
 
 def result_of(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[R]:
-    """The results alone, of which some are refusals."""
-    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet)]
+    """The results alone, of which some are refusals; parameters as :func:`answered`."""
+    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
 def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:

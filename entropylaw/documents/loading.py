@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.errors import InputError, known_form
-from entropylaw.paths import SCHEMA, is_file, shown_path, walk
+from entropylaw.paths import LARGEST, SCHEMA, is_file, read_regular, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
@@ -60,9 +60,6 @@ KINDS = {
 
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
-
-# Larger than what any number of runs makes.
-_LARGEST = 1 << 30
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
@@ -135,7 +132,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     try:
         if source.exists() and not source.is_file():
             raise InputError("file-unreadable", f"{shown} is no file", "name a document")
-        return parse(source.read_bytes())
+        return parse(read_regular(source, LARGEST))
     except FileNotFoundError:
         raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
     except OSError as error:
@@ -174,8 +171,8 @@ def find_document(path: str) -> Stored | None:
     named = FITS in file.name.casefold()
     content = None
     with suppress(OSError):
-        if (named or file.suffix.lower() == ".json") and is_file(file) and file.stat().st_size <= _LARGEST:
-            content = file.read_bytes()
+        if (named or file.suffix.lower() == ".json") and is_file(file):
+            content = read_regular(file, LARGEST)
     if content is None or not (named or b"entropylaw" in content):
         return None  # a log: parsing it would take many times its size
     data, flaw = None, ""

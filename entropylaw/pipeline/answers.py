@@ -151,8 +151,11 @@ def fit_run(
     )
 
 
-def fit_log(log: str | os.PathLike[str], **options: Any) -> Fit:
-    """Read a log with one run, and fit it; ``options`` are those of :func:`entropylaw.fit_run`.
+def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **options: Any) -> Fit:
+    """Read a log with one run, and fit it.
+
+    ``log``, ``step`` and ``run`` are as in :func:`entropylaw.read_runs`, and ``options`` those of
+    :func:`entropylaw.fit_run`.
 
     Raises
     ------
@@ -161,12 +164,14 @@ def fit_log(log: str | os.PathLike[str], **options: Any) -> Fit:
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    runs = read_runs(log)
+    named = [name for key in ("entropy", "reward", "entropy_sd") if isinstance(name := options.get(key), str)]
+    runs = read_runs(log, step=step, run=run, columns=named)
     if len(runs) != 1:
-        names = ", ".join(run.name for run in runs[:8])
+        names = ", ".join(each.name for each in runs[:8])
+        source = shown_path(os.fspath(log)) if isinstance(log, str | os.PathLike) else "the table"
         raise InputError(
             "several-runs",
-            f"{shown_path(os.fspath(log))} holds {len(runs)} runs: {names}",
+            f"{source} holds {len(runs)} runs: {names}",
             "read them with entropylaw.read_runs, and fit each with entropylaw.fit_run",
         )
     return fit_run(runs[0], **options)

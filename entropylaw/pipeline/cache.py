@@ -2,7 +2,7 @@
 
 A key is a digest of all that a result depends on: the run, the step and its options, this package's own
 source files, the releases of numpy and scipy, and the arithmetic of the processor. The folder is the user's
-own, and never one of a working copy, where a stranger's results could pass a gate.
+own, and never one of a working copy, which may come with a stranger's results. Gates use no cache at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import msgspec
 import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
 from entropylaw.ingest.runs import Run
-from entropylaw.paths import shown_path
+from entropylaw.paths import read_regular, shown_path
 from entropylaw.reproducible import ARITHMETIC
 
 T = TypeVar("T")
@@ -36,6 +36,9 @@ VARIABLE = "ENTROPYLAW_CACHE"
 
 LARGEST = 1 << 20
 """Bytes in one of the 256 folders, by the first byte of a key, before its oldest entries are deleted."""
+
+LONGEST = 1 << 26
+"""Bytes of an entry; a longer one is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ class Cache:
         if self.folder is None or not key:
             return None
         try:
-            digest, content = self._place(key).read_bytes().split(b"\n", 1)
+            # Where another process can write, a link or a pipe may stand in an entry's place.
+            digest, content = read_regular(self._place(key), LONGEST, follow=False).split(b"\n", 1)
             if digest.decode() != hashlib.sha256(content).hexdigest():
                 return None
             return decode(kind, msgspec.msgpack.decode(content))
@@ -80,12 +84,12 @@ class Cache:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
             Path(temporary).replace(place)
-            entries = sorted((entry.stat().st_mtime_ns, entry) for entry in place.parent.iterdir())
-            size = sum(entry.stat().st_size for _, entry in entries)
+            entries = sorted((entry.lstat().st_mtime_ns, entry) for entry in place.parent.iterdir())
+            size = sum(entry.lstat().st_size for _, entry in entries)
             for _, entry in entries[:-1]:
                 if size <= LARGEST:
                     break
-                size -= entry.stat().st_size
+                size -= entry.lstat().st_size
                 entry.unlink()
 
     def _place(self, key: str) -> Path:
@@ -97,7 +101,10 @@ OFF = Cache()
 
 
 def user_cache() -> Cache:
-    """The cache in the user's own folder, or in the one that :data:`VARIABLE` names."""
+    """The cache in the user's own folder, or in the one that :data:`VARIABLE` names.
+
+    None below the working folder or in a repository: what lies there may come from another person.
+    """
     named = os.environ.get(VARIABLE, "")
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "")
@@ -106,10 +113,14 @@ def user_cache() -> Cache:
     else:
         base = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     folder = Path(os.path.expanduser(named or str(Path(base) / "entropylaw")))  # noqa: PTH111  no error without a home
-    # A relative folder would be one of the working folder, which may be a stranger's.
+    # A relative folder would be one of the working folder.
     if named == "off" or not folder.is_absolute():
         return OFF
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RuntimeError):  # the latter of links in a circle
+        folder = folder.resolve()
+        above = (folder, *folder.parents)
+        if Path.cwd() in above or any((place / ".git").exists() for place in above):
+            return OFF
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid():
             return Cache(folder)

@@ -29,10 +29,11 @@ from entropylaw.documents.document import (
     unphased_run,
 )
 from entropylaw.documents.loading import load_report
-from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
+from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.select import phase_series
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache, canonical, run_content
 from entropylaw.report import pages
@@ -149,7 +150,7 @@ class Done:
 def remembered(task: Task) -> Done | None:
     """What was made earlier under this task's name, if all its files are still there."""
     try:
-        done = decode(Done, json.loads(task.state.read_bytes()))
+        done = decode(Done, json.loads(read_regular(task.state, LARGEST, follow=False)))
         sizes = {name: (task.making.folder / name).stat().st_size for name in done.files}
     except (OSError, ValueError, DocumentMismatchError):
         return None  # missing, of another program, or cut off by a crash
@@ -176,8 +177,8 @@ def work(task: Task) -> Done:
     except (OutputError, UsageError):
         raise
     except Exception as error:
-        # One bad run never stops the rest, even where it is bad by a bug of this program.
-        return _fail(task, error if isinstance(error, EntropyLawError) else _bug(error))
+        # As in a step: a page that cannot be drawn is that of a run without a law.
+        return _fail(task, error if isinstance(error, EntropyLawError) else steps.failed(error))
 
 
 def died(task: Task) -> Done:
@@ -198,13 +199,7 @@ def _phases(task: Task, run: Run) -> RunPhases | None:
     except EntropyLawError:
         return None
     except Exception as error:
-        return unphased_run(run, None, _bug(error))
-
-
-def _bug(error: Exception) -> FitError:
-    if isinstance(error, MemoryError):
-        return FitError("out-of-memory", "memory ran out", "try that log alone, with --jobs 1")
-    return FitError("bug", f"{type(error).__name__}: {error}", "this is a bug in entropylaw; report it")
+        return unphased_run(run, None, steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:

@@ -67,9 +67,10 @@ def results(
 
     ``work`` is a function of a module, which ``jobs`` processes look up by name. Tasks are independent of one
     another, so that their order and the number of processes do not matter. ``died`` makes the result of a
-    task whose process was killed twice. Up to ``few`` are done in this process if no other was started yet.
+    task whose process was killed twice. A single task is done in this process, and up to ``few`` if no other
+    was started yet.
     """
-    if jobs <= 1 or len(tasks) <= (0 if _STARTED else few):
+    if jobs <= 1 or len(tasks) <= (1 if _STARTED else few):
         for task in tasks:
             yield task, work(task)
         return

@@ -31,7 +31,7 @@ from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.select import candidates
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import check_targets
+from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
@@ -121,8 +121,8 @@ def report_logs(
     The files do not depend on the number of processes, ``jobs``. ``fixed`` are flags of the user that are
     options of the fit, which a stored fit cannot follow. ``progress`` is called after each run.
 
-    Raises OutputError (``cannot-write``, ``folder-busy``), UsageError and InputError ``output-is-input``, and
-    the sources and options. An unreadable log is no error but a run of the report.
+    Raises OutputError (``cannot-write``, ``folder-busy``), UsageError (``not-a-report``,
+    ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
     outcome, folder = gather(sources, making, fixed), making.folder
     names = [task.name for task in outcome.tasks]
@@ -136,6 +136,7 @@ def report_logs(
         figures = product(NAMED, task.making.kinds or ())
         targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
     check_targets(targets)
+    refuse_others(folder, targets)
     with only_writer(folder):
         tasks = _with_shared(outcome.tasks, jobs, progress)
         done, unchanged = _all_done(tasks, jobs, progress)
@@ -313,8 +314,13 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
         ),
     }
     if across is not None:
-        slugs = {row.run: row.slug for row in rows}
-        contents = {PHASES: phases_page(across, slugs)} | contents
+        before = b""
+        with contextlib.suppress(OSError):
+            before = read_regular(folder / FILES["JSON"], LARGEST)
+        same = outcome.unchanged == len(outcome.tasks) and before == contents[FILES["JSON"]].encode()
+        if not (same and is_file(folder / PHASES)):
+            slugs = {row.run: row.slug for row in rows}
+            contents = {PHASES: phases_page(across, slugs)} | contents
     else:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     for name, content in contents.items():
@@ -331,6 +337,20 @@ def _across(outcome: Outcome) -> PhasesAcross | None:
 
     runs = sum("phases" in one.row.cells for one in outcome.done)
     return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
+
+
+def refuse_others(folder: Path, targets: Sequence[Path]) -> None:
+    """Refuse to replace files in a folder that is not a report of ours.
+
+    Raises UsageError (``not-a-report``); it names the first of the ``targets`` that is there.
+    """
+    report = b""
+    with contextlib.suppress(OSError):
+        report = read_regular(folder / FILES["JSON"], LARGEST)
+    taken = next((path for path in targets if os.path.lexists(path)), None)
+    if taken is not None and not (folder / STATE).is_dir() and not is_own(report):
+        message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
+        raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
 
 
 @contextlib.contextmanager

@@ -243,6 +243,17 @@ def killed() -> FitError:
     return FitError("worker-killed", why, "try that log alone, with --jobs 1")
 
 
+def failed(error: Exception) -> FitError:
+    """The error of a run for which an exception is not one of ours; ENTROPYLAW_DEBUG raises it as it is."""
+    if os.environ.get("ENTROPYLAW_DEBUG"):
+        raise error
+    if isinstance(error, MemoryError):
+        return FitError("out-of-memory", "memory ran out", "try that log alone, with --jobs 1")
+    message = f"its analysis ended in an unexpected {type(error).__name__}: {error}"
+    hint = "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report"
+    return FitError("analysis-failed", message, hint)
+
+
 def _run_step(task: _Task) -> Answer[Any]:
     """What a worker does: the one place where the error of a run becomes a refusal."""
     _, step, subject, cache, key = task
@@ -252,8 +263,10 @@ def _run_step(task: _Task) -> Answer[Any]:
         result = late(f"pipeline.answers.{step.name}", subject, series, step.options)
     except UsageError:
         raise
-    except EntropyLawError as error:
-        return Answer(step.refuse(subject, series, error), error)
+    except Exception as error:
+        # One run never stops the others, even where it is bad by a bug of this program.
+        known = error if isinstance(error, EntropyLawError) else failed(error)
+        return Answer(step.refuse(subject, series, known), known)
     cache.put(key, result)
     return Answer(result)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,6 +15,7 @@ from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline import answers, cache, steps
 from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache
 from entropylaw.results.result import replace
+from tests.conftest import processor_time
 from tests.typed import RUN, write_csv
 
 
@@ -29,13 +33,47 @@ def entries(folder):
     "command", [("fit", "-o", "x.json"), ("backtest", "-o", "x.json"), ("phases", "-o", "x.json")]
 )
 def test_cached_or_not_the_bytes_are_the_same(run, lab, tmp_path, command):
-    place = {"ENTROPYLAW_CACHE": str(tmp_path / "kept")}
+    kept = tmp_path.with_name(f"{tmp_path.name}.kept")
+    place = {"ENTROPYLAW_CACHE": str(kept)}
     outputs = []
     for environment in ({}, place, place):
         done = run(command[0], RUN, *command[1:], **environment)
         outputs.append((done.returncode, done.stdout, done.stderr, (tmp_path / "x.json").read_bytes()))
     assert outputs[0] == outputs[1] == outputs[2]
-    assert len(entries(tmp_path / "kept")) == 1
+    assert len(entries(kept)) == 1
+
+
+def test_a_gate_trusts_no_earlier_result(run, lab, tmp_path):
+    kept = tmp_path.with_name(f"{tmp_path.name}.kept")
+    place, gate = {"ENTROPYLAW_CACHE": str(kept)}, ("check", RUN, "--fail-if", "ceiling>0.01")
+    run("fit", RUN, "-o", "x.json", **place)
+    (entry,) = entries(kept)
+    result = msgspec.msgpack.decode(entry.read_bytes().partition(b"\n")[2])
+    result["answer"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    content = packed(result)
+    entry.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+    run("fit", RUN, "-o", "x.json", **place)
+    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["answer"]["ceiling"]["value"] == 0
+    assert run(*gate, **place).returncode == 5
+
+
+@pytest.mark.parametrize("made", ["link", "link to a device", "pipe", "folder", "long"])
+def test_what_is_no_entry_is_not_read(tmp_path, monkeypatch, made):
+    monkeypatch.setattr(cache, "LONGEST", 500)
+    kept, place = Cache(tmp_path / "kept"), tmp_path / "kept" / "aa" / "b"
+    kept.put("aab", ["x"] * (600 if made == "long" else 1))
+    if made != "long":
+        whole = place.rename(tmp_path / "whole")
+        if made == "pipe":
+            os.mkfifo(place)
+        elif made == "folder":
+            place.mkdir()
+        else:
+            place.symlink_to(whole if made == "link" else "/dev/zero")
+    with processor_time(5):
+        assert kept.get("aab", list) is None
+    kept.put("aab", ["y"])
+    assert kept.get("aab", list) == (None if made == "folder" else ["y"])
 
 
 def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
@@ -128,6 +166,19 @@ def test_where_the_cache_is(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
     assert user_cache() == OFF
+
+
+def test_no_cache_of_a_working_copy(tmp_path, monkeypatch):
+    (tmp_path / "clone" / ".git").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to(tmp_path / "clone")
+    for place in ("work/kept", "work", "clone/kept", "linked/kept"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(tmp_path / "work")
+        monkeypatch.setenv(cache.VARIABLE, str(tmp_path / place))
+        assert user_cache() == OFF, place
+    monkeypatch.chdir(tmp_path / "clone")
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "work" / "kept"))
+    assert user_cache() == Cache(tmp_path / "work" / "kept")
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(one_run, tmp_path):

@@ -134,7 +134,10 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
     index = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
     assert [each["run"] for each in index["across"]["each"]] == ["bent", "flat"]
     assert "turns to rise in 1 of 2 runs" in (tmp_path / "out" / "report.md").read_text("utf-8")
-    # The second time all is known, and the page is the same.
+    # The second time all is known, and the page is not drawn again, unless it is gone.
+    again = run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none")
+    assert (again.returncode, "wrote out/phases.html" in again.stderr) == (0, False)
+    (tmp_path / "out" / "phases.html").unlink()
     assert run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none").returncode == 0
     assert (tmp_path / "out" / "phases.html").read_text("utf-8") == page
     # In one file it is a section, and a report of one run has none.

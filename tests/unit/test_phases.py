@@ -268,3 +268,10 @@ def test_a_fall_that_becomes_steeper_is_no_rise():
     assert fit.verdict == "none turns to rise"
     assert not fit.rises_after
     assert fit.share_planning.low < fit.share_planning.value < fit.share_planning.high
+
+
+@pytest.mark.parametrize("early", [2, 3])
+def test_a_gap_that_leaves_no_window_in_the_first_half(early):
+    step = np.concatenate([np.arange(1.0, 1 + early), np.arange(500.0, 560.0)])
+    curve = np.exp(-np.linspace(0, 3, step.size)) + 0.01 * np.cos(7 * step)
+    assert fit_phases(step, planning=curve).planning.detectable is None

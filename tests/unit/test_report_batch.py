@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.cli import output
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
@@ -151,7 +152,7 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
     assert len(outcome.done) - len(outcome.failures) == 3
     (one,) = outcome.failures
     name, failure = one.row.run, one.refusal
-    assert (name, failure.slug) == ("run-2", "bug")
+    assert (name, failure.slug) == ("run-2", "analysis-failed")
     assert "ZeroDivisionError: made up" in failure.message
 
 
@@ -334,3 +335,14 @@ def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
     done = pages.died(gather([str(logs)], making).tasks[0])
     assert (done.refusal.slug, done.read) == ("worker-killed", True)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()
+
+
+@pytest.mark.parametrize(("files", "started"), [(1, False), (4, True)])
+def test_a_folder_with_one_log_starts_no_process(tmp_path, monkeypatch, files, started):
+    calls = []
+    monkeypatch.setattr(pool, "start", calls.append)
+    monkeypatch.setattr(pool, "cores", lambda: 2)
+    for i in range(files):
+        log(tmp_path / f"run-{i}.csv", seed=i)
+    output.begin([str(tmp_path)], None)
+    assert bool(calls) is started

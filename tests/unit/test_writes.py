@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -218,6 +219,29 @@ def test_a_report_does_not_write_through_a_link_to_another_folder(call, tmp_path
     (tmp_path / "out" / inner).symlink_to("../elsewhere")
     assert_error(call("report", "log.csv", "-o", "out"), "cannot-write", 3)
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["index.html", "phases.html", "report.json", "runs/x.html", "figures/x-law.svg"]
+)
+def test_a_report_replaces_no_file_of_another_program(call, tmp_path, name):
+    write_csv(tmp_path / "x.csv")
+    taken = tmp_path / "site" / name
+    taken.parent.mkdir(parents=True)
+    taken.write_text("{}")
+    done = call("report", "x.csv", "-o", "site")
+    assert_error(done, "not-a-report", 2)
+    assert f"site/{name}" in done.stderr
+    assert [path.read_text() for path in (tmp_path / "site").rglob("*") if path.is_file()] == ["{}"]
+
+
+def test_a_report_beside_other_files_and_without_its_state(call, tmp_path):
+    write_csv(tmp_path / "x.csv")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "notes.txt").write_text("")
+    for _ in range(2):
+        assert call("report", "x.csv", "-o", "site", "--figures", "none").returncode == 0
+        shutil.rmtree(tmp_path / "site" / ".entropylaw")
 
 
 def test_hidden_files_of_the_user_stay(call, tmp_path):

@@ -39,6 +39,7 @@ from entropylaw.analysis.law.scatter import likeliest, scatter_of_thirds
 from entropylaw.analysis.law.verdict import r_squared
 from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.arguments import several
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results import Residuals
 from entropylaw.results.arrays import FloatArray
@@ -177,6 +178,7 @@ class LawBatch:
     refused: Mapping[int, EntropyLawError]
 
 
+@one_thread
 def fit_laws(
     entropy: Sequence[Any] | FloatArray,
     reward: Sequence[Any] | FloatArray,

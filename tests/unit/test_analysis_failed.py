@@ -1,0 +1,61 @@
+"""An exception in the analysis of one run refuses that run; the others go on."""
+
+import pytest
+
+from entropylaw.pipeline import answers, pool
+from tests.typed import assert_error, typed, write_csv
+
+CALLS = {
+    "fit": (("fit", "logs", "--no-save"), 0),
+    "backtest": (("backtest", "logs"), 0),
+    "ahead": (("report", "logs", "-o", "out", "--figures", "none"), 0),
+    "phases": (("phases", "logs"), 0),
+    "compare": (("compare", "x=logs/[ab].csv", "y=logs/[cd].csv"), 0),
+    "check": (("check", "logs", "--fail-if", "ceiling<0"), 5),
+    "predict": (("predict", "logs"), 0),
+}
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """Four logs, and a step that raises for the second of them."""
+    monkeypatch.chdir(tmp_path)
+    # What is replaced here is as it was in other processes.
+    monkeypatch.setattr(pool, "cores", lambda: 1)
+    (tmp_path / "logs").mkdir()
+    for longer, name in enumerate("abcd"):
+        write_csv(tmp_path / "logs" / f"{name}.csv", n=30 + longer)
+
+    def broken_step(step):
+        real = getattr(answers, step)
+
+        def raising(run, *rest):
+            if getattr(run, "name", "") == "b" or getattr(run, "run", "") == "b":
+                raise ZeroDivisionError("made up")
+            return real(run, *rest)
+
+        monkeypatch.setattr(answers, step, raising)
+
+    return broken_step
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_exception_refuses_its_run_alone(broken, call):
+    arguments, code = CALLS[call]
+    broken(call if hasattr(answers, call) else "fit")
+    done = typed(*arguments)
+    assert done.returncode == code, done.stderr
+    if call == "ahead":
+        assert "4 fitted" in done.stderr
+        return
+    message = "its analysis ended in an unexpected ZeroDivisionError: made up"
+    assert f"error[analysis-failed]: b: {message}" in done.stderr
+    assert "error[bug]" not in done.stderr
+
+
+def test_a_run_that_is_the_only_one(broken, monkeypatch):
+    broken("fit")
+    assert_error(typed("fit", "logs/b.csv"), "analysis-failed", 4)
+    monkeypatch.setenv("ENTROPYLAW_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        typed("fit", "logs/b.csv")
