@@ -190,9 +190,10 @@ def outputs(help: str = WRITE, unset: str = "none") -> Any:
 # Only options in documents are compared and printed; these methods take a third of the time to make a class.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Command:
-    """The options of any command: ``given`` are the fields with a value from the command line itself."""
+    """The options of any command, and the fields with a value from the command line or a settings file."""
 
     given: tuple[str, ...] = ()
+    from_file: tuple[str, ...] = ()
     settings: InForce | None = None
     """The settings file that was read, and the search for it."""
 

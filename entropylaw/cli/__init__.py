@@ -55,7 +55,7 @@ def root(
     The answer first: what is left, the ceiling, and whether the law holds, each with its uncertainty.
 
     Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
-    fitted, 5 a gate tripped, 130 interrupted.
+    fitted, 5 a gate tripped or was unknown, 130 interrupted.
     """
     forget_inputs()
 

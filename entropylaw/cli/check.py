@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from entropylaw.gates.quantities import Part, Subject
 
 TRIPPED = 5
-"""Exit code where a gate tripped, or its quantity is unknown."""
+"""Exit code where a gate tripped, or its quantity is unknown, for whatever reason."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
@@ -81,7 +82,7 @@ def check(options: CheckCommand) -> None:
     where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
     that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
-    follow entropy. Exit code 4 or 3 means that no run was fitted.
+    follow entropy. Whatever the reason, an unknown value exits with code 5, for one file as for several.
     """
     from entropylaw.documents.document import CheckDocument
     from entropylaw.gates.decide import Rules, decide, load_baselines
@@ -102,6 +103,7 @@ def check(options: CheckCommand) -> None:
     logs = sources.read_documents(options.sources)
     if sources.inputs:
         refuse_flags("a stored document", options, opt.FitOptions)
+        refuse_settings(options, sources.settings)
     if logs:
         parts = {gate.quantity.part for gate in gates}
         sources.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs, quiet=options.quiet)
@@ -120,16 +122,22 @@ def check(options: CheckCommand) -> None:
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
     unwritten = _write(document, formats, summary, quiet=options.quiet)
-    output.finish_fits(subjects)
+    for one in (*subjects, *chain.from_iterable(baselines.values())):
+        if one.refusal is not None:
+            output.show_error(output.refused(one.run, one.refusal))
     if document.failed or unwritten:
         raise typer.Exit(TRIPPED if document.failed else OutputError.exit_code)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Sources:
-    """The runs of all sources, the files behind them, the documents in folders, and warnings about files."""
+    """The runs of all sources, the files behind them, the documents in folders, and warnings about files.
+
+    ``settings`` are those of the stored documents: (path, name → value).
+    """
 
     subjects: list[Subject] = field(default_factory=list)
+    settings: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     inputs: list[CheckedFile] = field(default_factory=list)
     documents: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
@@ -137,13 +145,16 @@ class _Sources:
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns the other sources, which are logs."""
         from entropylaw.documents.loading import FITS
-        from entropylaw.gates.quantities import READ, documents_of, missing_pages
+        from entropylaw.gates.quantities import READ, documents_of, missing_pages, unread
         from entropylaw.pipeline.sources import places
 
         logs = []
         for place in places(sources):
-            if place.others and Path(place.path).suffix.lower() == ".csv":
-                refuse_own_table(place.path)
+            if place.others and Path(place.path).suffix.lower() == ".csv" and is_own_table(place.path):
+                what = f"{shown_path(place.path)} is a table that entropylaw wrote, and gates read documents"
+                hint = "give the JSON of the same call, or the folder of the report"
+                self.subjects.append(unread(shown_path(place.path), InputError("not-a-document", what, hint)))
+                continue
             for one in place.documents:
                 self.documents.add(shown_path(one.path))
                 if one.kind == "index":
@@ -168,6 +179,9 @@ class _Sources:
             if (file := checked_file(one)) not in self.inputs:
                 self.inputs.append(file)
                 self.subjects += stored_subjects(one)
+                settings = (one.data or {}).get("settings")
+                if isinstance(settings, dict):
+                    self.settings.append((file.path, settings))
 
     def read_logs(
         self,
@@ -208,20 +222,32 @@ class _Sources:
         self.warnings += fits.warnings
 
 
-def refuse_own_table(path: str) -> None:
-    """Refuse a table that entropylaw wrote, in place of its document.
+def refuse_settings(options: CheckCommand, stored: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Refuse settings of a file that cannot apply to a stored document, as it was made with others.
 
-    Raises InputError (``not-a-document``).
+    Raises UsageError (``fit-is-fixed``).
     """
+    from entropylaw.documents.codec import encode
+
+    own = opt.options_of(type(options))
+    theirs = opt.options_of(opt.FitOptions)
+    named = {name: encode(getattr(options, name)) for name in options.from_file if name in theirs}
+    for path, settings in stored:
+        for name, value in named.items():
+            if name in settings and settings[name] != value:
+                what = f"a settings file sets {own[name].key} = {value}, and {path} was made with "
+                what += f"{settings[name]}"
+                hint = "give the log itself to fit it anew, or leave the setting out with --no-config"
+                raise UsageError("fit-is-fixed", what, hint)
+
+
+def is_own_table(path: str) -> bool:
+    """Whether a file is a table that entropylaw wrote."""
     head = b""
     if is_file(path):
         with suppress(OSError), Path(path).open("rb") as file:
             head = file.read(100)
-    if is_own(head):
-        message = f"{shown_path(path)} is a table that entropylaw wrote, and gates read documents"
-        raise InputError(
-            "not-a-document", message, "give the JSON of the same call, or the folder of the report"
-        )
+    return is_own(head)
 
 
 def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:

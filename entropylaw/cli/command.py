@@ -164,16 +164,18 @@ class Command(_Reader, TyperCommand):
 
         known = self.known
         values = {name: known[name].parsed(given[name]) for name in known if name in given}
-        typed = tuple(values)
+        typed, filled = tuple(values), dict[str, Any]()
         force = in_force(ctx.parent.params, None if self.name in WITHOUT else all_settings)
         if force.file is not None:
             lacking = {name: option for name, option in known.items() if name not in values}
-            values |= from_file(force.file, str(self.name), lacking, allow_urls=force.allow_urls)
+            filled = from_file(force.file, str(self.name), lacking, allow_urls=force.allow_urls)
+            values |= filled
         for name, option in known.items():
             if option.required and name not in values:
                 what = "option" if option.flags else "argument"
                 ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
-        ctx.meta[_OPTIONS] = self.callback.options(**values, given=typed, settings=force)  # type: ignore[union-attr]
+        sources = {"given": typed, "from_file": tuple(filled), "settings": force}
+        ctx.meta[_OPTIONS] = self.callback.options(**values, **sources)  # type: ignore[union-attr]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""

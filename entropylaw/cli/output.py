@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from entropylaw.documents.document import RunFit
-    from entropylaw.gates.quantities import Subject
     from entropylaw.ingest.load import Reading
     from entropylaw.options import FitOptions, PhaseOptions
     from entropylaw.pipeline.pool import Progress
@@ -388,11 +387,11 @@ def finish_runs(
     finish([*errors, *(_named(run.name, one.error) for run, one in runs if one.error)], answered=answered)
 
 
-def finish_fits(runs: Sequence[RunFit] | Sequence[Subject]) -> None:
+def finish_fits(runs: Sequence[RunFit]) -> None:
     """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
     errors = [refused(run.run, run.refusal) for run in failed]
-    answered = len(failed) < len(runs) or any(getattr(run, "training", None) for run in failed)
+    answered = len(failed) < len(runs) or any(run.training for run in failed)
     finish(errors, answered=answered, read=any(run.read for run in failed))
 
 

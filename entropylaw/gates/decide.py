@@ -33,6 +33,7 @@ from entropylaw.gates.quantities import (
     pages_of,
     read_document,
     subjects_of,
+    unread,
 )
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
@@ -265,6 +266,9 @@ def regression(
     One run that is ``alone`` is compared with one run, whatever its name; of several runs on either side,
     with the run of the same ``name``. With ``any_law`` the baseline's law may fail.
     """
+    for run in baseline:
+        if not run.read and run.refusal is not None:
+            return Unknown(reason=f"the baseline could not be read: {run.refusal.message}")
     lawful = [run for run in baseline if Part.law in run.parts]
     runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == name]
     if len(runs) != 1:
@@ -287,16 +291,18 @@ def regression(
 def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     """The runs that regressions are measured against: of a fit, a run of a report, or a whole report.
 
-    A report is named by its folder or by its index, report.json. Each document is read once.
-
-    InputErrors are those of :func:`load_json` and :func:`read_document`.
+    A report is named by its folder or by its index, report.json. Each document is read once; one that cannot
+    be read is a refused run.
     """
     loaded: dict[str, list[Subject]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
         named = f"{path.rstrip('/')}/{INDEX}" if is_folder(path) else path
         index = find_document(named)
         pages = [str(page) for page in pages_of(index)] if index is not None and index.data else []
-        loaded[path] = list(chain.from_iterable(map(_baseline, pages or [named])))
+        try:
+            loaded[path] = list(chain.from_iterable(map(_baseline, pages or [named])))
+        except InputError as error:
+            loaded[path] = [unread(shown_path(path), error)]
     return loaded
 
 

@@ -424,7 +424,7 @@ def stored_subjects(document: Stored) -> list[Subject]:
             raise document.damaged(shown)
         return subjects_of(read_document(document.data, shown), shown)
     except InputError as error:
-        return [_unread(shown, error)]
+        return [unread(shown, error)]
 
 
 def pages_of(index: Stored) -> list[Path]:
@@ -448,10 +448,11 @@ def missing_pages(index: Stored) -> list[Subject]:
     missing = [shown_path(str(path)) for path in pages_of(index) if not is_file(path)]
     why = "there is no {}, which the index of the report names"
     hint = "make the report again"
-    return [_unread(shown, InputError("file-not-found", why.format(shown), hint)) for shown in missing]
+    return [unread(shown, InputError("file-not-found", why.format(shown), hint)) for shown in missing]
 
 
-def _unread(source: str, error: InputError) -> Subject:
+def unread(source: str, error: InputError) -> Subject:
+    """What could not be read, as a refused run."""
     refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
     return Subject(run=source, path=source, sources=(source,), refusal=refusal, read=False)
 

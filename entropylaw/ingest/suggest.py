@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -90,6 +91,11 @@ _OTHERS = frozenset(
     )
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
+# With one of these words a column is a metric, whatever run, class or data set is named before or behind it.
+_METRICS = frozenset(("reward", "rewards", "rew", "score", "scores", "acc", "accuracy"))
+_DURATIONS = frozenset(("timing", "time", "perf", "profiling"))
+# "entropy": 0.31, anywhere in a text that no reader could use.
+_NAME_AND_NUMBER = re.compile(r"([A-Za-z_][\w/.@-]{0,80})\\?['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 # Names that are quoted where a file has no step: its first line may be no header, and hold a secret key.
 _PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
 _ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
@@ -244,6 +250,45 @@ def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
     )
 
 
+def measured(names: Iterable[str]) -> list[str]:
+    """Return those names that are a metric's, after any prefix or before any suffix.
+
+    Short forms, such as ``ent`` and ``ret``, count where there is one of an entropy and one of a reward.
+    """
+    known, short = list[str](), dict[str, list[str]]({"entropy": [], "reward": []})
+    for name in names:
+        if _is_measured(name):
+            known.append(name)
+            continue
+        for role, alike in short.items():
+            if _holds(name, frozenset(_WORDS[role])):
+                alike.append(name)
+    both = dict.fromkeys([*short["entropy"], *short["reward"]])
+    return [*known, *(both if all(short.values()) and len(both) > 1 else ())]
+
+
+def measured_in_text(text: str) -> bool:
+    """Whether a text names an entropy or a reward, and a number behind it."""
+    return bool(measured(set(_NAME_AND_NUMBER.findall(text))))
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_measured(name: str) -> bool:
+    """Whether a name is, or holds, that of an entropy or a reward."""
+    if catalog.is_metric(name):
+        return True
+    if "entrop" in name.casefold():
+        return catalog.decoy(name) == catalog.UNKNOWN_NAME
+    return _holds(name, _METRICS)
+
+
+def _holds(name: str, sought: frozenset[str]) -> bool:
+    """Whether one of the words is in a name, and none behind it that makes it another quantity."""
+    words = _words(name)
+    places = [place for place, word in enumerate(words) if word in sought]
+    return bool(places) and words[0] not in _DURATIONS and _OTHERS.isdisjoint(words[places[-1] + 1 :])
+
+
 def _known_names(role: str) -> Sequence[str]:
     return STEP_NAMES if role == "step" else catalog.exact_names(*_KINDS[role])
 
@@ -273,7 +318,7 @@ def _command(name: str, path: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:200]).casefold())
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[-1000:]).casefold())
 
 
 def _misleading(role: str, name: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.ingest.runs import Table, unique_names
-from entropylaw.ingest.runs.number_parsing import is_missing, parse_step
+from entropylaw.ingest.runs.number_parsing import is_missing, parse_column, parse_step
 from entropylaw.ingest.runs.splitting import RUN_NAMES
 from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.sources.content import Content
@@ -93,6 +93,7 @@ def read(content: Content) -> Table:
         notes=(*content.text_notes, *notes, *shape.notes),
         unread=tuple(shape.rows.unread),
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
+        hidden=dict.fromkeys(shape.hidden, 1),
         first_line=2 if whole else None,
     )
 
@@ -155,6 +156,8 @@ class _Rectangle:
     def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
         self.rows, self.seen = rows, 0
         self.dropped, self.unreadable = Counter[str](), list[int]()
+        #: Those of the unreadable rows that have two numbers or more.
+        self.hidden: list[int] = []
         self.notes: tuple[str, ...] = ()
         self._delimiter, self._names = delimiter, header
         self._known = frozenset(header)
@@ -213,6 +216,8 @@ class _Rectangle:
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
         self.unreadable.append(self.rows.rows)
+        if np.isfinite(parse_column(row).values).sum() > 1:
+            self.hidden.append(self.rows.rows)
         self._put([row[place] if place in self._labels else "" for place in range(self._width)])
 
     def _put(self, row: list[str]) -> None:

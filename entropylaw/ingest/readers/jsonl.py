@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from entropylaw.ingest.runs.splitting import RUN_NAMES
 from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.gather import Records
+from entropylaw.ingest.suggest import measured, measured_in_text
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -62,28 +63,53 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    return found.records.table(content, dropped, rows=rows, unreadable=unreadable)
+    return found.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=found.hidden)
 
 
-def leaves(value: Mapping[str, Any], longest: int, separator: str = "/") -> Iterator[tuple[str, Any]]:
+def leaves(
+    value: Mapping[str, Any], longest: int, separator: str = "/", left_out: list[object] | None = None
+) -> Iterator[tuple[str, Any]]:
     """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
 
-    A path with more than ``longest`` characters is left out.
+    A path with more than ``longest`` characters is left out. What is, is added to ``left_out``.
     """
     # No recursion, for a file decides how deep it goes.
     stack = list(value.items())[::-1]
     while stack:
         path, node = stack.pop()
-        if len(path) > longest or isinstance(node, list):
-            continue
-        if not isinstance(node, Mapping):
+        if len(path) > longest or isinstance(node, list) or (isinstance(node, Mapping) and "_type" in node):
+            if left_out is not None:
+                left_out.append({path: node})
+        elif not isinstance(node, Mapping):
             yield path, node
-        elif "_type" not in node:
+        else:
             stack += [(f"{path}{separator}{key}", child) for key, child in node.items()][::-1]
+
+
+def numbers_of_metrics(values: Sequence[object]) -> int:
+    """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
+    names, count, stack = set[str](), 0, list(values)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            names.update(map(str, node))
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+        elif isinstance(node, str):
+            names.add(node)
+        else:
+            count += isinstance(node, int | float)
+    return count if measured(names) else 0
 
 
 class _Broken(dict[str, object]):
     """A line that is no JSON, with the labels of a run that can still be read in it."""
+
+    def __init__(self, line: str = "") -> None:
+        super().__init__(_run_labels(line))
+        #: Whether it has a number of an entropy or a reward.
+        self.measured = measured_in_text(line[:_HEAD])
 
 
 class _Values:
@@ -97,6 +123,8 @@ class _Values:
         self.good = self._empty = 0
         #: The rows of what is no record.
         self.bad: list[int] = []
+        #: Row of a record → the numbers of metrics in its parts that are not read.
+        self.hidden: dict[int, int] = {}
         self._first: object = None
         for value in values:
             good = not isinstance(value, _Broken)
@@ -122,18 +150,32 @@ class _Values:
     def _add(self, value: object) -> None:
         if isinstance(value, _Broken) or not isinstance(value, dict):
             self.bad.append(self.records.rows)
+            self._hide(value.measured if isinstance(value, _Broken) else numbers_of_metrics([value]))
             self.records.add(value if isinstance(value, _Broken) else {})
             return
         self._empty += not value
         if self.good > 1 and (columns := _columns(value)):
             for row in zip(*columns.values(), strict=True):
-                self.records.add(dict(zip(columns, row, strict=True)))
+                self._put(dict(zip(columns, row, strict=True)))
             return
         data = value.get("data")
         if isinstance(data, dict) and "step" in value and "_type" not in data:
             value.update(value.pop("data"))
+        self._put(value)
+
+    def _put(self, value: dict[str, Any]) -> None:
+        """Add a record, flattened."""
         flat = _SCALARS.issuperset(map(type, value.values())) and max(map(len, value), default=0) <= _LONGEST
-        self.records.add(value if flat else dict(leaves(value, _LONGEST)))
+        left_out = list[object]()
+        record = value if flat else dict(leaves(value, _LONGEST, left_out=left_out))
+        if left_out:
+            self._hide(numbers_of_metrics(left_out))
+        self.records.add(record)
+
+    def _hide(self, numbers: int) -> None:
+        """Note so many numbers of metrics that the next record does not have."""
+        if numbers:
+            self.hidden[self.records.rows] = numbers
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -153,7 +195,7 @@ def _lines(content: Content) -> Iterator[object]:
         try:
             yield json.loads(text)
         except (ValueError, RecursionError):
-            yield _Broken(_run_labels(line))
+            yield _Broken(line)
 
 
 def _run_labels(line: str) -> dict[str, object]:
@@ -172,7 +214,7 @@ def _stream(text: str) -> Iterator[object]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(text[position:]) if one)
+            yield from (_Broken(one) for one in _BETWEEN.split(text[position:]) if one)
             return
         yield value
 

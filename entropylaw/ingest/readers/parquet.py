@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from entropylaw.ingest.runs import FRAME, Table, unique_names
 from entropylaw.ingest.runs.number_parsing import Column, MixedColumn, classify, parse_column
 from entropylaw.ingest.sources.assemble import refuse_samples
 from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.suggest import measured
 from entropylaw.paths import is_utf8
 from entropylaw.results.arrays import FloatArray
 
@@ -112,7 +114,23 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
     columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
-    return Table(columns=columns, rows=table.num_rows, notes=notes)
+    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=_hidden(table))
+
+
+def _hidden(table: pa.Table) -> dict[int, int]:
+    """How many elements the lists of each row have whose types name a metric; lists are not read."""
+    import pyarrow as pa
+
+    lengths = np.zeros(table.num_rows, dtype=np.int64)
+    for field, column in zip(table.schema, table.columns, strict=True):
+        names = (field.name, *re.findall(r"([^<>:,]+):", str(field.type)))
+        if pa.types.is_nested(field.type) and measured(map(str.strip, names)):
+            parts = (
+                np.diff(chunk.offsets.to_numpy()) if hasattr(chunk, "offsets") else np.ones(len(chunk))
+                for chunk in column.chunks
+            )
+            lengths += np.concatenate([*parts, np.empty(0)]).astype(np.int64)
+    return {int(row): int(lengths[row]) for row in np.flatnonzero(lengths)}
 
 
 def _floats(parts: Iterable[pa.Array]) -> FloatArray:

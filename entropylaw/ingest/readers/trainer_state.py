@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from entropylaw.escaping import counted
-from entropylaw.ingest.runs import Table
+from entropylaw.ingest.readers.jsonl import numbers_of_metrics
+from entropylaw.ingest.runs import NO_ROW, Table
 from entropylaw.ingest.runs.number_parsing import JSON_DECODER
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.gather import Records
@@ -52,14 +54,22 @@ def read(content: Content) -> Table:
     entries = [
         {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
         for entry in found
-        if isinstance(entry, dict)
+        # What has no step but numbers of metrics within an object may be another run.
+        if isinstance(entry, dict) and (entry.get("step") is not None or not _nests(entry))
     ]
     notes: tuple[str, ...] = ()
     if broken is not None:
         read = counted(len(entries), "complete entry was", "complete entries were")
         place = f"near character {broken} of {len(text)}"
         notes = (f"the file is cut off or damaged {place}; its {read} read",)
-    return log_table(content, entries, bad + len(found) - len(entries), notes)
+    bad += len(found) - len(entries)
+    return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
+
+
+def _nests(entry: Mapping[str, object]) -> bool:
+    """Whether an entry has a number of a metric within an object or a list."""
+    nested = [{key: value} for key, value in entry.items() if isinstance(value, (dict, list))]
+    return numbers_of_metrics(nested) > 0
 
 
 def log_table(

@@ -17,6 +17,9 @@ from entropylaw.results.result import Finding, sentences
 FRAME = "<frame>"
 """The path of a table in memory."""
 
+NO_ROW = -1
+"""The place of what a reader could not put into a row."""
+
 ROWS_COUNTED = "the rows are counted"
 """Why a log has steps that are in no column of it."""
 
@@ -41,6 +44,9 @@ class Table:
     unreadable
         Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
         Its row holds at most the label of its run, so that a run without any other record has a name.
+    hidden
+        Row → how many numbers of metrics, by their names, stand in a part of this record that is not read,
+        such as a list or a line that is not JSON; :data:`NO_ROW` for what is in no row.
     lost, lost_bytes
         Names of runs of which no record could be read; how many bytes belong to no whole record.
     first_line
@@ -57,6 +63,7 @@ class Table:
     config: Mapping[str, object] = field(default_factory=dict, repr=False)
     unread: tuple[str, ...] = ()
     unreadable: BoolArray | None = None
+    hidden: Mapping[int, int] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     lost_bytes: int = 0
     first_line: int | None = None

@@ -19,7 +19,7 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path, shown, shown_cell
-from entropylaw.ingest.runs import Table, added
+from entropylaw.ingest.runs import NO_ROW, Table, added
 from entropylaw.ingest.runs.number_parsing import Column, is_missing, parse_column, parse_step
 from entropylaw.results.arrays import FloatArray
 
@@ -168,6 +168,8 @@ def on_one_axis(table: Table, path: str) -> Table:
         if name not in names.values()
     }
     kept[names[_ROLLOUT]] = step[~later]
+    # The last place is that of no row.
+    places = np.append(np.cumsum(~later) - 1, NO_ROW)
     note = "updates and evaluations are converted to the number of their rollout"
     if updates > 1:
         note += f"; of {updates} updates per rollout, the first is kept"
@@ -177,5 +179,6 @@ def on_one_axis(table: Table, path: str) -> Table:
         dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
+        hidden={int(places[row]): number for row, number in table.hidden.items()},
         first_line=None,
     )

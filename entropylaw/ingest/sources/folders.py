@@ -18,7 +18,7 @@ import numpy as np
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
-from entropylaw.ingest import catalog
+from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.runs.number_parsing import parse_column, parse_number
 from entropylaw.ingest.runs.step_column import COUNTERS, STEP_NAMES, folded
@@ -188,7 +188,7 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     names = frozenset(map(folded, table.columns))
     of_classes = frozenset(map(folded, candidates()))
     sought = frozenset(map(folded, also)) - of_classes | {name for name in of_classes if "entropy" in name}
-    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought)
+    measured = bool(suggest.measured(table.columns)) or not names.isdisjoint(sought)
     if alone and table.rows < 2:
         # The first record of a run that has begun has a step.
         begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
@@ -235,7 +235,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         return _RECOGNISED.get(slug, "")
     fits = named or suffix in _TABLES | _OTHERS
     if table is not None:
-        metrics = list(filter(catalog.is_metric, table.columns))
+        metrics = suggest.measured(table.columns)
         if _is_headless(table) or (named and _counts_rows(table)):
             may_be = True
         elif slug == "several-rows-a-step" or not metrics:
