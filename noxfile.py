@@ -114,6 +114,6 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Regenerate what is made from the code: commands, formats, schemas, outputs in README and guide."""
+    """Regenerate what is made from the code: commands, formats, outputs in README and guide."""
     session.install("-e", ".")
     session.run("python", "docs/generate.py")

@@ -268,24 +268,4 @@ CASES = {
         ),
     ),
     "config-none": Case((), ("config", "config --format json", "fit", "--version", "nothing")),
-    "schema": Case(
-        (),
-        (
-            *(
-                f"schema {kind}"
-                for kind in (
-                    "fit",
-                    "prediction",
-                    "phases",
-                    "report",
-                    "index",
-                    "check",
-                    "backtest",
-                    "columns",
-                    "comparison",
-                )
-            ),
-            "schema law",
-        ),
-    ),
 }

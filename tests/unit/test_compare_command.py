@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.cli.info import schema_text
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import KINDS, load_document
+from entropylaw.documents.schema import json_schema
 from entropylaw.errors import EntropyLawError
 from tests.conftest import LAB, ROOT
 from tests.typed import assert_error, imported, typed, write_csv
@@ -77,7 +77,7 @@ def test_a_document_is_read_back_and_fits_its_schema(logs, tmp_path):
     _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*", "--level", "0.9")
     text = (tmp_path / "comparison.json").read_text()
     assert dumps(document.to_json()) == text
-    jsonschema.Draft202012Validator(json.loads(schema_text("comparison"))).validate(json.loads(text))
+    jsonschema.Draft202012Validator(json_schema(KINDS["comparison"])).validate(json.loads(text))
     assert document.settings.level == document.comparison.level == 0.9
     assert {one.by for one in document.grouped} == {"as given"}
     assert str(logs) not in text
