@@ -175,7 +175,6 @@ CASES = {
             "compare a=runs/plain_s0 b=runs/plain_s0",
             "compare runs --baseline nobody",
             "compare runs --arms '^x'",
-            "compare runs --by B",
             "compare a=runs/plain_s0 b=garbage.csv",
         ),
     ),
