@@ -96,7 +96,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
     session.run("python", "-m", "benchmarks.phases_aside", "--write")
     session.run("python", "-m", "benchmarks.shared", "--write", "--runs", "1000" if full else "100")
-    session.run("python", "-m", "benchmarks.arms_scale", "--write", "--runs", "900" if full else "300")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")
@@ -114,6 +113,6 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Regenerate what is made from the code: commands, formats, schemas, outputs in README and guide."""
+    """Regenerate what is made from the code: commands, formats, outputs in README and guide."""
     session.install("-e", ".")
     session.run("python", "docs/generate.py")

@@ -6,7 +6,6 @@ python docs/generate.py --check    fail where a page differs from what would be 
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import shlex
@@ -15,9 +14,6 @@ import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -26,12 +22,8 @@ from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from entropylaw.cli.command import all_settings  # noqa: E402
 from entropylaw.cli.settings import general_settings  # noqa: E402
-from entropylaw.documents.codec import dumps  # noqa: E402
-from entropylaw.documents.loading import KINDS  # noqa: E402
-from entropylaw.documents.loading import Kind as DocumentKind  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part, differences  # noqa: E402
-from entropylaw.options import CompareOptions, FitOptions, Option, PhaseOptions  # noqa: E402
-from entropylaw.results.arrays import FloatArray  # noqa: E402
+from entropylaw.options import Option  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMAND = re.compile(r"```sh\n(?:.* && )?entropylaw (.+)\n```\n(?:\n<!-- (\w+):begin -->)?")
@@ -75,14 +67,12 @@ def generated() -> dict[Path, str]:
     """Every generated page with its text."""
     readme, guide, formats = ROOT / "README.md", ROOT / "docs" / "guide.md", ROOT / "docs" / "formats.md"
     settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
-    schemas = ROOT / "entropylaw" / "documents" / "schemas"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
         settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
         **{page: with_outputs(page.read_text(encoding="utf-8")) for page in (readme, guide)},
         gates: with_block(gates.read_text(encoding="utf-8"), "quantities", quantities_table()),
     }
-    pages |= {schemas / f"{kind.name}-{kind.version}.json": dumps(schema(kind)) for kind in KINDS.values()}
     # Releases of typer differ in the layout of help: a page made with another release is not stale.
     commands = ROOT / "docs" / "cli.md"
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
@@ -102,27 +92,6 @@ def formats_page(text: str) -> str:
     for name, table in tables.items():
         text = with_block(text, name, table)
     return text
-
-
-def schema(kind: DocumentKind) -> dict[str, Any]:
-    """The JSON Schema of a document, with the name of its schema pinned."""
-    body = msgspec.json.schema(kind.type, schema_hook=_schema_of_number)
-    whole = body["$defs"].pop(body.pop("$ref").removeprefix("#/$defs/"))
-    for one in (whole, *body["$defs"].values()):
-        one["description"] = inspect.cleandoc(one["description"])
-    for options in (CompareOptions, FitOptions, PhaseOptions):
-        if options.__name__ in body["$defs"]:
-            body["$defs"][options.__name__]["required"] = sorted(options.ALWAYS)
-    whole["properties"] |= {"schema": {"const": kind.schema}, "version": {"type": "string"}}
-    whole["required"] += ["schema", "version"]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, **whole, "title": kind.schema}
-
-
-def _schema_of_number(kind: type) -> dict[str, Any]:
-    """Schema of arrays, and of numbers that may be infinite: null is infinity."""
-    if kind is FloatArray:
-        return {"type": "array", "items": {"type": ["number", "array"]}}
-    return {"type": ["number", "null"]}
 
 
 def quantities_table() -> str:

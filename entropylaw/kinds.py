@@ -44,16 +44,6 @@ def _gain(text: str) -> float:
     return value
 
 
-UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-"""Letter after a number of parameters → its factor."""
-
-
-def _size(text: str) -> float:
-    """``7B`` or ``32`` as a number."""
-    factor = UNITS.get(text[-1:].upper(), 1.0)
-    return _gain(text[:-1] if factor > 1 else text) * factor
-
-
 def _level(text: str) -> float:
     number = float(text)
     if not 0 < number < 1:
@@ -104,14 +94,6 @@ ARM_PATH = Kind(expected="a path, or ARM=PATH", several="paths, or texts such as
 """A path, which may have the name of an arm before it."""
 
 NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
-SIZE = Kind(
-    expected="a number above 0, or one such as 7B",
-    several="numbers above 0, or texts such as '7B'",
-    metavar="X",
-    example="7B",
-    read=_size,
-    types=(int, float, str),
-)
 SPREAD = Kind(
     expected="a standard deviation above 0",
     metavar="SD",

@@ -22,7 +22,6 @@ from entropylaw.kinds import (
     NUMBER,
     PATH,
     SAMPLES,
-    SIZE,
     SPREAD,
     SWITCH,
     TEXT,
@@ -396,15 +395,6 @@ class CompareOptions(LawOptions, Coverage):
     all_pairs: bool = setting(
         "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
     )
-    by: str | None = setting(
-        "--by KEY",
-        "How a, b, ceiling and first entropy move with a size: the number beside KEY in the names of runs (B "
-        "of 0.5B, width of width_32), or under KEY in their configuration.",
-        *(TEXT, ARMS),
-    )
-    at_size: tuple[float, ...] = setting(
-        "--at-size", "A size to predict for, such as 14B. Repeatable.", SIZE, ARMS, many=True
-    )
     margin: float = setting(
         "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, default=ONE_POINT
     )
@@ -479,6 +469,21 @@ class TokenOptions:
     allow_missing: bool = switch(
         "--allow-missing", "Continue where a file of a sharded set is missing.", ADVANCED
     )
+
+
+REMOVED = {
+    "--by": "`entropylaw compare -o arms.csv` has the numbers of every arm; fit a line through them with "
+    "statsmodels",
+    "--at-size": "no prediction for a size is made: three or four sizes decide nothing",
+}
+"""Flags of earlier versions → what to do instead; the keys of settings are the same without ``--``."""
+
+
+def refuse_removed(flag: str, where: str = "") -> None:
+    """Raise a UsageError ``removed-option`` for a flag that there was; ``where`` is a settings file."""
+    if flag in REMOVED:
+        what = f"{where} sets {flag.removeprefix('--')!r}, which" if where else flag
+        raise UsageError("removed-option", f"{what} was removed", REMOVED[flag])
 
 
 def options_of(family: type) -> dict[str, Option]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arms import decided, signed
-from entropylaw.report.describe.scaling import direction
+from entropylaw.report.describe.stages import direction
 from lab.boundaries import not_called, turn_counts
 from lab.comparisons import (
     ALGORITHMS,

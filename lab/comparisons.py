@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import linregress, t
 
 from entropylaw import compare, read_runs
-from entropylaw.analysis.between_seeds import seeds_needed
-from entropylaw.analysis.scaling import scale_numbers
+from entropylaw.analysis.between_seeds import means, seeds_needed, spread
+from entropylaw.analysis.seeds import estimate_of
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.ingest.stages import stage_rows
 from entropylaw.report.describe.arms import decided, signed
-from entropylaw.report.describe.scaling import direction
+from entropylaw.report.describe.stages import direction
 from entropylaw.report.numbers import format_interval, format_number
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair, Scaling, StageChange, Transfer
+from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair, StageChange, Transfer
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.stages import StageRows
 from lab.config import Size
 from lab.findings import Made, groups, last_of, values_of
@@ -31,7 +33,6 @@ CLEAN = ("clean_start", "clean_rloo", "clean_reinforce")
 BONUSES = ("entropy_bonus_0.02", "entropy_bonus_0.1")
 INTERVENTIONS = ("clip_cov", "kl_cov", "gppo", "clip_higher", *BONUSES, "kl_penalty")
 SIZES = ("width_32", PLAIN, "width_64", "width_96")
-NOT_RUN = Size(width=128)
 AFTER, INSTEAD, AROUND = "sft_after_grpo", "sft_instead", "sft_grpo_sft"
 SUPERVISED = (AFTER, INSTEAD, AROUND)
 ORDERS = ("free_and_school", "free_then_school", "school_then_free")
@@ -40,6 +41,7 @@ MARGIN = 0.03
 """The smallest difference of accuracy that counts."""
 
 COEFFICIENTS = ("a", "b")
+LAW, FIRST = ("ceiling", *COEFFICIENTS), "H at the start"
 AT_EQUAL_ENTROPY = "reward_at_entropy"
 
 CHANGES = (
@@ -50,6 +52,14 @@ CHANGES = (
     ("semantic H", "val_acc", "semantic"),
 )
 """Head of a column, the column of rewards that the stages are read with, and what changes."""
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A number of the runs: the mean over the seeds of every size, and the change per tenfold size."""
+
+    points: Sequence[Estimate]
+    slope: Estimate
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,7 @@ class Edition:
     plain: ArmComparison | None
     clean: ArmComparison | None
     failing: Sequence[ArmComparison]
-    sizes: Mapping[str, Scaling]
+    sizes: Mapping[str, BySize]
     stages: Mapping[str, Sequence[StageChange]]
     changes: Sequence[StageChange]
     orders: Sequence[Transfer]
@@ -126,14 +136,39 @@ def _compared(by_arm: Groups, names: Sequence[str], folder: Path) -> ArmComparis
     return compare(arms, margin=MARGIN) if names[0] in arms and len(arms) > 1 else None
 
 
-def _sizes(by_arm: Groups) -> dict[str, Scaling]:
+def _sizes(by_arm: Groups) -> dict[str, BySize]:
+    """Ceiling, a, b and the first entropy on the logarithm of the parameters, from three sizes on."""
     names = [name for name in SIZES if name in by_arm]
-    if len(names) < 2:
+    if len(names) < 3:
         return {}
-    fits = {name: [run.answer for run in by_arm[name]] for name in names}
-    sizes = {name: float(parameters(by_arm[name][0].config.size)) for name in names}
-    scaling = scale_numbers(fits, sizes, key="parameters", at=[parameters(NOT_RUN)])
-    return {one.quantity: one for one in scaling}
+    fits = [[run.answer for run in by_arm[name]] for name in names]
+    size = np.log10([parameters(by_arm[name][0].config.size) for name in names])
+    numbers = {name: [[estimate_of(fit, name).value for fit in some] for some in fits] for name in LAW}
+    numbers |= {FIRST: [[fit.law.smoothed_entropy[0] for fit in some] for some in fits]}
+    return {name: against(size, seeds) for name, seeds in numbers.items()}
+
+
+def against(size: FloatArray, seeds: Sequence[Sequence[float]], level: float = 0.95) -> BySize:
+    """The means of some sizes, with the spread of seeds pooled, and a line through them by least squares."""
+    value = np.concatenate([np.array(some, dtype=float) for some in seeds])
+    counts = np.array([len(some) for some in seeds])
+    arm = np.repeat(np.arange(counts.size), counts)
+    mean, known = means(value, arm), spread(value, 0.0 * value, arm)
+    line = linregress(size, mean)
+    reach = None if known is None else t.ppf(0.5 + level / 2, known.df) * np.sqrt(known.variance / counts)
+    half = t.ppf(0.5 + level / 2, counts.size - 2) * line.stderr
+    return BySize(
+        points=[
+            _estimate(centre, None if reach is None else float(reach[place]), level)
+            for place, centre in enumerate(mean.tolist())
+        ],
+        slope=_estimate(float(line.slope), float(half), level),
+    )
+
+
+def _estimate(value: float, half: float | None, level: float) -> Estimate:
+    ends = (None, None) if half is None else (value - half, value + half)
+    return Estimate(value=value, low=ends[0], high=ends[1], level=level, method="mean over seeds")
 
 
 def _stages(run: Made, folder: Path, reward: str) -> StageRows:
@@ -245,22 +280,18 @@ def at_equal_entropy(pairs: Iterable[Pair]) -> str:
 
 
 def sizes(found: Edition) -> str:
-    """Every size, the change per tenfold of the parameters, and a size that was not run."""
+    """Every size, and the change per tenfold of the parameters."""
     if not found.sizes:
         return not_made(found, SIZES)
-    scaling = found.sizes.values()
     rows = []
     for place, name in enumerate(found.present(SIZES)):
         runs = found.by_arm[name]
-        values = [format_interval(one.points[place].value) for one in scaling]
+        values = [format_interval(one.points[place]) for one in found.sizes.values()]
         size, ends = runs[0].config.size, mean(values_of(runs, last_of("val_acc")))
         rows.append((str(size.width), f"{parameters(size):,}", str(len(runs)), ends, *values))
-    changes = (f"{signed(one.slope)}, {direction(one.slope)}" for one in scaling)
+    changes = (f"{signed(one.slope)}, {direction(one.slope)}" for one in found.sizes.values())
     rows.append(("per tenfold of parameters", "", "", "", *changes))
-    ahead = (format_interval(one.predicted[0].value) for one in scaling)
-    rows.append((f"{NOT_RUN.width}, predicted", f"{parameters(NOT_RUN):,}", "0", "", *ahead))
-    names = ["H at the start" if name == "entropy_first" else name for name in found.sizes]
-    body = table(("width", "parameters", "seeds", "accuracy at the end", *names), rows)
+    body = table(("width", "parameters", "seeds", "accuracy at the end", *found.sizes), rows)
     return "\n\n".join(filter(None, (body, not_made(found, SIZES))))
 
 

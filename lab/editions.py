@@ -9,7 +9,7 @@ from functools import partial
 
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arms import decided, signed
-from entropylaw.report.describe.scaling import direction
+from entropylaw.report.describe.stages import direction
 from entropylaw.results import Estimate
 from entropylaw.results.arms import Decision
 from lab.boundaries import curves_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from entropylaw.results.arms import (
     Decision,
     Difference,
     Pair,
-    Scaling,
-    SizePoint,
     Split,
     StageChange,
     Transfer,
@@ -146,26 +143,6 @@ def pair(name: str, baseline: str = "grpo", decision: Decision = Decision.undeci
     return Pair(**(made | other))
 
 
-def scaling() -> Scaling:
-    def points(arm: str, *sizes: float, seeds: int = 2) -> tuple[SizePoint, ...]:
-        return tuple(
-            SizePoint(arm=arm, size=size, seeds=seeds, value=estimate(0.3 + 0.1 * math.log10(size), 0.04))
-            for size in sizes
-        )
-
-    return Scaling(
-        key="width",
-        quantity="a",
-        unit="reward",
-        slope=estimate(0.1, 0.03),
-        p_value=0.004,
-        points=points("wide", 32.0, 64.0, 96.0),
-        between=0.011,
-        predicted=points("", 256.0, seeds=0),
-        reference=points("Qwen2.5", 500.0, 1500.0, seeds=1),
-    )
-
-
 def stage(quantity: str = "semantic", change: float = -0.2, **other: Any) -> StageChange:
     made = {"arm": "two_stages", "place": 1, "stage": "rl", "quantity": quantity, "domain": "maths"}
     return StageChange(**(made | {"unit": "nats", "change": estimate(change), "seeds": 2} | other))
@@ -207,7 +184,6 @@ def complete(*names: str, **other: Any) -> ArmComparison:
     """The same with a value in every field."""
     made = {
         "between_sd": 0.02,
-        "scaling": (scaling(),),
         "stages": (stage(),),
         "transfers": (transfer(),),
         "findings": (*stated("caution", "a caution"), *stated("note", "a note")),

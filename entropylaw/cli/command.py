@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -153,6 +154,14 @@ class Command(_Reader, TyperCommand):
         from entropylaw.options import options_of
 
         return options_of(self.callback.options)  # type: ignore[union-attr]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; a flag of an earlier version is a UsageError ``removed-option``."""
+        from entropylaw.options import refuse_removed
+
+        for word in takewhile(lambda word: word != "--", args):
+            refuse_removed(word.partition("=")[0])
+        return super().parse_args(ctx, args)
 
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
         """Make the options from the arguments, a settings file, and the defaults.

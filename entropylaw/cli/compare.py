@@ -73,11 +73,6 @@ def compare(options: CompareCommand) -> None:
     others = [path for path in options.output if path not in pages]
     formats = output.destinations(others or ["-"][: not pages], format)
     picture = picture_of(options.figure)
-    if options.at_size and options.by is None:
-        message = f"--at-size {options.at_size[0]:g} predicts for a size, and no --by names one"
-        raise UsageError(
-            "at-size-without-by", message, "add --by KEY, such as --by B for 0.5B and 7B in names"
-        )
     if options.domain is not None and options.stage is None:
         message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
@@ -90,7 +85,7 @@ def compare(options: CompareCommand) -> None:
         output.say_missing_fonts(options.style, extra, quiet=quiet)
     from entropylaw.documents.document import RunFit
     from entropylaw.pipeline import steps
-    from entropylaw.pipeline.arms import grouped, sizes
+    from entropylaw.pipeline.arms import grouped
     from entropylaw.pipeline.compare import baseline_of, by_arm, compared, entries_of, gather
 
     settings = opt.part(options, opt.CompareOptions)
@@ -99,8 +94,6 @@ def compare(options: CompareCommand) -> None:
     output.say_skipped(gathered.warnings, quiet=quiet)
     grouping = grouped(gathered.members, options.arms)
     baseline = baseline_of(list(grouping.arms), settings)
-    if options.by is not None:
-        sizes(grouping.arms, options.by)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
         output.say(line, quiet=quiet)
     step = steps.Fit(gathered.settings)

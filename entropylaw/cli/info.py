@@ -145,12 +145,7 @@ def schema(options: SchemaCommand) -> None:
     entropylaw that wrote it. Fields may be added to a schema; a change that breaks readers makes a new
     one.
     """
-    print_result(schema_text(options.kind))
+    from entropylaw.documents.codec import dumps
+    from entropylaw.documents.schema import json_schema
 
-
-def schema_text(kind: str) -> str:
-    """The JSON Schema of a kind of document, as it is shipped."""
-    from importlib.resources import files
-
-    name = f"{kind}-{KINDS[kind].version}.json"
-    return (files("entropylaw.documents") / "schemas" / name).read_text(encoding="utf-8")
+    print_result(dumps(json_schema(KINDS[options.kind])))

@@ -16,7 +16,7 @@ from typing import Any
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.kinds import ARM_PATH, PATH
-from entropylaw.options import Option
+from entropylaw.options import Option, refuse_removed
 from entropylaw.paths import expanded, hostless, is_file, note_input, shown_path
 
 OWN_FILE = "entropylaw.toml"
@@ -203,6 +203,7 @@ def _settings(
         values |= {f"{GROUP}.{key}" if group else key: item for key, item in inside.items()}
     for key, value in values.items():
         if key not in known:
+            refuse_removed(f"--{key}", shown)
             meant = _meant(key, known, tables)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
             message = f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {near}"

@@ -56,7 +56,7 @@ KINDS = {
         Kind("comparison", "entropylaw compare", module="entropylaw.documents.comparison"),
     )
 }
-"""Name → kind; each has a JSON Schema, in ``schemas/``."""
+"""Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""
 
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -14,9 +13,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
 from entropylaw.ingest.runs import Run
-from entropylaw.ingest.runs.number_parsing import parse_number
 from entropylaw.ingest.runs.step_column import folded
-from entropylaw.kinds import UNITS
 from entropylaw.results.fit import Fit
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
@@ -45,7 +42,6 @@ _OWN_KEYS = frozenset(
         *("output_path", "log_path", "save_path", "resume_from_path", WANDB_GROUP),
     )
 )
-NUMBER = r"(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 
 
 class Member(NamedTuple):
@@ -235,45 +231,3 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, str):
         return value
     return f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-
-
-def sizes(arms: Mapping[str, Sequence[Member]], key: str) -> dict[str, float]:
-    """The size of every arm: the number beside ``key`` in its name, its runs' names, or in configurations.
-
-    By a unit (``B``) sizes are numbers with K, M, B or T behind them, and of 0.5B the size is 5·10⁸.
-
-    Raises UsageError ``no-size``: an arm without a size, or with several.
-    """
-    found: dict[str, float] = {}
-    for arm, members in arms.items():
-        values = {size for one in members if (size := _size(arm, one, key)) is not None}
-        if len(values) != 1 or not 0 < min(values) < math.inf:
-            several = f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})"
-            what = f"arm {shown(arm)} has {several if values else 'no size'} for --by {key}"
-            runs = listing([one.name for one in members], 4)
-            hint = "put it into the arm's name, as in width_32=LOGS or 7B=LOGS, or give --by config:KEY"
-            raise UsageError("no-size", f"{what}: its runs are {runs}", hint)
-        found[arm] = min(values)
-    return found
-
-
-def _size(arm: str, one: Member, key: str) -> float | None:
-    """The size of a run: in the arm's name, in its own, or in its configuration."""
-    if not key.startswith(CONFIG):
-        for text in (arm, one.name):
-            if (size := size_in(text, key)) is not None:
-                return size
-    value = value_of(one.config, key.removeprefix(CONFIG))
-    number = math.nan if value is None else parse_number(value)
-    return float(number) if math.isfinite(number) else None
-
-
-def size_in(name: str, key: str) -> float | None:
-    """The number beside a key in a name: 32 of ``width_32`` by ``width``, 5·10⁸ of ``Qwen-0.5B`` by ``B``."""
-    word = re.escape(key)
-    if key.upper() in UNITS:
-        found = re.search(rf"(?i)(?<![^\W_])(?<!\.){NUMBER}(?P<unit>[{''.join(UNITS)}])(?![^\W_])", name)
-        return None if found is None else float(found["number"]) * UNITS[found["unit"].upper()]
-    after = re.search(rf"(?i)(?<![^\W_]){word}[-_=: ]*{NUMBER}(?![^\W_])", name)
-    found = after or re.search(rf"(?i)(?<![^\W_])(?<!\.){NUMBER}[-_ ]?{word}(?![^\W_])", name)
-    return None if found is None else float(found["number"])

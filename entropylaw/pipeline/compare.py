@@ -29,7 +29,7 @@ from entropylaw.ingest.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
 from entropylaw.paths import expanded, is_file, shown_path
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.arms import Grouping, Member, sizes
+from entropylaw.pipeline.arms import Grouping, Member
 from entropylaw.pipeline.cache import user_cache
 from entropylaw.pipeline.sources import load_runs, places, read, same_settings
 from entropylaw.results.arms import RunCurve
@@ -242,11 +242,10 @@ def result_of(
 ) -> ArmComparison:
     """The comparison of arms; runs without a fit count as failed. ``curves`` makes the curves of fits.
 
-    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, ``no-size``,
-    and as :func:`entropylaw.analysis.arms.compare_arms`).
+    Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, and
+    as :func:`entropylaw.analysis.arms.compare_arms`).
     """
     from entropylaw.analysis.arms import compare_arms
-    from entropylaw.analysis.scaling import scale_numbers
     from entropylaw.analysis.stages import breadth, stage_changes, transfers
 
     alike(entries)
@@ -265,10 +264,6 @@ def result_of(
         between_sd=options.between_sd,
         averaged={arm: [next(averaged) for _ in some] for arm, some in fits.items()},
     )
-    if options.by is not None:
-        known = sizes(members, options.by)
-        scaling = scale_numbers(fits, known, key=options.by, at=options.at_size, level=options.level)
-        result = replace(result, scaling=scaling)
     if options.stage is None:
         return result
     rows = stages_of(members, answers, options)

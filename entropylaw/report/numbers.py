@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from entropylaw.kinds import UNITS
 from entropylaw.report.blocks import Cell, Fact, Table
 from entropylaw.results import Estimate
 
@@ -105,14 +104,6 @@ def format_probability(x: float | None) -> str:
 def format_step(x: float | None) -> str:
     """A step: whole where it is whole."""
     return MISSING if x is None else str(int(x)) if float(x).is_integer() else f"{x:g}"
-
-
-def format_size(size: float) -> str:
-    """A number of parameters or a width: ``96``, ``500M``, ``1.5B``."""
-    for letter, unit in reversed(UNITS.items()):
-        if size >= unit >= 1e6:
-            return f"{size / unit:.3g}{letter}"
-    return f"{size:g}"
 
 
 def format_r_squared(value: float) -> str:

@@ -217,47 +217,6 @@ class Pair(Struct, frozen=True, kw_only=True):
         return sentences(self.findings, "caution")
 
 
-class SizePoint(Struct, frozen=True, kw_only=True):
-    """One size of a scaling: the mean over its ``seeds``; an interval of ``value`` where it is known."""
-
-    arm: str
-    size: float
-    seeds: int
-    value: Estimate
-
-
-class Scaling(Struct, frozen=True, kw_only=True):
-    """How a number of the arms moves with the logarithm of a size.
-
-    Attributes
-    ----------
-    key, quantity, unit
-        Name of the size; what moves: ``a``, ``b``, ``ceiling`` or ``entropy_first``; and its unit.
-    slope
-        Change per tenfold size.
-    p_value
-        Of no change; None where unknown.
-    points
-        The sizes, ascending.
-    between
-        Standard deviation between sizes about the line, beyond the errors of the points; None where unknown.
-    predicted
-        At other sizes: prediction intervals of the mean over seeds.
-    reference
-        The published curve of the same number, one point per size; empty where there is none.
-    """
-
-    key: str
-    quantity: str
-    unit: str
-    slope: Estimate
-    p_value: float | None
-    points: tuple[SizePoint, ...]
-    between: float | None
-    predicted: tuple[SizePoint, ...] = ()
-    reference: tuple[SizePoint, ...] = ()
-
-
 class StageChange(Struct, frozen=True, kw_only=True):
     """Change of a number over one stage of training, the mean over an arm's ``seeds``.
 
@@ -312,8 +271,8 @@ class ArmComparison(Result, frozen=True, kw_only=True):
         Level of all intervals, and the smallest difference of reward that counts.
     between_sd
         Standard deviation of rewards between seeds that was given; None where it is estimated.
-    scaling, stages, transfers
-        Numbers against size; changes per stage; and domains after stages. Empty where not requested.
+    stages, transfers
+        Changes per stage, and domains after stages. Empty where not requested.
     findings
         Cautions and notes about all arms.
     """
@@ -324,7 +283,6 @@ class ArmComparison(Result, frozen=True, kw_only=True):
     level: float
     margin: float
     between_sd: float | None = None
-    scaling: tuple[Scaling, ...] = ()
     stages: tuple[StageChange, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     findings: tuple[Finding, ...] = ()

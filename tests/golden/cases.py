@@ -168,7 +168,6 @@ CASES = {
             "compare a=runs/plain_s0 b=runs/plain_s0",
             "compare runs --baseline nobody",
             "compare runs --arms '^x'",
-            "compare runs --by B",
             "compare a=runs/plain_s0 b=garbage.csv",
         ),
     ),
@@ -254,24 +253,4 @@ CASES = {
         ),
     ),
     "config-none": Case((), ("config", "config --format json", "fit", "--version", "nothing")),
-    "schema": Case(
-        (),
-        (
-            *(
-                f"schema {kind}"
-                for kind in (
-                    "fit",
-                    "prediction",
-                    "phases",
-                    "report",
-                    "index",
-                    "check",
-                    "backtest",
-                    "columns",
-                    "comparison",
-                )
-            ),
-            "schema law",
-        ),
-    ),
 }

@@ -246,7 +246,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "a row per comparison and quantity; text and Markdown have the rest": (
             r"baseline|level|margin|arms\.(arm|entropy|failure_rate\..*|runs\.(run|n|last_step|failed|values.*))"
             r"|pairs\.(seeds|band\.(entropy|low|high)|split\.(at_entropy|total\..*)|findings\..*)"
-            r"|(scaling|stages|transfers|findings)\..*"
+            r"|(stages|transfers|findings)\..*"
         ),
     },
     ("influences csv",): {

@@ -1,4 +1,4 @@
-"""Which runs are an arm: by their names, a column, a group at W&B, a configuration; and their sizes."""
+"""Which runs are an arm: by their names, a column, a group at W&B, a configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.load import read_all
 from entropylaw.ingest.runs import Run
-from entropylaw.pipeline.arms import Member, grouped, size_in, sizes
+from entropylaw.pipeline.arms import Member, grouped
 from entropylaw.pipeline.compare import by_arm
 from entropylaw.results.columns import Source
 from entropylaw.run_names import arm_by_seed, split_arm
@@ -205,52 +205,6 @@ def test_a_wrong_way_to_group_is_an_error_with_what_was_found(how, slug, words):
     assert caught.value.slug == slug
     assert words in caught.value.message
     assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("name", "key", "size"),
-    [
-        ("width_32_s0", "width", 32),
-        ("width=96", "width", 96),
-        ("32 layers", "layers", 32),
-        ("grpo_width_64", "width", 64),
-        ("bandwidth_3", "width", None),
-        ("Qwen2.5-0.5B-bsz256", "B", 5e8),
-        ("qwen2-7b_math", "B", 7e9),
-        ("grpo_qwen_7B", "B", 7e9),
-        ("500M", "B", 5e8),
-        ("v2.5B", "B", None),
-        ("lr_1e-6", "lr", 1e-6),
-        ("grpo", "B", None),
-    ],
-)
-def test_a_size_is_the_number_beside_a_key(name, key, size):
-    assert size_in(name, key) == size
-
-
-def test_sizes_are_of_arms_of_their_runs_or_of_configurations():
-    arms = {
-        "width_32": [member("x")],
-        "grpo": [member("width_48_s0"), member("width_48_s1")],
-        "clip": [member("clip_s0", {"size/width": 64})],
-    }
-    assert sizes(arms, "width") == {"width_32": 32.0, "grpo": 48.0, "clip": 64.0}
-    assert sizes({"clip": arms["clip"]}, "config:size/width") == {"clip": 64.0}
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ([member("a")], "no size"),
-        ([member("width_1"), member("width_2")], "2 sizes (1, 2)"),
-        ([member("width_0")], "1 sizes (0)"),
-    ],
-)
-def test_an_arm_without_one_size_is_an_error(members, words):
-    with pytest.raises(EntropyLawError) as caught:
-        sizes({"x": members}, "width")
-    assert caught.value.slug == "no-size"
-    assert words in caught.value.message
 
 
 def test_what_is_read_of_a_run_for_its_arm(tmp_path):

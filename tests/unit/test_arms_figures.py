@@ -10,7 +10,7 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 
 from entropylaw.report.figures import NAMED, plotting
-from entropylaw.report.figures.arms import arms_figure, differences_figure, sizes_figure
+from entropylaw.report.figures.arms import arms_figure, differences_figure
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.result import replace
 from tests import arms
@@ -42,7 +42,7 @@ FIGURES = {
     f"{name}, {kind}": lambda make=make, result=result: make(result())
     for name, result in RESULTS.items()
     for kind, make in {"arms": arms_figure, "differences": differences_figure}.items()
-} | {"sizes": lambda: sizes_figure(arms.complete())}
+}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -73,7 +73,7 @@ def test_numbers_of_an_axis_are_apart(name):
             assert not a.overlaps(b), [label.get_text() for label in labels]
 
 
-@pytest.mark.parametrize("name", ["two pairs, arms", "seven arms, arms", "seven arms, differences", "sizes"])
+@pytest.mark.parametrize("name", ["two pairs, arms", "seven arms, arms", "seven arms, differences"])
 def test_the_same_bytes(name):
     for kind in ("svg", "png", "pdf"):
         assert figure_bytes(FIGURES[name](), kind, "x") == figure_bytes(FIGURES[name](), kind, "x")
@@ -148,24 +148,6 @@ def test_what_is_far_off_is_an_arrow_with_its_number():
     assert not any(line.get_marker() in "<>" for line in differences_figure(arms.comparison()).axes[0].lines)
 
 
-def test_sizes_have_every_point_and_published_ones_only_where_they_are_near():
-    (axes,) = sizes_figure(arms.complete()).axes
-    drawn = [list(line.get_xdata()) for line in axes.lines]
-    assert [32.0, 64.0, 96.0] in drawn
-    assert [256.0] in drawn
-    assert [500.0, 1500.0] in drawn
-    one = arms.scaling()
-    far = tuple(replace(point, size=point.size * 1e7) for point in one.reference)
-    (axes,) = sizes_figure(arms.comparison(scaling=(replace(one, reference=far),))).axes
-    assert max(axes.get_xlim()) < 1000
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels[0] == "32"
-    billions = tuple(replace(point, size=point.size * 5e7) for point in one.points)
-    scaled = replace(one, points=billions, predicted=(), reference=())
-    (axes,) = sizes_figure(arms.comparison(scaling=(scaled,))).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1.6B", "3.2B", "4.8B"]
-
-
 def test_nothing_to_draw_is_said():
     nothing = arms.arm("grpo", seeds=1)
     empty = replace(nothing, runs=(arms.lost("grpo_s0"),), entropy=(), mean=(), low=(), high=())
@@ -173,8 +155,6 @@ def test_nothing_to_draw_is_said():
         arms_figure(arms.comparison("a", arms=(empty, replace(empty, arm="a"))))
     with pytest.raises(ValueError, match="nothing is comparable"):
         differences_figure(arms.comparison("a", pairs=(arms.pair("a", differences=()),)))
-    with pytest.raises(ValueError, match="no sizes"):
-        sizes_figure(arms.comparison())
 
 
 @pytest.mark.parametrize("names", [("clip_cov",), arms.MANY])

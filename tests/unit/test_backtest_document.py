@@ -14,18 +14,19 @@ import pytest
 from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, dumps
 from entropylaw.documents.document import BacktestDocument, InputFile, PredictionDocument, refused_backtest
+from entropylaw.documents.loading import KINDS
+from entropylaw.documents.schema import json_schema
 from entropylaw.errors import FitError
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.report.render import rendered
 from entropylaw.results.forecast import Backtest, RunBacktest
 from entropylaw.results.result import field_names, replace
-from tests.conftest import LAB, ROOT
+from tests.conftest import LAB
 from tests.unit.test_report_samples import HOSTILE
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
-SCHEMAS = ROOT / "entropylaw" / "documents" / "schemas"
 CLEAN = LAB / "clean_start_s0" / "metrics.parquet"
 
 
@@ -48,12 +49,6 @@ def document() -> BacktestDocument:
     return BacktestDocument(level=0.95, runs=runs, overall=skills(runs), inputs=(file,), warnings=(warning,))
 
 
-def schema_of_file(name: str) -> dict:
-    schema = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return schema
-
-
 @pytest.mark.parametrize(
     "break_it",
     [
@@ -67,10 +62,10 @@ def schema_of_file(name: str) -> dict:
 )
 def test_the_schema_can_fail(document, break_it):
     body = document.to_json()
-    jsonschema.validate(body, schema_of_file("backtest-3.json"))
+    jsonschema.validate(body, json_schema(KINDS["backtest"]))
     break_it(body)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(body, schema_of_file("backtest-3.json"))
+        jsonschema.validate(body, json_schema(KINDS["backtest"]))
 
 
 def test_back_to_the_last_bit(document):
@@ -96,7 +91,7 @@ def test_a_prediction_with_a_forecast_is_valid_by_its_schema():
     assert run.forecast is not None
     assert run.spending is not None
     body = json.loads(dumps(found.to_json()))
-    schema = schema_of_file("prediction-5.json")
+    schema = json_schema(KINDS["prediction"])
     jsonschema.validate(body, schema)
     assert dumps(decode(PredictionDocument, body).to_json()) == dumps(found.to_json())
     body["runs"][0]["forecast"]["reward"][1]["method"] = 3
@@ -160,7 +155,7 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     assert "error[file-not-found]" in done.stderr
     body = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
-    jsonschema.validate(body, schema_of_file("backtest-3.json"))
+    jsonschema.validate(body, json_schema(KINDS["backtest"]))
     assert [entry["refusal"] is None for entry in body["runs"]] == [True, False]
     (file,) = body["inputs"]
     assert file["path"] == "clean_start_s0/metrics.parquet"

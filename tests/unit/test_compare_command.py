@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.cli.info import schema_text
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import KINDS, load_document
+from entropylaw.documents.schema import json_schema
 from entropylaw.errors import EntropyLawError
 from tests.conftest import LAB, ROOT
 from tests.typed import assert_error, imported, typed, write_csv
@@ -77,7 +77,7 @@ def test_a_document_is_read_back_and_fits_its_schema(logs, tmp_path):
     _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*", "--level", "0.9")
     text = (tmp_path / "comparison.json").read_text()
     assert dumps(document.to_json()) == text
-    jsonschema.Draft202012Validator(json.loads(schema_text("comparison"))).validate(json.loads(text))
+    jsonschema.Draft202012Validator(json_schema(KINDS["comparison"])).validate(json.loads(text))
     assert document.settings.level == document.comparison.level == 0.9
     assert {one.by for one in document.grouped} == {"as given"}
     assert str(logs) not in text
@@ -174,9 +174,6 @@ ERRORS = {
     "a baseline of all pairs": (("{logs}", "--baseline", "grpo", "--all-pairs"), "baseline-of-all-pairs", 2),
     "a pattern that matches nothing": (("{logs}", "--arms", "zz"), "no-such-arm", 2),
     "an unknown key": (("{logs}", "--arms", "config:lr"), "no-such-key", 2),
-    "no size": (("{logs}", "--by", "B"), "no-size", 2),
-    "a size without a key": (("{logs}", "--at-size", "7B"), "at-size-without-by", 2),
-    "a wrong size": (("{logs}", "--by", "s", "--at-size", "-7B"), "bad-option", 2),
     "a wrong margin": (("{logs}", "--margin", "0"), "bad-option", 2),
     "a wrong spread": (("{logs}", "--between-sd", "0"), "bad-option", 2),
     "an unknown column": (("{logs}", "--reward", "val"), "column-not-found", 3),
@@ -253,16 +250,6 @@ def test_one_seed_per_arm_needs_a_spread(logs, tmp_path):
     assert typed(*gate, cwd=tmp_path).returncode == 5
 
 
-def test_sizes_and_predictions(logs, tmp_path):
-    arms = [f"width_{2 ** (place + 4)}={logs}/{name}_s*" for place, name in enumerate(("grpo", "clip"))]
-    _, document = stored(tmp_path, *arms, f"width_64={logs}/other.csv", "--by", "width", "--at-size", "128")
-    (ceiling,) = (one for one in document.comparison.scaling if one.quantity == "ceiling")
-    assert [point.size for point in ceiling.points] == [16, 32, 64]
-    assert [point.size for point in ceiling.predicted] == [128]
-    assert ceiling.key == "width"
-    assert not stored(tmp_path, logs)[1].comparison.scaling
-
-
 def test_settings_of_a_file_name_arms_from_its_folder(logs, tmp_path, monkeypatch):
     (tmp_path / "inner").mkdir()
     (tmp_path / "logs").symlink_to(logs)
@@ -309,8 +296,6 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
             assert one.quantity == other.quantity
             assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-6)
     assert isinstance(found, entropylaw.ArmComparison)
-    widths = {"width_1": fits[:1], "width_2": fits[1:2], "width_4": fits[2]}
-    assert entropylaw.compare(widths, by="width", between_sd=0.01).scaling[0].slope.value is not None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.documents.codec import encode
+from entropylaw.documents.loading import KINDS
+from entropylaw.documents.schema import json_schema
 from entropylaw.errors import InputError
 from entropylaw.gates.decide import (
     Outcome,
@@ -26,7 +28,6 @@ from entropylaw.gates.quantities import (
 )
 from entropylaw.report.render import rendered
 from entropylaw.results import Why
-from tests.conftest import ROOT
 from tests.findings import stated
 from tests.gate_documents import (
     case,
@@ -355,7 +356,7 @@ def test_the_document_follows_its_schema():
         [document(fitted(), fitted("b", fails="no relation"), refused("c"))],
         *("ceiling<0.8", "verdict!='holds'"),
     )
-    schema = json.loads((ROOT / "entropylaw/documents/schemas/check-2.json").read_text(encoding="utf-8"))
+    schema = json_schema(KINDS["check"])
     body = checked(found).to_json()
     jsonschema.validate(body, schema)
     assert body["schema"] == "entropylaw/check/2"

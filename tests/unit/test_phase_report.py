@@ -6,14 +6,14 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from entropylaw.documents.codec import decode, dumps
 from entropylaw.documents.document import InputFile, PhaseOptions, PhasesDocument, RunPhases
-from entropylaw.documents.loading import load_phases
+from entropylaw.documents.loading import KINDS, load_phases
+from entropylaw.documents.schema import json_schema
 from entropylaw.errors import InputError
 from entropylaw.escaping import wrapped
 from entropylaw.report.describe import phases as words
@@ -27,9 +27,7 @@ from entropylaw.results.result import note, replace
 from tests.findings import stated
 from tests.unit.test_report_samples import HOSTILE
 
-ROOT = Path(__file__).parents[2]
 SERIES = ("step", "entropy", "fitted", "low", "high")
-SCHEMA = ROOT / "entropylaw" / "documents" / "schemas" / "phases-3.json"
 
 
 def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
@@ -387,7 +385,7 @@ def test_what_is_no_phases_document(tmp_path, content, slug):
 
 def test_documents_follow_the_schema():
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = json_schema(KINDS["phases"])
     good = document(*RUNS, refused(), across=across()).to_json()
     jsonschema.validate(good, schema)
     del good["runs"][0]["phases"]["planning"]["p_rise"]

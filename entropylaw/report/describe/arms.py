@@ -7,7 +7,7 @@ from itertools import groupby
 
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
-from entropylaw.report.describe.scaling import scalings, stages, transfers
+from entropylaw.report.describe.stages import stages, transfers
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_estimate, format_number, format_percent, format_step
 from entropylaw.report.words import listed
@@ -83,7 +83,6 @@ def describe(result: ArmComparison) -> list[b.Block]:
         b.Notes([*_methods(named, result), *_next(result)]),
         b.Heading("What the intervals rest on", name="intervals"),
         _spreads(named),
-        *scalings(result),
         *stages(result),
         *transfers(result),
         b.Heading("Arms and runs", name="arms"),

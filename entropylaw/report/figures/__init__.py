@@ -208,19 +208,6 @@ FIGURES = (
         title="Differences:",
         caption=_differences_caption,
     ),
-    FigureEntry(
-        name="sizes",
-        needs="arms",
-        section="sizes",
-        maker="arms:sizes_figure",
-        about="numbers of the arms against size",
-        label="sizes",
-        title="Sizes:",
-        caption=lambda _: (
-            "Means over seeds against the size, on a logarithmic axis, with their intervals; open squares "
-            "are predictions, diamonds published values."
-        ),
-    ),
 )
 """In the order in which they are listed, drawn and linked."""
 

@@ -1,4 +1,4 @@
-"""Arms compared: their curves in reward against entropy, the differences, and numbers against size."""
+"""Arms compared: their curves in reward against entropy, and the differences."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from entropylaw.escaping import one_line
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE
-from entropylaw.report.numbers import format_number, format_size
-from entropylaw.report.words import quantity_label
+from entropylaw.report.numbers import format_number
 from entropylaw.results import Estimate
-from entropylaw.results.arms import Arm, ArmComparison, Band, Decision, Pair, Scaling, SizePoint
+from entropylaw.results.arms import Arm, ArmComparison, Band, Decision, Pair
 
 COLOURS = ("ink", "blue", "vermilion", "green")
 """Of the baseline, or the first arm, and of up to three others."""
@@ -322,69 +321,3 @@ def _reach(estimates: Sequence[Estimate], margin: float) -> tuple[float, float]:
     widths = [one.width for one in estimates if one.width is not None]
     most = max(most, float(np.median(widths)) if widths else 0.0)
     return max(-most, min(-margin, *ends)), min(most, max(margin, *ends))
-
-
-_KINDS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    ("points", "measured", "blue", {"marker": "o"}),
-    ("predicted", "predicted", "vermilion", {"marker": "s", "markerfacecolor": "none"}),
-    ("reference", "published", "grey", {"marker": "D"}),
-)
-"""Points of a scaling: the attribute, words, colour and mark."""
-
-NEAR = 100.0
-"""Published sizes are drawn where one is within this factor of the sizes compared."""
-
-
-def sizes_figure(result: ArmComparison) -> Figure:
-    """A panel per number against the size: measured, predicted and published.
-
-    Raises ValueError: no sizes were compared.
-    """
-    if not result.scaling:
-        raise ValueError("no sizes were compared")
-    only: dict[str, Any] = {"linestyle": "", "markersize": 3.2, "markevery": [1]}
-    keys = [
-        (colour, text, [only | look])
-        for kind, text, colour, look in _KINDS
-        if any(_drawn(one, kind) for one in result.scaling)
-    ]
-    room: dict[str, Any] = {"left": 0.6, "right": 0.14, "gap": 0.12}
-    with p.panels([0.95] * len(result.scaling), keys=keys, **room) as (figure, panels):
-        for axes, one in zip(panels, result.scaling, strict=True):
-            axes.set_xscale("log")
-            for kind, _, colour, look in _KINDS:
-                _points(axes, _drawn(one, kind), p.colour(colour), look)
-            axes.set_ylabel(quantity_label(one.quantity, one.unit))
-        known = {x.size for one in result.scaling for kind, *_ in _KINDS for x in _drawn(one, kind)}
-        _size_ticks(panels[-1], sorted(known))
-        panels[-1].set_xlabel(p.shown(one_line(result.scaling[0].key)), labelpad=2)
-    return figure
-
-
-def _drawn(one: Scaling, kind: str) -> list[SizePoint]:
-    """The known points of a kind; published ones only where their sizes are near."""
-    points: Sequence[SizePoint] = getattr(one, kind)
-    sizes = [x.size for x in (*one.points, *one.predicted)]
-    low, high = min(sizes, default=0.0) / NEAR, max(sizes, default=0.0) * NEAR
-    if kind == "reference" and not any(low <= x.size <= high for x in points):
-        return []
-    return sorted((x for x in points if x.value.value is not None), key=lambda x: x.size)
-
-
-def _points(axes: Axes, points: Sequence[SizePoint], colour: str, look: dict[str, Any]) -> None:
-    for point in points:
-        ends = [np.nan if end is None else end for end in (point.value.low, point.value.high)]
-        axes.plot([point.size] * 2, ends, color=colour, linewidth=1.1, zorder=3)
-    mark: dict[str, Any] = {"color": colour, "linestyle": "", "markersize": 3.2, "zorder": 5} | look
-    axes.plot([x.size for x in points], [float(x.value) for x in points], **mark)
-
-
-def _size_ticks(axes: Axes, sizes: Sequence[float]) -> None:
-    """Ticks at the sizes themselves, as far as there is room for their numbers."""
-    low, high = np.log(sizes[0]), np.log(sizes[-1])
-    kept: list[float] = []
-    for size in sizes:
-        if not kept or np.log(size / kept[-1]) > 0.12 * (high - low):
-            kept.append(size)
-    axes.set_xticks(kept, [format_size(size) for size in kept])
-    axes.set_xticks([], minor=True)

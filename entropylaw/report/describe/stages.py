@@ -1,4 +1,4 @@
-"""Arms by size and by stage: slopes and sizes, changes per stage, and rewards on domains after stages."""
+"""Arms by stage: changes per stage, and rewards on domains after stages."""
 
 from __future__ import annotations
 
@@ -6,74 +6,11 @@ from collections.abc import Iterable
 
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
-from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import MISSING, format_interval, format_size
+from entropylaw.report.numbers import format_interval
 from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Transfer
 from entropylaw.results.result import replace
-
-
-def scalings(result: ArmComparison) -> list[b.Block]:
-    """The change per tenfold size, and every size with what is predicted and published."""
-    if not result.scaling:
-        return []
-    keys = ", ".join(dict.fromkeys(one.key for one in result.scaling))
-    slopes = [
-        (
-            quantity_label(one.quantity, one.unit),
-            bare(one.slope),
-            _p(one.p_value),
-            one.between,
-            direction(one.slope),
-        )
-        for one in result.scaling
-    ]
-    heads = [
-        b.Column("quantity", "quantity"),
-        b.Column("slope", f"change per tenfold {keys}"),
-        b.Column("p_value", "p"),
-        b.Column("between", "sd between sizes"),
-        b.Column("direction", "direction"),
-    ]
-    sizes = [
-        b.Column("quantity", "quantity"),
-        b.Column("what", "what"),
-        b.Column("arm", "arm"),
-        b.Column("size", keys),
-        b.Column("seeds", "seeds"),
-        b.Column("value", "value"),
-    ]
-    points = [
-        (one, what, point)
-        for one in result.scaling
-        for what, some in (
-            ("measured", one.points),
-            ("predicted", one.predicted),
-            ("published", one.reference),
-        )
-        for point in some
-    ]
-    rows = [
-        (
-            quantity_label(one.quantity, one.unit),
-            what,
-            point.arm,
-            format_size(point.size),
-            point.seeds or None,
-            bare(point.value),
-        )
-        for one, what, point in points
-    ]
-    values = [("slope", one.slope) for one in result.scaling]
-    values += [(what, point.value) for _, what, point in points]
-    return [
-        b.Heading(f"By {keys}", name="sizes"),
-        *figures_of("sizes", result),
-        b.Table(heads, slopes),
-        b.Table(sizes, rows, words=4),
-        *origins(values),
-    ]
 
 
 def bare(estimate: Estimate) -> Estimate:
@@ -95,10 +32,6 @@ def origins(estimates: Iterable[tuple[str, Estimate]]) -> list[b.Block]:
         for text, whats in found.items()
     ]
     return [b.Notes([b.Note(name, text) for name, text in said])]
-
-
-def _p(p: float | None) -> str:
-    return MISSING if p is None else f"{p:.2g}"
 
 
 def stages(result: ArmComparison) -> list[b.Block]:

@@ -1,0 +1,33 @@
+"""The JSON Schemas of documents, made from their types."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import msgspec
+
+from entropylaw.documents.loading import Kind
+from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
+from entropylaw.results.arrays import FloatArray
+
+
+def json_schema(kind: Kind) -> dict[str, Any]:
+    """The JSON Schema of a kind of document, with the name of its schema pinned."""
+    body = msgspec.json.schema(kind.type, schema_hook=_schema_of_number)
+    whole = body["$defs"].pop(body.pop("$ref").removeprefix("#/$defs/"))
+    for described in (whole, *body["$defs"].values()):
+        described["description"] = inspect.cleandoc(described.get("description", ""))
+    for options in (CompareOptions, FitOptions, PhaseOptions):
+        if options.__name__ in body["$defs"]:
+            body["$defs"][options.__name__]["required"] = sorted(options.ALWAYS)
+    whole["properties"] |= {"schema": {"const": kind.schema}, "version": {"type": "string"}}
+    whole["required"] += ["schema", "version"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, **whole, "title": kind.schema}
+
+
+def _schema_of_number(kind: type) -> dict[str, Any]:
+    """Schema of arrays, and of numbers that may be infinite: null is infinity."""
+    if kind is FloatArray:
+        return {"type": "array", "items": {"type": ["number", "array"]}}
+    return {"type": ["number", "null"]}
