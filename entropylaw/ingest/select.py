@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 import numpy as np
 
 from entropylaw.arguments import of_kind, text_or_none
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, quoted_path, shown
-from entropylaw.ingest.catalog import config, names
+from entropylaw.ingest.catalog import TOKEN_COUNTS, class_names, config, names
 from entropylaw.ingest.choose import (
     Chosen,
     ChosenReward,
@@ -35,9 +34,6 @@ from entropylaw.results.result import Finding, caution, replace
 #: Why planning's share is not known where one of the curves is a semantic entropy.
 NO_SHARE = "planning's share is not estimated: a semantic entropy is no part of the token entropy"
 WHOLE = "all tokens"
-
-# Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
-_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
 
 
 def select(
@@ -117,20 +113,6 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
     )
 
 
-@cache
-def candidates() -> tuple[str, ...]:
-    """Every name that :func:`phase_series` looks for; a large file is read with these and the catalog's."""
-    others = (name for kind in ("planning_share", "length", "prompt_filter") for name in names(kind))
-    classes = (name for kind in ("planning", "execution", "semantic") for name in _class_names(kind))
-    return (*classes, *sum(_COUNTS, ()), *others)
-
-
-def _class_names(kind: str) -> tuple[str, ...]:
-    """Names of the entropy of one class of tokens, those in bits among them."""
-    found = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
-    return found + tuple(f"{name}_bits" for name in found)
-
-
 def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
     """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
     columns = by_folded_name(run.columns)
@@ -206,7 +188,7 @@ def phase_series(
 def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
     """Choose the entropy of one class of tokens, or of plans; None where no column has its name."""
     option, why = f"--{kind}", "by its name" if column is None else "named by the user"
-    found = _first_usable(run, _class_names(kind)) if column is None else named_column(run, column, option)
+    found = _first_usable(run, class_names(kind)) if column is None else named_column(run, column, option)
     if found is None:
         return None
     # Names with bits are looked for, so that the error can name the column.
@@ -262,7 +244,7 @@ def _whole(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None,
 def _share(run: Run) -> tuple[FloatArray | None, str | None]:
     """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
     columns = by_folded_name(run.columns)
-    counts = next((pair for pair in _COUNTS if columns.keys() >= set(pair)), None)
+    counts = next((pair for pair in TOKEN_COUNTS if columns.keys() >= set(pair)), None)
     if name := _first_usable(run, names("planning_share")):
         share = run.columns[name]
     elif counts is not None:

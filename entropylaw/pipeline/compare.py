@@ -24,7 +24,6 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.gates.quantities import pages_of
 from entropylaw.ingest.runs.splitting import distinct_names
-from entropylaw.ingest.select import candidates
 from entropylaw.ingest.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
 from entropylaw.paths import expanded, is_file, shown_path
@@ -115,7 +114,6 @@ def gather(
     settings = same_settings([*(one.settings for one in stored), *([fresh] if logs or not stored else [])])
     whole = Gathered(settings=settings)
     columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
-    columns += candidates() if options.stage is not None else ()
     for arm, (documents, logs_of) in found.items():
         for document in documents:
             whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})

@@ -26,10 +26,7 @@ from entropylaw.documents.document import (
 from entropylaw.documents.loading import KINDS, load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
-from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.runs.splitting import distinct_names
-from entropylaw.ingest.runs.step_column import folded
-from entropylaw.ingest.select import candidates
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline import steps
@@ -184,23 +181,13 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
 
 def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
     """The path and the task of every run in some logs, and warnings about files."""
-    tasks, columns = [], steps.Fit(making.settings).columns
-    reading = read(logs, making.settings, columns)
+    tasks, reading = [], read(logs, making.settings, steps.Fit(making.settings).columns)
     warnings = [*skipped_files(reading.ignored)]
-    kept = set(map(folded, (*columns, *candidates())))
     for run in reading.runs:
         beside, warning = histogram_beside(run)
         warnings += [warning] if warning else []
         histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
-        # Only the columns that are used: a thousand runs are in memory at once. The error of a run without a
-        # column for a role names others.
-        used = run.columns
-        if not suggest.lacking(run, making.settings.entropy, making.settings.reward):
-            useful = {name for name in used if folded(name) in kept or catalog.is_useful(name)}
-            used = {name: values for name, values in used.items() if name in useful}
-        unread = tuple(name for name in run.columns if name not in used)
-        light = replace(run, columns=used, unread=(*run.unread, *unread))
-        task = Task(name=run.name, making=making, run=light, inputs=input_files([run]), histogram=histogram)
+        task = Task(name=run.name, making=making, run=run, inputs=input_files([run]), histogram=histogram)
         tasks.append((run.source.path, task))
     for entry in (refused_run(path, None, error, name) for path, error, name in reading.failures):
         tasks.append((entry.path, Task(name=entry.run, making=making, known=entry)))

@@ -32,7 +32,7 @@ from entropylaw.ingest import select
 from entropylaw.ingest.load import Reading
 from entropylaw.ingest.runs.pairing import as_number
 from entropylaw.ingest.runs.splitting import distinct_names
-from entropylaw.ingest.select import candidates, phase_series
+from entropylaw.ingest.select import phase_series
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.pool import Progress, results
@@ -140,9 +140,8 @@ class Phases(Step[RunPhases]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that may hold the entropies of classes, and those that the options name."""
-        named = (getattr(self.options, name) for name in self.selected_by)
-        return (*candidates(), *filter(None, named))
+        """The columns that the options name."""
+        return tuple(filter(None, (getattr(self.options, name) for name in self.selected_by)))
 
     def document(self, reading: Reading, entries: Iterable[RunPhases]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -44,6 +45,9 @@ _DECOYS: tuple[tuple[str, str], ...] = (
 )
 
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
+
+#: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
+TOKEN_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Names = tuple[Text, ...]
@@ -167,6 +171,27 @@ def names(what: str) -> tuple[str, ...]:
     return found
 
 
+def class_names(kind: str) -> tuple[str, ...]:
+    """Names of the entropy of one class of tokens, those in bits among them."""
+    entropies = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
+    return entropies + tuple(f"{name}_bits" for name in entropies)
+
+
+@cache
+def class_entropies() -> frozenset[str]:
+    """Every name of the entropy of a class of tokens, folded."""
+    every = chain.from_iterable(map(class_names, ("planning", "execution", "semantic")))
+    return frozenset(map(folded, every))
+
+
+@cache
+def _other_useful() -> frozenset[str]:
+    """Names of further columns that an analysis uses, folded."""
+    kinds = ("planning_share", "length", "prompt_filter")
+    others = (*chain(*TOKEN_COUNTS), *chain.from_iterable(map(names, kinds)))
+    return _FRAME | class_entropies() | frozenset(map(folded, others))
+
+
 @cache
 def _contents() -> tuple[tuple[Trainer, ...], _OtherNames]:
     return parse(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
@@ -282,12 +307,16 @@ def is_metric(column: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def is_useful(column: str) -> bool:
-    """Whether any analysis uses a column: a metric, step, clock, label, coefficient or decoy."""
+    """Whether any analysis uses a column: a metric, step, clock, label, length, coefficient or decoy."""
     if column.endswith(_BOUNDS):
         return is_useful(column.removesuffix(LEAST).removesuffix(GREATEST))
-    if folded(column) in _FRAME or sample_columns([column]) or decoy(column) or coefficients([column]):
+    if folded(column) in _other_useful() or sample_columns([column]):
         return True
-    return _any_key()(column) and any(_matches(key, column) for key in keys(*_ROLES))
+    if decoy(column) or coefficients([column]):
+        return True
+    if _any_key()(column) and any(_matches(key, column) for key in keys(*_ROLES)):
+        return True
+    return any(key.initial and _matches(key, key.initial + column) for key in keys("validation"))
 
 
 def exact_names(*roles: str) -> list[str]:

@@ -22,7 +22,6 @@ from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.runs.number_parsing import parse_column, parse_number
 from entropylaw.ingest.runs.step_column import COUNTERS, STEP_NAMES, folded
-from entropylaw.ingest.select import candidates
 from entropylaw.ingest.sources.assemble import GENERIC_STEMS
 from entropylaw.ingest.sources.bundles import bundle_readers
 from entropylaw.ingest.sources.content import Content, missing_file, plain_name, unreadable_file
@@ -186,8 +185,7 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     where a single record is a configuration or a summary.
     """
     names = frozenset(map(folded, table.columns))
-    of_classes = frozenset(map(folded, candidates()))
-    sought = frozenset(map(folded, also)) - of_classes | {name for name in of_classes if "entropy" in name}
+    sought = catalog.class_entropies().union(map(folded, also))
     measured = bool(suggest.measured(table.columns)) or not names.isdisjoint(sought)
     if alone and table.rows < 2:
         # The first record of a run that has begun has a step.

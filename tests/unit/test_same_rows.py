@@ -1,0 +1,167 @@
+"""A log has the same evaluations, columns, ceiling and verdict in every command, or the same refusal.
+
+``ENTROPYLAW_ALL_LOGS=1`` tests every public log; without it a dozen of them are drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import entropylaw
+from entropylaw.documents.codec import encode
+from entropylaw.documents.document import RunFit
+from entropylaw.documents.loading import load_fit, load_phases, load_report
+from entropylaw.errors import EntropyLawError
+from entropylaw.ingest.select import phase_series, select
+from entropylaw.results.fit import Fit
+from tests.conftest import LAB, PUBLIC_LOGS, ROOT, ended
+from tests.golden.transcript import surroundings
+
+pytestmark = pytest.mark.usefixtures("one_cache", "undrawn")
+
+DRAWN = 12
+"""Public logs that are tested without ``ENTROPYLAW_ALL_LOGS``."""
+
+DIGITS = 6
+"""Decimals of a ceiling that a stored posterior keeps."""
+
+GATES = ("ceiling<-9", "n<1", "verdict=='holds'", "refused")
+
+
+def public_logs() -> list[Path]:
+    files = sorted(path for path in PUBLIC_LOGS.glob("*/*") if path.is_file())
+    drawn = random.Random(1).sample(files, min(DRAWN, len(files)))
+    # Its evaluation before training has a column of its own.
+    return files if os.environ.get("ENTROPYLAW_ALL_LOGS") else sorted({*drawn, *PUBLIC_LOGS.glob("*/gemma*")})
+
+
+LOGS = [
+    *sorted(path for path in (ROOT / "data" / "formats").glob("*/*")),
+    *(LAB / name / "metrics.parquet" for name in ("grpo_s0", "width_96_s0")),
+    *public_logs(),
+]
+
+Facts = tuple[Any, ...]
+
+
+def columns_of(entry: RunFit) -> Facts:
+    """The columns of a run, and how they are paired."""
+    return entry.entropy_column, entry.reward_column, entry.pair, entry.dropped
+
+
+def answer_of(fit: Fit | None, slug: str) -> Facts:
+    """The number of evaluations, the ceiling and the verdict; or why there are none."""
+    return (slug,) if fit is None else (fit.n, round(fit.ceiling.value, DIGITS), str(fit.verdict))
+
+
+def of_entry(entry: RunFit) -> Facts:
+    return answer_of(entry.answer, entry.refusal.slug if entry.refusal else "")
+
+
+def in_python(log: Path) -> Iterator[Facts]:
+    """The answers of Python's functions; of a log that cannot be read its error."""
+    try:
+        runs = entropylaw.read_runs(log)
+    except EntropyLawError as error:
+        yield (error.slug,)
+        return
+    for run in runs:
+        try:
+            fit, slug = entropylaw.fit_run(run), ""
+        except EntropyLawError as error:
+            fit, slug = None, error.slug
+        yield answer_of(fit, slug)
+
+
+def of_cases(cases: Sequence[Mapping[str, Any]]) -> Iterator[Facts]:
+    """What the gates of a check compared, run by run; empty for a refused one."""
+    for start in range(0, len(cases), len(GATES)):
+        ceiling, n, verdict, refused = cases[start : start + len(GATES)]
+        known = n["value"], round(ceiling["value"] or 0.0, DIGITS), verdict["word"]
+        yield () if refused["failed"] else known
+
+
+def of_arm(log: Path) -> list[Facts]:
+    """The runs of an arm beside another one, which has a fit of its own; empty for a refused one."""
+    entropy = np.linspace(1.0, 0.1, 20)
+    other = entropylaw.fit_law(entropy, 0.5 - 0.1 * np.exp(entropy), run="other")
+    arms = entropylaw.compare({"log": str(log), "other": other}).arms
+    return [(run.n, round(run.values["ceiling"], DIGITS)) if run.n else () for run in arms[0].runs]
+
+
+def stdout(*arguments: str) -> str:
+    return str(ended(arguments, None).stdout)
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
+    with surroundings(tmp_path):
+        Path("fit.json").write_text(stdout("fit", str(log), "--format", "json"), "utf-8")
+        entries = load_fit("fit.json").runs
+        answers, fitted = [*map(of_entry, entries)], [entry.answer is not None for entry in entries]
+        assert [*in_python(log)] == answers
+
+        stdout("report", str(log), "-o", "pages", "--figures", "none", "--jobs", "1")
+        written = [load_report(path).runs[0] for path in Path("pages/runs").glob("*.json")]
+        pages = {page.fit.run: page for page in written}
+        fits = [pages[entry.run].fit for entry in entries]
+        assert [*map(of_entry, fits)] == answers
+        assert [*map(columns_of, fits)] == [*map(columns_of, entries)]
+
+        gates = [word for gate in GATES for word in ("--fail-if", gate)]
+        checked = json.loads(stdout("check", str(log), *gates, "--even-if-fails", "--format", "json"))
+        assert [*of_cases(checked["cases"])] == [
+            answer if has else () for answer, has in zip(answers, fitted, strict=True)
+        ]
+
+        in_report = {run: encode(page.phases) for run, page in pages.items() if page.phases is not None}
+        Path("phases.json").write_text(stdout("phases", str(log), "--format", "json"), "utf-8")
+        phases = {run.run: encode(run) for run in load_phases("phases.json").runs}
+        assert in_report == {run: phases[run] for run in in_report}
+
+        if not any(fitted):
+            return
+        if len({(entry.reward_column, entry.pair) for entry in entries if entry.answer}) == 1:
+            in_arm = [answer[:2] if has else () for answer, has in zip(answers, fitted, strict=True)]
+            assert of_arm(log) == in_arm
+        predicted = json.loads(stdout("predict", "fit.json", "--target-entropy", "0", "--format", "json"))
+        at_zero = [(run["predictions"][0]["mean"]["value"], run["verdict"]) for run in predicted["runs"]]
+        assert [(round(reward, DIGITS), verdict) for reward, verdict in at_zero] == [
+            answer[1:] for answer, has in zip(answers, fitted, strict=True) if has
+        ]
+
+
+def series_of(log: Path) -> Iterator[Any]:
+    """What the law and the phases use of every run, or why they have nothing."""
+    for run, choose in product(entropylaw.read_runs(log), (select, phase_series)):
+        try:
+            series = choose(run)
+        except EntropyLawError as error:
+            yield run.name, error.slug
+        else:
+            arrays = {
+                key: value.tolist() for key, value in asdict(series).items() if hasattr(value, "tolist")
+            }
+            yield run.name, arrays, series.dropped, series.findings
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_large_file_is_read_with_every_column_that_is_used(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        whole = list(series_of(log))
+    except EntropyLawError:
+        pytest.skip("the log cannot be read")
+    monkeypatch.setattr("entropylaw.ingest.sources.content._LARGE", 0)
+    np.testing.assert_equal(list(series_of(log)), whole)
