@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
+import random
 import runpy
 import signal
 import subprocess
@@ -42,9 +44,26 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No test meets what an earlier one, or the person who tests, left in a cache.
 os.environ["ENTROPYLAW_CACHE"] = "off"
 
+NIGHTLY = bool(os.environ.get("ENTROPYLAW_NIGHTLY"))
+"""Whether all is tested that a call of the tests draws from: `nox -s nightly`."""
+
+nightly = pytest.mark.skipif(not NIGHTLY, reason="nightly: ENTROPYLAW_NIGHTLY is not set")
+
 # Neither an example nor the making of its data has a limit of time.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+settings.register_profile(
+    "tests",
+    max_examples=100 if NIGHTLY else 8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
+
+
+def drawn(names, n):
+    """All names nightly; else some of them, others every day, and the same in all processes."""
+    names = sorted(names)
+    day = datetime.datetime.now(datetime.UTC).toordinal()
+    return names if NIGHTLY else sorted(random.Random(day).sample(names, n))
 
 
 if (
@@ -129,12 +148,19 @@ def one_cache(kept):
         yield
 
 
+OF_EVERY_KIND = {"grpo_s0", "entropy_bonus_0.1_s0", "too_hard", "width_96_s1"}
+"""Runs of the lab of every verdict, and those that are there in other formats."""
+
+
 @pytest.fixture(scope="session")
 def lab_fits(kept) -> FitDocument:
-    """Every run of the lab, fitted with the defaults, and a file that is not there."""
+    """Runs of the lab, fitted with the defaults, and a file that is not there: all nightly, else three more."""
     step = Fit(FitOptions())
+    names = {path.parent.name for path in LAB.glob("*/metrics.parquet")}
+    chosen = sorted(OF_EVERY_KIND.union(drawn(names - OF_EVERY_KIND, 3)))
     with contextlib.chdir(ROOT):
-        reading = read(["data/lab", "nowhere.csv"], step.options, step.columns)
+        logs = [f"data/lab/{name}/metrics.parquet" for name in chosen]
+        reading = read([*logs, "nowhere.csv"], step.options, step.columns)
         return step.document(
             reading, [done.result for done in answers(step, reading.runs, cache=Cache(kept))]
         )
