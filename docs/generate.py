@@ -98,8 +98,19 @@ def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
     found_in = {Part.law: "fit, report", Part.ahead: "report, prediction", Part.phases: "phases, report"}
     verdict = "fit, report, prediction, logs"
-    flags = {"fails": verdict, "undecided": verdict, "lost": verdict, "verdict": verdict, "why": verdict, "refused": "all"}
-    unless = {Needs.nothing: "", Needs.relation: "reward does not follow entropy, or was lost", Needs.law: "the law fails"}
+    flags = {
+        "fails": verdict,
+        "undecided": verdict,
+        "lost": verdict,
+        "verdict": verdict,
+        "why": verdict,
+        "refused": "all",
+    }
+    unless = {
+        Needs.nothing: "",
+        Needs.relation: "reward does not follow entropy, or was lost",
+        Needs.law: "the law fails",
+    }
     lines = ["| quantity | what | unit | compared by | unknown if | found in |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for one in QUANTITIES.values():

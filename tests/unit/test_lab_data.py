@@ -27,7 +27,9 @@ def made(lab_fits):
     fits = {entry.run: replace(lab_fits, runs=(entry,)) for entry in lab_fits.runs if entry.law}
     with contextlib.chdir(ROOT), pytest.MonkeyPatch.context() as patch:
         patch.setattr(findings, "fit_logs", lambda logs: fits.get(logs[0].parent.name))
-        patch.setattr(findings.Path, "glob", lambda folder, _: [folder / name / "config.json" for name in fits])
+        patch.setattr(
+            findings.Path, "glob", lambda folder, _: [folder / name / "config.json" for name in fits]
+        )
         return findings.load(Path("data/lab"))
 
 
