@@ -249,7 +249,7 @@ def sizes(arms: Mapping[str, Sequence[Member]], key: str) -> dict[str, float]:
         values = {size for one in members if (size := _size(arm, one, key)) is not None}
         if len(values) != 1 or not 0 < min(values) < math.inf:
             several = f"{len(values)} sizes ({', '.join(f'{x:g}' for x in sorted(values))})"
-            what = f"arm {shown(arm)} has {several if values else 'no size'} for --by {key}"
+            what = f"arm {shown(arm)} has {several if values else 'no size'} for --by {key[:40]}"
             runs = listing([one.name for one in members], 4)
             hint = "put it into the arm's name, as in width_32=LOGS or 7B=LOGS, or give --by config:KEY"
             raise UsageError("no-size", f"{what}: its runs are {runs}", hint)
