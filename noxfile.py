@@ -64,12 +64,12 @@ def oracles_wandb(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """20,000 damaged logs of every format, and 5,000 sets of inputs that could hide a run from a gate.
+    """20,000 damaged logs, 5,000 sets of inputs that could hide a run from a gate, 20,000 calls of Python.
 
-    ``ENTROPYLAW_FUZZ`` and ``ENTROPYLAW_FUZZ_SETS`` set other numbers.
+    ``ENTROPYLAW_FUZZ``, ``ENTROPYLAW_FUZZ_SETS`` and ``ENTROPYLAW_FUZZ_CALLS`` set other numbers.
     """
     session.install("-e", ".[test]")
-    counts = {"ENTROPYLAW_FUZZ": "20000", "ENTROPYLAW_FUZZ_SETS": "5000"}
+    counts = {"ENTROPYLAW_FUZZ": "20000", "ENTROPYLAW_FUZZ_SETS": "5000", "ENTROPYLAW_FUZZ_CALLS": "20000"}
     numbers = {name: os.environ.get(name, count) for name, count in counts.items()}
     session.run("python", "-m", "pytest", "tests/fuzz", *session.posargs, env=numbers)
 

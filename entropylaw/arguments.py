@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Real
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from entropylaw.errors import UsageError
+from entropylaw.options import Option, options_of
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 T = TypeVar("T")
+F = TypeVar("F", bound="DataclassInstance")
 
 
 def as_floats(values: Any, name: str) -> FloatArray:
@@ -53,7 +59,9 @@ def as_number(value: Any, name: str) -> float:
 
 def several(values: Any, kind: type[T], name: str) -> tuple[T, ...]:
     """``values`` as a tuple of objects of one kind."""
-    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
+    # An array of no dimension has no items, although it has a method for them.
+    items = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
+    if not items or isinstance(values, str | bytes | dict):
         raise _bad(name, f"several objects of type {kind.__name__}", _kind(values))
     return tuple(of_kind(value, kind, name) for value in values)
 
@@ -63,6 +71,44 @@ def of_kind(value: Any, kind: type[T], name: str) -> T:
     if not isinstance(value, kind):
         raise _bad(name, f"an object of type {kind.__name__}", _kind(value))
     return value
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """``value``, if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise _bad(name, "True or False", _kind(value))
+    return bool(value)
+
+
+def checked(given: F) -> F:
+    """The options of a family, each as the command line would read it.
+
+    Raises UsageError: ``bad-argument``, or that of an option's kind.
+    """
+    known = options_of(type(given))
+    return replace(given, **{name: checked_option(getattr(given, name), known[name], name) for name in known})
+
+
+def checked_option(value: Any, known: Option, name: str) -> Any:
+    """The value of one option, or the error as :func:`checked` has it."""
+    if value is known.default:
+        return value
+    if known.many:
+        one = replace(known, many=False)
+        return tuple(checked_option(item, one, name) for item in several(value, object, name))
+    if isinstance(value, tuple):
+        value = ",".join(several(value, str, name))
+    if isinstance(value, np.generic):
+        value = value.item()
+    slug = "bad-argument"
+    if not isinstance(value, float) or math.isfinite(value):
+        try:
+            return known.from_toml(value)
+        except ValueError as error:
+            slug = getattr(error.__cause__, "slug", slug)
+    short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
+    shown = repr(value)[:40] if short else _kind(value)
+    raise _bad(name, known.kind.expected, shown, slug)
 
 
 def law_of(value: Any) -> LawFit:
@@ -87,6 +133,6 @@ def _kind(value: Any) -> str:
     return f"an object of type {type(value).__name__}"
 
 
-def _bad(name: str, expected: str, found: str) -> UsageError:
+def _bad(name: str, expected: str, found: str, slug: str = "bad-argument") -> UsageError:
     message = f"{name}: expected {expected}, found {found}"
-    return UsageError("bad-argument", message, "the function's docstring describes its arguments")
+    return UsageError(slug, message, "the function's docstring describes its arguments")

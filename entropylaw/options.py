@@ -170,7 +170,7 @@ SUFFIXES = {
 }
 """The formats of every result → how the names of files in it end."""
 
-WRITE = f"Write here; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
+WRITE = f"Write here, and print nothing; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
 
 
 def formats(*choices: str) -> Any:

@@ -111,7 +111,7 @@ def compare_arms(
     Raises
     ------
     UsageError
-        ``bad-level``, ``too-few-arms``, ``no-such-arm``, ``bad-margin``.
+        ``bad-level``, ``too-few-arms``, ``no-such-arm``.
 
     Notes
     -----
@@ -124,8 +124,6 @@ def compare_arms(
     if len(arms) < 2:
         message = f"{len(arms)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
-    if not margin > 0:
-        raise UsageError("bad-margin", f"a margin of {margin:g}, expected more than 0", "give --margin 0.01")
     names = list(arms)
     if baseline not in (None, "all", *names):
         known = ", ".join(names)

@@ -110,7 +110,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     offered, skipped = all_forms(law.smoothed_entropy, law.step)
     forms, grid = {one.name: one for one in offered}, law.residual_covariances
     if form not in forms | skipped:
-        message = f"form {form!r}, expected one of {', '.join(sorted(forms | skipped))}"
+        message = f"form {form[:40]!r}, expected one of {', '.join(sorted(forms | skipped))}"
         raise UsageError("unknown-form", message, "choose one of these")
     if form in forms:
         fits, degenerate = fit_each([forms[form]], law.step, law.reward, grid)

@@ -66,7 +66,7 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Q
         "--even-if-fails", "Compare the numbers that are unknown because the law fails, too.", GATES
     )
     format: str = opt.formats()
-    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace("here", "here, too"))
+    output: tuple[str, ...] = opt.outputs()
     github_summary: bool = opt.switch(
         "--github-summary", f"Append Markdown to the file that {SUMMARY} names."
     )
@@ -93,7 +93,7 @@ def check(options: CheckCommand) -> None:
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = {"-": options.format} | output.destinations(options.output, options.format)
+    formats = output.destinations(options.output or ["-"], options.format)
     summary = None
     if options.github_summary and not (summary := os.environ.get(SUMMARY)):
         hint = "leave it out outside GitHub Actions, or write -o summary.md"
@@ -210,10 +210,10 @@ class _Sources:
         ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
         reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
         fits = law.document(reading, output.result_of(law, reading.runs, jobs, quiet=quiet, anew=True))
-        report = fits
+        subjects = subjects_of(fits, "the fit")
         if Part.ahead in parts:
-            report = from_fits(fits, output.result_of(steps.Ahead(), fits.runs, jobs, anew=True))
-        subjects = subjects_of(report, "the fit")
+            ahead = output.result_of(steps.Ahead(), fits.runs, jobs, anew=True)
+            subjects = subjects_of(from_fits(fits, ahead), "the fit")
         if Part.phases in parts and fits.runs:
             phased = phases.document(reading, output.result_of(phases, reading.runs, jobs, anew=True))
             subjects += subjects_of(phased, "the fit")
@@ -275,7 +275,8 @@ def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | N
     for problem in problems:
         output.show_error(problem)
     try:
-        output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
+        if "-" in formats:
+            output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
     except OutputError as error:
         output.show_error(error)
     return bool(problems)

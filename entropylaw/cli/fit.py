@@ -72,7 +72,7 @@ def fit(options: FitCommand) -> None:
             message = f"--details is for text, and --format {format} has everything"
             raise UsageError("details-are-text", message, "leave out one of them")
         format = "details"
-    formats = output.destinations(options.output, format)
+    formats = output.destinations(options.output or ["-"], format)
     refuse_documents(options.logs)
     step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
     from entropylaw.pipeline.steps import combine, with_shared
@@ -84,11 +84,11 @@ def fit(options: FitCommand) -> None:
     parts = {path: step.document(one, [fits[run] for run in one.runs]) for path, one in by_argument}
     combined = with_shared(combine(list(parts.values())))
     output.say_skipped(combined.warnings, quiet=quiet)
-    stored, kept = store(parts) if options.save and not formats else ({}, [])
+    stored, kept = store(parts) if options.save and not options.output else ({}, [])
     files = {path: dumps(document.to_json()) for path, document in stored.items()}
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
-    if combined.answered or format not in ("text", "details"):
-        formats["-"] = format
+    if not combined.answered and format in ("text", "details"):
+        formats.pop("-", None)
     output.deliver(combined, formats, others=files, quiet=quiet)
     if options.to_wandb:
         output.say(f"wrote the summary of {to_wandb(options.to_wandb, combined)}", quiet=quiet)

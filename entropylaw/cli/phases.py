@@ -32,8 +32,8 @@ class TokensCommand(opt.TokenOptions, opt.Quiet):
     format: str = opt.formats()
     output: str | None = opt.option(
         "-o --output",
-        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet). "
-        "'-' prints only.",
+        "Write the summary here (.parquet .csv .json), and the histograms next to it (NAME.hist.parquet), "
+        "and print nothing.",
         PATH,
     )
 
@@ -74,7 +74,8 @@ def tokens(options: TokensCommand) -> None:
         write_together(files)
         for path in files:
             output.say(one_line(f"wrote {path}"), quiet=options.quiet)
-    output.print_result(output.shown(summary, options.format))
+    if target is None:
+        output.print_result(output.shown(summary, options.format))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

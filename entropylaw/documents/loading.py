@@ -61,6 +61,9 @@ KINDS = {
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
 
+LONGEST_SHOWN = 400
+"""Characters of a path in messages."""
+
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
     """Read a fit document; an InputError as :func:`load_document` has it."""
@@ -128,7 +131,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
     :func:`~entropylaw.documents.codec.parse`)).
     """
-    source, shown = Path(path), shown_path(os.fspath(path))
+    source, shown = Path(path), shown_path(os.fspath(path))[:LONGEST_SHOWN]
     try:
         if source.exists() and not source.is_file():
             raise InputError("file-unreadable", f"{shown} is no file", "name a document")

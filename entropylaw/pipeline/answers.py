@@ -17,6 +17,7 @@ from entropylaw.analysis.level_shift import find_level_shifts, fit_segments, lev
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.seeds import averaged_curve
 from entropylaw.analysis.turning_point import FEWEST
+from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
     FitDocument,
@@ -136,10 +137,11 @@ def fit_run(
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    known = None if entropy_sd is None else str(entropy_sd)
-    series = select(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=known)
+    if entropy_sd is not None and not isinstance(entropy_sd, str):
+        entropy_sd = str(as_number(entropy_sd, "entropy_sd"))
+    series = select(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=entropy_sd)
     if from_step is not None:
-        series = from_step_on(series, from_step)
+        series = from_step_on(series, as_number(from_step, "from_step"))
     return fit_series(
         series,
         level=level,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from entropylaw.arguments import checked, checked_option
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.documents.document import (
@@ -25,7 +26,7 @@ from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.gates.quantities import pages_of
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.sources.assemble import display_name
-from entropylaw.options import CompareOptions, FitOptions, LawOptions, options_of, part
+from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part
 from entropylaw.paths import expanded, is_file, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.arms import Grouping, Member
@@ -185,7 +186,7 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     if options.all_pairs and options.baseline is not None:
         message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
         raise UsageError("baseline-of-all-pairs", message, "leave out one of them")
-    return None if options.all_pairs else options.baseline or names[0]
+    return None if options.all_pairs else options.baseline or next(iter(names), None)
 
 
 Entry: TypeAlias = RunFit | Fit
@@ -403,7 +404,7 @@ def compare(
     Raises
     ------
     UsageError
-        ``too-few-arms``, ``no-such-arm``, ``bad-level``, ``bad-margin``, ``bad-argument``.
+        ``too-few-arms``, ``no-such-arm``, ``bad-level``, ``bad-argument``.
     InputError
         ``file-not-found``, ``arm-without-logs``, ``arms-mix-columns``, ``run-in-two-arms``.
 
@@ -416,9 +417,14 @@ def compare(
             f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}"
         )
         raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
-    known = CompareOptions(
-        baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
-    )
+    own: dict[str, Any] = {
+        "baseline": baseline,
+        "all_pairs": all_pairs,
+        "margin": margin,
+        "between_sd": between_sd,
+    }
+    known = checked(CompareOptions(**own, level=level, **options))
+    jobs = checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
     for arm, runs in given.items():
         if not runs:

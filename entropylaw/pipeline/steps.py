@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from entropylaw.arguments import of_kind, several
+from entropylaw.arguments import checked, of_kind, several
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
     BacktestDocument,
@@ -285,7 +285,7 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     A document with one entry per run. A run that cannot be fitted has a ``refusal`` in place of a law, and
     so has a file that cannot be read; nothing is raised for either.
     """
-    step = Fit(FitOptions() if settings is None else of_kind(settings, FitOptions, "settings"))
+    step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     reading = read(paths, step.options, step.columns)
     return step.document(reading, [entry for entry, _ in answers(step, reading.runs)])

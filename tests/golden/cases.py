@@ -119,7 +119,7 @@ CASES = {
         (inputs.three, inputs.stored("fit three.csv -o fit.json")),
         (
             "check fit.json --fail-if 'ceiling<0.4' --fail-if 'ceiling<0.55' --fail-if 'n<31' "
-            "--fail-if fails -o check.json -o check.md -o check.xml -o check.txt",
+            "--fail-if fails -o check.json -o check.md -o check.xml -o check.txt -o -",
             "check fit.json --fail-if 'ceiling<0.55' --strict",
             "check fit.json --fail-if 'ceiling<0.55' --point --even-if-invalid",
             "check fit.json --fail-if 'turn_planning<1' --fail-if 'saturation_step<1'",
@@ -128,12 +128,15 @@ CASES = {
     ),
     "check-passed": Case(
         (inputs.good,),
-        ("check good.csv --fail-if 'ceiling<0.1' --fail-if fails -o check.xml -o check.md -o check.json",),
+        (
+            "check good.csv --fail-if 'ceiling<0.1' --fail-if fails "
+            "-o check.xml -o check.md -o check.json -o -",
+        ),
     ),
     "check-refused": Case(
         (inputs.mixed,),
         (
-            "check mixed --fail-if 'ceiling<0.1' -o check.json -o check.md -o check.xml",
+            "check mixed --fail-if 'ceiling<0.1' -o check.json -o check.md -o check.xml -o -",
             "check mixed/short.csv --fail-if 'ceiling<0.1'",
             "check mixed/good.csv",
             "check mixed/good.csv --fail-if 'ceilling<0.1'",

@@ -137,7 +137,6 @@ def test_local_lines_reproduce_lines() -> None:
     ("options", "slug"),
     [
         ({"baseline": "nobody"}, "no-such-arm"),
-        ({"margin": 0.0}, "bad-margin"),
         ({"level": 1.5}, "bad-level"),
     ],
 )

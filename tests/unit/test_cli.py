@@ -66,7 +66,7 @@ def test_a_prediction_without_a_target_is_of_now_of_zero_and_of_half_as_many_ste
 
 
 def test_output_suffix_and_format_decide(run, lab, tmp_path):
-    done = run("fit", RUN, "-o", "a.json", "-o", "b.csv", "-o", "c.md", "-o", "d.txt")
+    done = run("fit", RUN, "-o", "a.json", "-o", "b.csv", "-o", "c.md", "-o", "d.txt", "-o", "-")
     assert done.returncode == 0
     assert (tmp_path / "d.txt").read_text() == done.stdout
     assert not (tmp_path / "reports").exists()

@@ -65,7 +65,7 @@ def test_the_own_numbers_of_a_law_that_fails_are_unknown_unless_an_option_says_s
 
 def test_every_format_on_standard_output_and_in_a_file(check, fits):
     files = {"a.json": "json", "a.md": "markdown", "a.xml": "junit", "a.txt": "text"}
-    done = check(FIT, "ceiling<0.99", *(part for name in files for part in ("-o", name)))
+    done = check(FIT, "ceiling<0.99", *(part for name in (*files, "-") for part in ("-o", name)))
     assert done.stderr.splitlines() == [f"wrote {name}" for name in files]
     assert (fits / "a.txt").read_text() == done.stdout
     for name, kind in files.items():

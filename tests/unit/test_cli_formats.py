@@ -48,6 +48,13 @@ def call(command, *more):
     return ("fit", LOG, *more) if command == "fit" else (*CALLS[command], *more)
 
 
+@pytest.mark.parametrize("command", [name for name in CALLS if name != "columns"])
+def test_a_file_is_written_in_place_of_standard_output(folder, command):
+    done = typed(*call(command, "-o", "out.json"), cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "wrote out.json\n" in done.stderr
+
+
 def assert_is(text, format):
     if format == "json":
         assert isinstance(json.loads(text), dict)

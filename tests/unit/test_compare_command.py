@@ -306,7 +306,7 @@ def test_the_function_takes_paths_and_fits(logs, tmp_path):
         ({"a": "no.csv", "b": "no.csv"}, {}, "file-not-found"),
         ({"grpo": "{logs}/grpo_*"}, {}, "too-few-arms"),
         ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"baseline": "x"}, "no-such-arm"),
-        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"margin": 0.0}, "bad-margin"),
+        ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"margin": 0.0}, "bad-argument"),
         ({"grpo": "{logs}/grpo_*", "clip": "{logs}/clip_*"}, {"level": 95.0}, "bad-level"),
         ({"grpo": "{logs}/grpo_*", "clip": "{logs}/grpo_s1.csv"}, {}, "run-in-two-arms"),
     ],

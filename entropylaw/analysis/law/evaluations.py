@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.analysis.law.residual_models import ResidualModel
-from entropylaw.arguments import as_floats
+from entropylaw.arguments import as_flag, as_floats
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Finding, note
@@ -65,7 +65,7 @@ def usable(
     """The evaluations that a residual model can be fitted to; raises as :func:`fit_law`."""
     found = complete(entropy, reward, step, sd, model)
     refuse(found)
-    if keep_outliers or not model.drops_outliers:
+    if as_flag(keep_outliers, "keep_outliers") or not model.drops_outliers:
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:

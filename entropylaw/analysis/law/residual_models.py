@@ -132,9 +132,10 @@ def residual_model(name: str) -> ResidualModel:
     Raises UsageError: ``bad-interval``.
     """
     if not isinstance(name, str) or name not in RESIDUAL_MODELS:
+        found = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
         raise UsageError(
             "bad-interval",
-            f"interval {str(name)[:40]!r}, expected one of {', '.join(RESIDUAL_MODELS)}",
+            f"interval {found}, expected one of {', '.join(RESIDUAL_MODELS)}",
             f"use {DEFAULT_RESIDUAL!r}",
         )
     return RESIDUAL_MODELS[name]

@@ -1,0 +1,68 @@
+"""Whatever the library's functions are called with: a result, or an error with a slug; never a warning.
+
+``ENTROPYLAW_FUZZ_CALLS`` sets the number of calls; ``python -m tests.fuzz.calls 17`` makes one of them.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+import entropylaw
+from tests.fuzz.calls import VALUES, chosen, failure, failures, good, parameters
+
+CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "96"))
+
+
+def test_every_parameter_of_every_function_is_drawn():
+    drawn = {(name, parameter) for name, hostile in map(chosen, range(20_000)) for parameter in hostile}
+    assert drawn == {(name, parameter) for name in good() for parameter in parameters(name)}
+    assert {value for _, hostile in map(chosen, range(20_000)) for value in hostile.values()} == {*VALUES}
+
+
+@pytest.mark.parametrize("name", good())
+def test_good_arguments_are_good(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert failure(name, {}) == ""
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_hostile_calls(part):
+    assert not failures(range(part * CALLS // 4, (part + 1) * CALLS // 4))
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "slug"),
+    [
+        ("compare", {"arms": {}}, "too-few-arms"),
+        ("compare", {"baseline": np.arange(2)}, "bad-argument"),
+        ("compare", {"between_sd": [1]}, "bad-argument"),
+        ("compare", {"between_sd": 10**400}, "bad-argument"),
+        ("compare", {"between_sd": -1}, "bad-argument"),
+        ("compare", {"margin": 10**400}, "bad-argument"),
+        ("compare", {"level": 2}, "bad-level"),
+        ("compare", {"jobs": 0}, "bad-argument"),
+        ("compare", {"eval_size": "none"}, "bad-eval-size"),
+        ("fit_run", {"from_step": 10**400}, "bad-argument"),
+        ("fit_run", {"entropy_sd": [0.02]}, "bad-argument"),
+        ("fit_law", {"keep_outliers": np.arange(2)}, "bad-argument"),
+        ("fit_law", {"interval": 10**5000}, "bad-interval"),
+        ("read_runs", {"columns": np.array(1.0)}, "bad-argument"),
+    ],
+)
+def test_wrong_options_are_named(name, changed, slug):
+    function, arguments = good()[name]
+    with pytest.raises(entropylaw.EntropyLawError) as caught:
+        function(**arguments | changed)
+    assert caught.value.slug == slug
+    if slug == "bad-argument":
+        assert caught.value.message.startswith(f"{next(iter(changed))}: expected ")
+
+
+def test_settings_in_memory_are_checked():
+    from entropylaw.options import FitOptions
+
+    wrong = FitOptions(level="high")
+    with pytest.raises(entropylaw.UsageError, match="level: expected a number between 0 and 1, found 'high'"):
+        entropylaw.fit_logs([], wrong)
+    assert entropylaw.fit_logs([], FitOptions(level=np.float32(0.5))).settings.level == 0.5
