@@ -15,6 +15,7 @@ from entropylaw.analysis.scaling import PUBLISHED, SCALED, scale_numbers, size_o
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arms import Scaling
+from entropylaw.results.result import Finding
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,7 @@ class Made:
 
     ceiling: Estimate
     law: Any
+    findings: tuple[Finding, ...] = ()
 
 
 def fit(number: float | None, *, first: float = 1.0, last: float = 400.0) -> Any:
