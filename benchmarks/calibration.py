@@ -164,7 +164,7 @@ def truths(sample: Sample) -> dict[str, FloatArray | float]:
         "mean": CEILING - A * float(np.expm1(sample.at)),
         "fresh": sample.fresh,
         "now": last,
-        "headroom": CEILING - last,
+        "headroom": np.maximum(CEILING - last, 0.0),
     }
 
 

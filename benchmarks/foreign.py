@@ -92,7 +92,7 @@ def seen(run: Drawn) -> Seen:
     now = np.nan if run.now is None else run.now
     others = (
         (law.reward_now, now),
-        (law.headroom, run.ceiling - now),
+        (law.headroom, np.maximum(run.ceiling - now, 0.0)),
         (predicted.mean, run.ceiling - A * np.expm1(last)),
         (predicted.observation, np.nan if run.another is None else run.another),
     )

@@ -98,19 +98,9 @@ def quantities_table() -> str:
     """Every quantity of gates, and the documents that have it."""
     found_in = {Part.law: "fit, report", Part.ahead: "report, prediction", Part.phases: "phases, report"}
     verdict = "fit, report, prediction, logs"
-    flags = {
-        "fails": verdict,
-        "undecided": verdict,
-        "lost": verdict,
-        "verdict": verdict,
-        "why": verdict,
-        "refused": "all",
-    }
-    unless = {
-        Needs.nothing: "",
-        Needs.relation: "reward does not follow entropy, or was lost",
-        Needs.law: "the law fails",
-    }
+    flags = dict.fromkeys(("fails", "undecided", "lost", "verdict", "why"), verdict) | {"refused": "all"}
+    relation = "reward does not follow entropy, or was lost"
+    unless = {Needs.nothing: "", Needs.relation: relation, Needs.law: "the law fails"}
     lines = ["| quantity | what | unit | compared by | unknown if | found in |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for one in QUANTITIES.values():

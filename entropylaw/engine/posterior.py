@@ -145,7 +145,7 @@ def over_grid(
         length=np.broadcast_to(grid.length, variance.shape),
         kind=np.broadcast_to(kind, variance.shape),
         now_variance=now_variance * variance,
-        # An evaluation that is more exact than the last one counts for more than one.
+        # Of known noise that differs, an evaluation more exact than their mean counts for more than one.
         effective_n=np.minimum(level_information * (total + grid.mean_floor), free + covariance.shape[-1]),
         df=float(free) if grid.scaled else np.inf,
         log_evidence=log_evidence,

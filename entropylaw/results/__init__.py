@@ -139,7 +139,8 @@ class Residuals(Struct, frozen=True, kw_only=True):
         Root of the residual sum of squares over n − 2, reward units, and lag-1 autocorrelation; None below
         four evaluations or where all residuals are equal.
     effective_n
-        Effective sample size: of independent evaluations with as much information on the level of the reward.
+        Effective sample size: of independent evaluations with as much information on the level of the reward;
+        at most the number of evaluations.
     drift_share, long_memory
         Share of the residual variance that is slow drift, 0–1, and probability that the drift has long memory
         if its scale is constant, 0.5 before the data; None where the scale changes, and where long memory is

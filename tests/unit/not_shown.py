@@ -46,6 +46,9 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
         "the averaged reward now is shown": r"runs\.answer\.law\.reward_now\..*",
         "a fact about the form, in its formula": r"runs\.answer\.forms\.parameters",
+        "why a lost reward has none, which stands beside the averaged ceiling": (
+            r"runs\.answer\.forms\.(ceiling|headroom)\.note"
+        ),
         "of a shape the value is shown": r"runs\.answer\.forms\.shapes\.(low|high)",
         "its p-value and its method say it": r"(shared|runs\.segments)\.same\.(hypothesis|statistic|df1|df2)",
         "the coefficients have their names": r"shared\.shared",
@@ -55,10 +58,9 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
     },
     ("fit text", "fit markdown", "report markdown", "report html"): {
-        "of the training reward the verdict and the three answers are shown; the JSON has the rest": (
+        "of the training reward the verdict and the two answers are shown; the JSON has the rest": (
             r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-            r"|max_reward|forms\.form$|law\.(entropy_now|interval|n$|probability|r_squared"
-            r"|residuals\.effective_n|smoothed_entropy))|reward_column\.column).*"
+            r"|max_reward|forms\.form$|law\.(entropy_now|interval|n$|smoothed_entropy))|reward_column\.column).*"
         ),
     },
     (*FIT, "report csv"): {
@@ -82,6 +84,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"|meaning\.(unit|aggregation|kind))|refusal\.(hint|message))|warnings"
         ),
         "a row has the reward that was chosen": r"runs\.training\..*",
+        "the column `lost` says why they are unknown": r"runs\.answer\.(law\.)?(ceiling|headroom)\.note",
         "the rows are the segments, and the columns the coefficients": (
             r"(shared|runs\.segments)\.same\.method|runs\.segments\.starts"
         ),

@@ -170,3 +170,12 @@ def test_a_flat_reward_that_drifts_has_not_lost_its_reward():
     assert lost_reward(drift) is None
     lost = lost_reward(np.append(drift, 0.2 + noise(10, 0.002)))
     assert list(lost.values.values()) == pytest.approx([0.502, 0.53, 0.2], abs=0.01)
+
+
+def test_the_effective_sample_size_is_at_most_the_number_of_evaluations():
+    """Of rates near 1 the noise is known to be small: several would count for more than one each."""
+    entropy = 0.02 + 1.2 * np.exp(-5 * np.linspace(0, 1, 12))
+    rate = np.clip(0.999 - 0.25 * np.expm1(entropy), 0.001, 0.9995)
+    for seed in range(1, 4):
+        reward = np.random.default_rng(seed).binomial(500, rate) / 500
+        assert 6 < fit_law(entropy, reward, eval_size=500).law.residuals.effective_n < 12 + 1e-9

@@ -23,7 +23,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, Finding, caution, reason
+from entropylaw.results.result import Finding, caution, reason
 
 ROUNDING = 1e-6
 """Nats below 0 that rounding may give the sampled entropy of a collapsed policy."""
@@ -246,7 +246,7 @@ def lost_reward(reward: FloatArray) -> Finding | None:
     first, best, last = float(smooth[0]), float(smooth.max()), float(smooth[-1])
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
     least = max(LOST_SHARE * abs(best), LOST_SHARE * (best - first), 4.0 * noise)
-    return caution(LOST, first=first, best=best, last=last) if best - last > least else None
+    return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
 
 
 def _bounded(reward: FloatArray) -> bool:

@@ -73,12 +73,14 @@ def _law_caption(part: RunFit | Fit) -> str:
     fit = answer_of(part)
     stage = " beside a term in the step, at its present value" * fit.present_stage
     rings = any(cut.changed for cut in fit.cuts)
+    marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
+    if fit.lost:
+        marks = "The diamond is the reward now with its interval."
     return (
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
         f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
         "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
-        "with its probability P. The square is the ceiling at H = 0, the diamond the reward now, each with "
-        "its interval." + " Without the evaluations in rings the answer changes." * rings
+        f"with its probability P. {marks}" + " Without the evaluations in rings the answer changes." * rings
     )
 
 
