@@ -26,17 +26,19 @@ class ArmRuns(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """A run that belongs to no arm, and why."""
+    """A run that is in no arm, where ``arm`` is empty, or that could not be ``read``; and why."""
 
     run: str
     why: str
+    arm: str = ""
+    read: bool = True
 
 
 class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     """Arms compared, with their provenance.
 
-    ``grouped`` has the runs of every arm, ``left_out`` those that belong to none. ``warnings`` are about
-    files. ``seed`` is None: results depend on no seed.
+    ``grouped`` has the runs of every arm, ``left_out`` those that belong to none or could not be read, which
+    gates need. ``warnings`` are about files. ``seed`` is None: results depend on no seed.
     """
 
     inputs: tuple[InputFile, ...]
@@ -47,3 +49,8 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["comparison"].schema
     seed: int | None = None
+
+    @property
+    def unread(self) -> list[LeftOut]:
+        """The runs that could not be read; one in no arm may be of any."""
+        return [one for one in self.left_out if not one.read]

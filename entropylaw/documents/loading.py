@@ -53,7 +53,7 @@ KINDS = {
         Kind("check", "entropylaw check", 2),
         Kind("backtest", "entropylaw backtest", 3),
         Kind("columns", "entropylaw columns"),
-        Kind("comparison", "entropylaw compare", module="entropylaw.documents.comparison"),
+        Kind("comparison", "entropylaw compare", 2, module="entropylaw.documents.comparison"),
     )
 }
 """Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""

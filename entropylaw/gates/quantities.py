@@ -282,6 +282,10 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
             return Unknown(reason=f"{what} is not in the comparison; {again}")
+        for one in document.unread:
+            if one.arm in ("", arm, baseline):
+                whose = f"of {one.arm}" if one.arm else "in no arm"
+                return Unknown(reason=f"{what}: {one.run} {whose} could not be read: {one.why}")
         found = next((one for one in pair.differences if one.quantity == name), None)
         if found is None:
             return Unknown(reason=f"{what} was not compared in {name}")

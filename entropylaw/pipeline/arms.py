@@ -14,6 +14,7 @@ from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.step_column import folded
+from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
@@ -57,13 +58,18 @@ class Member(NamedTuple):
     arm: str = ""
 
     @property
+    def unread(self) -> Refusal | None:
+        """Why its log, or its columns, could not be read; None where they were."""
+        return self.known.refusal if isinstance(self.known, RunFit) and not self.known.read else None
+
+    @property
     def config(self) -> Mapping[str, object]:
         """Its configuration, which a stored fit has not."""
         return {} if self.run is None else configuration(self.run)
 
 
 class Grouping(NamedTuple):
-    """Name of an arm → its runs and how they were found; and the runs that belong to none."""
+    """Name of an arm → its runs and how they were found; and the runs in none, or that could not be read."""
 
     arms: dict[str, list[Member]]
     by: dict[str, str]
@@ -102,16 +108,19 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
         if arm:
             whole.arms.setdefault(arm, []).append(member)
             whole.by.setdefault(arm, by)
-        else:
+        if not arm or member.unread is not None:
             known = getattr(member.known, "refusal", None)
-            whole.left_out.append(LeftOut(run=member.name, why=known.message if known else missing))
+            why = known.message if known else missing
+            read = member.unread is None
+            whole.left_out.append(LeftOut(run=member.name, why=why, arm=arm or "", read=read))
     if not whole.arms:
         names = listing([one.name for one in members], 8)
         message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
         raise UsageError("no-arm-recognised", message, HOW)
     if len(whole.arms) < 2:
         sentences = "; ".join(one.sentence for one in whole.grouped)
-        more = f"; in no arm: {listing([one.run for one in whole.left_out], 8)}" * bool(whole.left_out)
+        rest = [one.run for one in whole.left_out if not one.arm]
+        more = f"; in no arm: {listing(rest, 8)}" * bool(rest)
         raise UsageError("too-few-arms", f"1 arm, expected at least 2: {sentences}{more}", HOW)
     return whole
 

@@ -18,6 +18,7 @@ from entropylaw.documents.document import (
     RunFit,
     RunReport,
     input_files,
+    refusal_of,
     refused_run,
     skipped_files,
 )
@@ -163,6 +164,7 @@ def _take(reading: Reading, arm: str, whole: Gathered) -> None:
         if error.slug == "no-logs-in-folder":
             raise error
         known = refused_run(path, None, error, name or display_name(path))
+        whole.warnings.append(f"{shown_path(path)} could not be read: {refusal_of(error, path).message}")
         whole.members.append(Member(known.run, path, known=known, arm=arm))
     whole.members.extend(Member(run.name, run.source.path, run=run, arm=arm) for run in reading.runs)
     whole.inputs.update({(file.path, file.sha256): file for file in input_files(reading.runs)})

@@ -206,7 +206,7 @@ def test_gates_may_come_from_settings(check, fits):
     assert check(FIT, "ceiling<0.1").returncode == 0
 
 
-@pytest.mark.parametrize("text", ["level = 0.9", "[check]\ngain = 0.3", '[check]\npair = "next"'])
+@pytest.mark.parametrize("text", ["level = 0.9", "[check]\ngain = 0.3", '[columns]\npair = "next"'])
 def test_a_setting_that_a_stored_fit_was_not_made_with_is_refused(check, fits, text):
     (fits / "entropylaw.toml").write_text(f"{text}\n")
     assert_error(check(FIT, "p_headroom<0.5"), "fit-is-fixed", 2)
