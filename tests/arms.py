@@ -95,6 +95,7 @@ def difference(
         "margin": 0.012,
         "decision": decision,
         "seeds_needed": 28,
+        "seeds": (2, 3),
     }
     return Difference(**(made | other))
 
@@ -110,7 +111,6 @@ def band(shift: float = 0.02) -> Band:
 def split(**other: Any) -> Split:
     made = {
         "at_entropy": 0.21,
-        "total": estimate(-0.05),
         "shift": estimate(0.059),
         "movement": estimate(-0.109),
         "share": estimate(2.18, 0.6, method="Fieller"),

@@ -433,7 +433,7 @@ class _Design:
         )
 
     def _split(self, last: float, a: int, b: int) -> Split | None:
-        """Movement along a curve, and shift of the curve."""
+        """Movement along a curve, and shift of the curve, where all seeds of both arms are in them."""
         seeds = [seed for seed in self.seeds if seed.last_step >= last]
         arm = np.array([seed.arm for seed in seeds], dtype=int)
         if not {a, b} <= set(arm.tolist()):
@@ -441,30 +441,33 @@ class _Design:
         ends = np.array([seed.entropy_at(last) for seed in seeds])
         at = max(float(ends[arm == one].mean()) for one in (a, b))
         # A run that ends a little above that entropy has its curve continued that far.
-        reached = [(seed, seed.continued(at)) for seed in seeds]
-        kept = [seed for seed, there in reached if there is not None]
-        arm = np.array([seed.arm for seed in kept], dtype=int)
+        reached = {seed: there for seed in seeds if (there := seed.continued(at)) is not None}
         method = f"{POOLED}; curves at the higher final entropy"
-        none = unknown("not both arms have passed the higher final entropy", level=self.level, method=method)
-        if not {a, b} <= set(arm.tolist()):
-            return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
+        both, kept = self.of(a, b), list(reached)
+        if lacking := sum(seed not in reached for seed in both):
+            why = (
+                f"{lacking} of {len(both)} runs did not reach step {last:g} or did not pass the higher final "
+            )
+            return self._unknown_split(at, f"{why}entropy, {at:.2g} nats", method)
+        arm = np.array([seed.arm for seed in kept], dtype=int)
         end, error = np.array([seed.reward_at(last) for seed in kept]).T
-        there = np.array([one for _, one in reached if one is not None])
+        there = np.array([*reached.values()])
         known = self.spread(end, error**2, arm)
         if known is None:
-            none = unknown("no arm has two seeds", level=self.level, method=method)
-            return Split(at_entropy=at, total=none, shift=none, movement=none, share=none)
-        total, shift, movement = found = parts(np.array([end, there, end - there]), arm, a, b, known)
+            return self._unknown_split(at, "no arm has two seeds", method)
+        total, shift, movement = parts(np.array([end, there, end - there]), arm, a, b, known)
         covariance = 0.5 * (total.error**2 + movement.error**2 - shift.error**2)
         low, high = total.interval(self.level)
         share = unknown("the difference in final reward may be 0", level=self.level, method="Fieller")
         if low > 0 or high < 0:
             ratio, left, right = fieller(movement, total, covariance, self.level)
             share = Estimate(value=ratio, low=left, high=right, level=self.level, method="Fieller")
-        estimates = dict(
-            zip(("total", "shift", "movement"), (self._estimate(one, method) for one in found), strict=True)
-        )
+        estimates = {"shift": self._estimate(shift, method), "movement": self._estimate(movement, method)}
         return Split(at_entropy=at, share=share, **estimates)
+
+    def _unknown_split(self, at: float, why: str, method: str) -> Split:
+        none = unknown(why, level=self.level, method=method)
+        return Split(at_entropy=at, shift=none, movement=none, share=none)
 
     def _estimate(self, one: Contrast, method: str) -> Estimate:
         low, high = one.interval(self.level)

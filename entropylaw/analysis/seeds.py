@@ -201,7 +201,7 @@ def as_run(seed: Seed) -> ArmRun:
         reward=tuple(seed.curve[every].tolist()),
         values={name: estimate_of(seed.fit, name).value for name in names}
         | {
-            "last_reward": seed.fit.reward_now.value,
+            "last_reward": seed.reward_at(seed.last_step)[0],
             "entropy_loss": entropy_loss(seed, seed.last_step),
             "entropy_first": float(seed.fit.law.smoothed_entropy[0]),
         },

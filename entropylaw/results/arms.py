@@ -121,24 +121,23 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Split(Struct, frozen=True, kw_only=True):
-    """The difference in final reward in two parts that add up to it.
+    """The difference in reward at the last common step in two parts that add up to it.
+
+    They are known where all seeds of both arms are in them.
 
     Attributes
     ----------
     at_entropy
-        The higher of the two arms' mean final entropies, nats, which both have passed.
-    total
-        Reward of the arm at the last common step minus that of the baseline.
+        The higher of the two arms' mean final entropies, nats, which all these seeds have passed.
     shift
         Difference of the two curves at ``at_entropy``.
     movement
         The rest: what the arm that goes on to a lower entropy gains along its own curve.
     share
-        Movement's share of the total (Fieller 1954); None where the total may be 0.
+        Movement's share of the difference (Fieller 1954); None where the difference may be 0.
     """
 
-    at_entropy: float | None
-    total: Estimate
+    at_entropy: float
     shift: Estimate
     movement: Estimate
     share: Estimate

@@ -9,6 +9,7 @@ from entropylaw import fit_law
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.seeds import local_lines, why_failed
 from entropylaw.errors import UsageError
+from entropylaw.report.render import rendered
 from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision
 from entropylaw.results.fit import Fit
 
@@ -62,8 +63,8 @@ def test_an_arm_that_only_stops_earlier_on_the_curve_is_the_same_there(compariso
     assert pair["last_reward"].decision is Decision.below
     split = pair.split
     assert split is not None
-    total, shift, movement = (getattr(split, name).value for name in ("total", "shift", "movement"))
-    assert total == pytest.approx(shift + movement)
+    shift, movement = (getattr(split, name).value for name in ("shift", "movement"))
+    assert pair["last_reward"].estimate.value == pytest.approx(shift + movement)
     # 0.2·(exp(H) − 1) at the last entropies of both: all of the difference is movement.
     ends = [last + (1.0 - last) * np.exp(-4.0) for last in (0.4, 0.1)]
     assert movement == pytest.approx(-0.2 * (np.expm1(ends[0]) - np.expm1(ends[1])), abs=0.01)
@@ -113,6 +114,38 @@ def test_a_run_that_stops_early_counts_as_failed_with_its_last_reward(plain: lis
     assert pair.last_step == 400.0
     assert pair["last_reward"].estimate.value is not None
     assert [one.code for one in pair.findings] == ["left-out-of-curves"]
+
+
+def ending_at(name: str, reward: float, entropy: float) -> Fit:
+    """A run whose last rewards and entropies are these; the reward dies where it is 0."""
+    path = entropy + (1.0 - entropy) * np.exp(-STEP / 40.0)
+    rewards = reward + (0.5 - reward) * np.exp(-STEP / 40.0)
+    noise = 0.001 * np.random.default_rng(len(name)).standard_normal(STEP.size)
+    return fit_law(path, rewards + noise, STEP, run=name)
+
+
+def test_the_final_reward_is_the_last_one_of_all_seeds() -> None:
+    arms = {
+        "old": [ending_at("old", 0.6, 0.1), ending_at("old_", 0.62, 0.12)],
+        # Two of these do not reach the entropy at which the arms end on average: one of them is dead.
+        "new": [ending_at("new", 0.8, 0.1), ending_at("new_", 0.0, 0.9), ending_at("new__", 0.7, 0.6)],
+    }
+    result = compare_arms(arms)
+    pair = result.pairs[0]
+    expected = (0.8 + 0.0 + 0.7) / 3 - (0.6 + 0.62) / 2
+    assert pair["last_reward"].estimate.value == pytest.approx(expected, abs=0.003)
+    assert pair["last_reward"].seeds == (3, 2)
+    own = [np.mean([run.values["last_reward"] for run in arm.runs]) for arm in result.arms]
+    assert pair["last_reward"].estimate.value == pytest.approx(own[1] - own[0], abs=1e-12)
+    assert pair.split is not None
+    assert (pair.split.movement.value, pair.split.shift.value, pair.split.share.value) == (None,) * 3
+    assert "2 of 5 runs did not" in (pair.split.movement.note or "")
+    for format, number in (
+        ("text", "-0.1 [-1.2, 1.0]"),
+        ("markdown", "-0.1 [-1.2, 1.0]"),
+        ("csv", "-0.1100"),
+    ):
+        assert number in rendered(result, format)
 
 
 def test_a_run_that_loses_its_reward_has_failed() -> None:

@@ -12,7 +12,7 @@ from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_estimate, format_number, format_percent, format_step
 from entropylaw.report.words import listed
 from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, ArmComparison, Band, Decision, Difference, Pair, Split
+from entropylaw.results.arms import QUANTITIES, ArmComparison, Band, Decision, Difference, Pair
 from entropylaw.results.result import replace, sentences
 
 Named = Sequence[tuple[str, Pair]]
@@ -27,7 +27,7 @@ MOST_FAILED = 5
 NOT_COMPARABLE = "not comparable"
 
 SPLIT = {"movement": "movement along the curve", "shift": "shift of the curve"}
-"""The parts of the difference in final reward → in words."""
+"""The parts of the difference in last reward → in words."""
 
 TABLE = (
     *b.columns("arm baseline seeds seeds_baseline entropy_low entropy_high last_step quantity unit"),
@@ -35,7 +35,7 @@ TABLE = (
     *b.columns("p_value p_adjusted df between within between_sd margin decision seeds_needed"),
     *b.columns("level method note"),
 )
-"""A row per comparison and quantity, and per part of the difference in final reward; ``between_sd`` is the
+"""A row per comparison and quantity, and per part of the difference in last reward; ``between_sd`` is the
 spread between seeds that was given."""
 
 _OK = {Decision.above: True, Decision.below: False}
@@ -187,8 +187,8 @@ def _parts(named: Named, result: ArmComparison) -> list[b.Note]:
     """The final reward as movement and shift, and where the band of the curves excludes 0."""
     notes, given = [], "" if result.between_sd is None else f" ({_sd_given(result.between_sd)})"
     for name, pair in named:
-        if pair.split is not None:
-            notes.append(b.Note("final reward", f"{name}: {_split_words(pair, pair.split)}{given}"))
+        if (last := pair.find("last_reward")) is not None:
+            notes.append(b.Note("final reward", f"{name}: {_final_reward(pair, last)}{given}"))
         if pair.band is not None:
             text = f"{name}: the simultaneous band of the difference {_band(pair.band)}{given}"
             notes.append(b.Note("curves", text, None if pair.band.outside else ""))
@@ -206,14 +206,19 @@ def _places(band: Band) -> list[str]:
     return [f"{side} {_over(low, high)}" for side, low, high in band.outside]
 
 
-def _split_words(pair: Pair, split: Split) -> str:
-    if split.total.value is None:
-        return f"movement and shift are unknown: {split.total.note}"
-    last = pair.find("last_reward")
-    said = f", {decided(last)}" if last is not None else ""
+def _final_reward(pair: Pair, last: Difference) -> str:
+    """The difference of all seeds' last rewards, and its parts where all of these seeds are in them."""
+    if last.estimate.value is None:
+        return f"unknown: {last.estimate.note}"
+    seeds = "{} and {} seeds".format(*last.seeds)
+    text = f"{signed(last.estimate)} at step {format_step(pair.last_step)} ({seeds}), {decided(last)}"
+    split = pair.split
+    if split is None:
+        return text
+    if split.movement.value is None:
+        return f"{text}; movement and shift are unknown: {split.movement.note}"
     parts = ", ".join(f"{signed(getattr(split, name))} by {words}" for name, words in _BY.items())
-    at = f" at {format_number(split.at_entropy, 2)} nats" if split.at_entropy is not None else ""
-    text = f"{signed(split.total)} at step {format_step(pair.last_step)}{said}: {parts}{at}"
+    text = f"{text}: {parts} at {format_number(split.at_entropy, 2)} nats"
     if split.share.value is None:
         return text
     share = format_estimate(split.share, "%")
@@ -342,10 +347,17 @@ def _next(result: ArmComparison) -> list[b.Note]:
 
 def _splits(named: Named) -> b.Table:
     """A row per comparison: final reward in its parts."""
-    heads = [b.Column("arm", "arm"), b.Column("total", "final reward")]
+    heads = [b.Column("arm", "arm"), b.Column("last_reward", "final reward")]
     heads += [b.Column(name, words) for name, words in SPLIT.items()]
     rows = [
-        (name, *(None if pair.split is None else getattr(pair.split, part) for part in ("total", *SPLIT)))
+        (
+            name,
+            _cell(pair.find("last_reward")),
+            *(
+                None if pair.split is None else replace(getattr(pair.split, part), note=None)
+                for part in SPLIT
+            ),
+        )
         for name, pair in named
     ]
     return b.Table(heads, rows)
@@ -451,10 +463,9 @@ def _rows(pair: Pair) -> Iterator[b.Row]:
         row: b.Row = {name: getattr(one, name) for name in fields}
         decision = NOT_COMPARABLE if one.p_value is None else one.decision.value
         yield base | _seeds(one) | row | _of(one.estimate) | {"decision": decision}
-    # The seeds of the split are those whose loss of entropy is known at the last step.
-    ended = pair.find("entropy_loss")
-    if pair.split is not None and ended is not None:
-        base |= _seeds(ended)
+    last = pair.find("last_reward")
+    if pair.split is not None and last is not None:
+        base |= _seeds(last)
         for name in SPLIT:
             yield base | {"quantity": name, "unit": "reward"} | _of(getattr(pair.split, name))
         yield base | {"quantity": "movement_share", "unit": "share"} | _of(pair.split.share)
