@@ -1,4 +1,4 @@
-"""Sessions: ``nox -s tests lint tests-lowest bench docs``."""
+"""Sessions: ``nox -s tests lint nightly tests-lowest bench docs``."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def tests_lowest(session: nox.Session) -> None:
     session.install("--no-deps", "-e", ".")
     # Old releases warn about their own dependencies.
     session.run("python", "-m", "pytest", "-o", "filterwarnings=default", *session.posargs)
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """The test suite with all that a call of it draws from: every run of the lab, 100 examples a property."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs, env={"ENTROPYLAW_NIGHTLY": "1"})
 
 
 @nox.session
@@ -87,7 +94,8 @@ def spark(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Coverage and speed, compared with other tools, into docs/benchmarks/. ``-- --full`` for many runs."""
-    session.install("-e", ".[bench]")
+    session.install("-e", ".[bench,test]")
+    session.run("python", "-m", "pytest", "benchmarks")
     full = "--full" in session.posargs
     session.run("python", "-m", "benchmarks.calibration", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.speed", "--write")

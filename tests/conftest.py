@@ -58,6 +58,9 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
+few = settings(max_examples=100 if NIGHTLY else 3)
+"""For a property whose every example takes a good part of a second."""
+
 
 def drawn(names, n):
     """All names nightly; else some of them, others every day, and the same in all processes."""
@@ -154,7 +157,7 @@ OF_EVERY_KIND = {"grpo_s0", "entropy_bonus_0.1_s0", "too_hard", "width_96_s1"}
 
 @pytest.fixture(scope="session")
 def lab_fits(kept) -> FitDocument:
-    """Runs of the lab, fitted with the defaults, and a file that is not there: all nightly, else three more."""
+    """Runs of the lab as they are fitted by default, all nightly, and a file that is not there."""
     step = Fit(FitOptions())
     names = {path.parent.name for path in LAB.glob("*/metrics.parquet")}
     chosen = sorted(OF_EVERY_KIND.union(drawn(names - OF_EVERY_KIND, 3)))

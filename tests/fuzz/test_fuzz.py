@@ -28,8 +28,8 @@ from tests.fuzz.hostile_files import HOSTILE
 from tests.fuzz.sets import failures
 from tests.fuzz.worker import check_files
 
-CASES = int(os.environ.get("ENTROPYLAW_FUZZ", "400"))
-SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "96"))
+CASES = int(os.environ.get("ENTROPYLAW_FUZZ", "200"))
+SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "48"))
 WORKERS = min(os.cpu_count() or 1, 8)
 #: A worker stops after so many failures.
 ENOUGH = 20
@@ -165,7 +165,7 @@ NAMES = ("x.log", "x.csv", "x.jsonl", "x.json", "x.ipynb", "trainer_state.json",
 
 
 @settings(
-    max_examples=max(100, CASES // 10),
+    max_examples=max(8, CASES // 10),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     database=None,

@@ -1,7 +1,7 @@
 """Whatever the arrays: a fit with finite numbers, or one of our errors; never a warning, never a nan."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -15,7 +15,6 @@ REWARDS = arrays(float, SIZES, elements=st.floats(-1e6, 1e6, width=32))
 GAPS = arrays(float, SIZES, elements=st.floats(2**-6, 1e6, width=32))
 
 
-@settings(max_examples=60, deadline=None)
 @given(entropy=ENTROPIES, reward=REWARDS, gaps=GAPS)
 def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     try:
@@ -30,7 +29,6 @@ def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
     assert 0 <= fit.p_headroom <= 1
 
 
-@settings(max_examples=30, deadline=None)
 @given(target=st.floats(-0.5, 1.5), seed=st.integers(0, 50))
 def test_the_inverse_agrees_with_the_band(target, seed):
     """An entropy inside the set has the target inside its interval, one outside has not."""
@@ -45,7 +43,6 @@ def test_the_inverse_agrees_with_the_band(target, seed):
         assert edge or inside == (band.low <= target <= band.high)
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 50), missing=st.lists(st.integers(0, 24), max_size=4, unique=True))
 def test_evaluations_with_a_missing_value_change_nothing_but_the_count(seed, missing):
     """Rows without an entropy or a reward, put anywhere between the others."""

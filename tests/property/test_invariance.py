@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from entropylaw import (
@@ -32,6 +32,7 @@ from entropylaw import (
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
+from tests.conftest import few
 
 SEEDS = st.integers(0, 1000)
 FEW = st.integers(0, 3)
@@ -149,7 +150,6 @@ REARRANGED = {
 }
 
 
-@settings(max_examples=25, deadline=None)
 @pytest.mark.usefixtures("fitted_once")
 @pytest.mark.parametrize("change", REARRANGED)
 @given(seed=FEW, order=SEEDS, suffix=FORMATS)
@@ -167,7 +167,6 @@ def test_the_arrangement_of_a_log_does_not_matter(change, seed, order, suffix):
             assert any("not in the order of their steps; sorted" in note for note in run.notes)
 
 
-@settings(max_examples=50, deadline=None)
 @given(moves=st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), max_size=5))
 def test_a_few_records_out_of_order_are_counted(moves):
     """They read as resumes and restarts; then what they replace is counted."""
@@ -181,7 +180,6 @@ def test_a_few_records_out_of_order_are_counted(moves):
         assert all(any("steps fall from" in note for note in run.notes) for run in runs)
 
 
-@settings(max_examples=40, deadline=None)
 @pytest.mark.usefixtures("fitted_once")
 @given(seed=FEW, cut=st.integers(1, 25), suffix=FORMATS)
 def test_two_halves_are_the_whole(seed, cut, suffix):
@@ -213,7 +211,6 @@ def write_chart(path, records, column):
     return path
 
 
-@settings(max_examples=20, deadline=None)
 @pytest.mark.usefixtures("fitted_once")
 @given(seed=FEW, cut=st.integers(1, 25), order=st.permutations(range(4)))
 def test_charts_of_one_run_are_the_run_however_they_are_cut_and_named(seed, cut, order):
@@ -252,7 +249,6 @@ def test_the_command_line_gives_the_same_for_other_arrangements(run, tmp_path):
     assert all(law == laws[0] for law in laws)
 
 
-@settings(max_examples=15, deadline=None)
 @pytest.mark.usefixtures("fitted_once")
 @given(seed=FEW, order=st.permutations(range(3)))
 def test_the_order_of_the_files_does_not_matter(seed, order):
@@ -268,7 +264,6 @@ def test_the_order_of_the_files_does_not_matter(seed, order):
 # Units and origins
 
 
-@settings(max_examples=15, deadline=None)
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 # The scale of this run's residuals changes for certain: nothing is said of long memory.
 @example(shift=0.0, scale=1.0, unit=1.0, origin=0, seed=511)
@@ -312,7 +307,6 @@ def assert_same_verdict(one, other):
             assert left == pytest.approx(right, rel=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
     runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
@@ -330,7 +324,7 @@ def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
             np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
 
 
-@settings(max_examples=3, deadline=None)
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_the_comparison_of_forms_depends_on_no_unit_and_on_the_origin_where_a_form_counts_from_it(
     shift, scale, unit, origin, seed
@@ -376,7 +370,7 @@ def assert_same_tests(plain, other):
     assert other.rate_tail == pytest.approx(plain.rate_tail, rel=1e-6, abs=1e-12)
 
 
-@settings(max_examples=6, deadline=None)
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS, blind=st.booleans())
 def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind):
     step, entropy, reward = a_run(seed)
@@ -402,7 +396,7 @@ def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind
     assert (plain.origins, plain.extrapolated) == (other.origins, other.extrapolated)
 
 
-@settings(max_examples=5, deadline=None)
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin, seed):
     step, entropy, reward = a_run(seed)
@@ -431,7 +425,7 @@ def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin,
     assert other.gains[0].by_step == pytest.approx(plain.gains[0].by_step, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=3, deadline=None)
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, seed=SEEDS, shared=st.sampled_from(["a", "ceiling", "a,b"]))
 def test_what_runs_share_does_not_depend_on_units_or_order(shift, scale, unit, seed, shared):
     runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
@@ -456,7 +450,7 @@ def test_what_runs_share_does_not_depend_on_units_or_order(shift, scale, unit, s
         assert_moved(one.new_seed, other.new_seed, scale, 0.0 if one.coefficient == "a" else shift)
 
 
-@settings(max_examples=5, deadline=None)
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_seams_and_segments_move_with_the_units(shift, scale, unit, origin, seed):
     step, entropy, reward = a_run(seed, n=40, jump=0.3)

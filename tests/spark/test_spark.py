@@ -15,9 +15,10 @@ from entropylaw.options import TokenOptions
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend, spark_backend
 from entropylaw.tokens.files import find
+from tests.conftest import nightly
 
 NAN = float("nan")
-ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "200000"))
+ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "40000"))
 CHUNK = 1_000_000
 
 pytestmark = [
@@ -213,6 +214,7 @@ def as_rows(table):
     return sorted(made, key=repr)
 
 
+@nightly
 def test_java_errors_are_reported_without_a_traceback(run_process, tmp_path):
     line = '{"step": 1, "entropy": [0.5, 0.25]}\n'
     (tmp_path / "t.jsonl").write_text(line * 1001 + line.replace("1,", '"soon",'), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The lab's runs as they lie in ``data/``, and the pages that describe them: of drawn runs, nightly of all."""
+"""The lab's runs in ``data/`` and the pages that describe them: of drawn runs, nightly of all."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entropylaw.documents.document import RunFit
 from entropylaw.pipeline.steps import fit_logs
-from entropylaw.results.result import replace
 from lab import boundaries, editions, findings, page
 from lab.answers import better, fails, forgets, holds, moves, restores, same
 from lab.comparisons import PLAIN
+from lab.config import read_config
 from lab.pages import FITTED_AGAIN, PAGE, README, editions_of, pages
 from lab.second import runs as planned
-from tests.conftest import ROOT, drawn, nightly
+from tests.conftest import LAB, ROOT, drawn, nightly
 
 SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy turn to rise?")
 
 
+def made_of(folder: Path, fit: RunFit) -> findings.Made:
+    columns = findings.read_columns(folder / "metrics.parquet")
+    return findings.Made(read_config(folder / "config.json"), columns, fit)
+
+
 @pytest.fixture(scope="module")
 def made(lab_fits):
-    fits = {entry.run: replace(lab_fits, runs=(entry,)) for entry in lab_fits.runs if entry.law}
-    with contextlib.chdir(ROOT), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(findings, "fit_logs", lambda logs: fits.get(logs[0].parent.name))
-        patch.setattr(
-            findings.Path, "glob", lambda folder, _: [folder / name / "config.json" for name in fits]
-        )
-        return findings.load(Path("data/lab"))
+    return {entry.run: made_of(LAB / entry.run, entry) for entry in lab_fits.runs if entry.answer}
 
 
 def test_all_data_fit_into_25_megabytes():
@@ -46,7 +46,7 @@ def test_every_run_is_described_as_it_is_fitted(made):
 
 def test_no_run_without_its_reward_is_said_to_hold():
     for name in ("entropy_minimised", "random_reward", "diverging"):
-        (run,) = fit_logs([ROOT / "data" / "lab" / name / "metrics.parquet"]).runs
+        (run,) = fit_logs([LAB / name / "metrics.parquet"]).runs
         assert run.verdict in ("fails", "undecided"), name
 
 
@@ -74,13 +74,8 @@ ARMS = sorted({config.arm for config in planned() if not config.failure} - {PLAI
 
 @pytest.mark.parametrize("arm", drawn(ARMS, 1))
 def test_an_arm_is_described_as_it_is_fitted(arm):
-    folder = ROOT / "data" / "lab2"
-    logs = {config: folder / config.run / "metrics.parquet" for config in planned() if config.arm == arm}
-    runs = [
-        findings.Made(config, findings.read_columns(log), fit_logs([log]).runs[0])
-        for config, log in logs.items()
-        if log.exists()
-    ]
+    folders = [ROOT / "data" / "lab2" / config.run for config in planned() if config.arm == arm]
+    runs = [made_of(folder, fit_logs([folder / "metrics.parquet"]).runs[0]) for folder in folders]
     some = {arm: runs}
     tables = (page.holds, page.foresights, boundaries.phases, boundaries.turns)
     lines = [line for table in tables for line in table(some).partition("\n\n")[0].splitlines()]

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.analysis.phases import fit_phases
@@ -324,7 +324,6 @@ def test_a_reward_now_beyond_the_axis_has_an_arrow_too() -> None:
 numbers = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers, st.booleans()), min_size=1, max_size=6))
 def test_marks_stay_in_the_picture_whatever_the_ceilings(
     found: list[tuple[float, float, float, bool]],

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.results.columns import FORK, LOW
@@ -110,13 +110,11 @@ def check_percentiles(entropy, found):
         assert EDGES[at] - 1e-8 <= value <= EDGES[at + 1] + 1e-8, (percent, exact, value)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.floats(0, 13.8), min_size=1, max_size=60))
 def test_percentiles_of_any_entropies_lie_in_the_right_bin(entropy):
     check_percentiles(np.array(entropy), cells_of(entropy).percentiles()[0])
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.floats(0.001, 13.8), min_size=2, max_size=60))
 def test_the_top_share_is_between_the_bounds_of_its_bins(entropy):
     top = np.sort(entropy)[::-1]
@@ -172,7 +170,6 @@ def test_the_error_by_responses_is_the_deviation_between_repetitions(tmp_path):
     assert steps.entropy_se.mean() < 0.5 * spread
 
 
-@settings(deadline=None, max_examples=12)
 @given(st.lists(st.integers(0, 3000), max_size=4), st.integers(0, 2**31), st.booleans())
 def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, seed, shuffled):
     table = made(3000)
