@@ -5,7 +5,6 @@ from entropylaw.analysis.answer import fit_law as fit_law
 from entropylaw.analysis.backtest import backtest as backtest
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
-from entropylaw.analysis.groups import fit_shared as fit_shared
 from entropylaw.analysis.law.fitting import fit_laws as fit_laws
 from entropylaw.analysis.law.influence import influences as influences
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts

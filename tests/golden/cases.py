@@ -41,15 +41,6 @@ CASES = {
         ),
     ),
     "fit-several": Case((inputs.three,), (f"fit three.csv {ALL.format('fit')}", "fit three.csv -q -o -")),
-    "fit-shared": Case(
-        (seeds,),
-        (
-            f"fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b {ALL.format('shared')}",
-            "fit clean_start_s0 clean_start_s1 --shared a -o -",
-            "fit clean_start_s0 --shared a -o -",
-            "fit clean_start_s0 clean_start_s1 --shared c -o -",
-        ),
-    ),
     "fit-seams": Case(
         (inputs.lab("sft_after_grpo_s0"), inputs.good),
         (
@@ -205,8 +196,8 @@ CASES = {
     "report-stored": Case(
         (seeds,),
         (
-            "fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b -q -o shared.json",
-            "report shared.json -o pages --figures none --jobs 1",
+            "fit clean_start_s0 clean_start_s1 grpo_s0 -q -o stored.json",
+            "report stored.json -o pages --figures none --jobs 1",
         ),
     ),
     "report-seams": Case(

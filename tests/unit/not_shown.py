@@ -47,9 +47,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "the averaged reward now is shown": r"runs\.answer\.law\.reward_now\..*",
         "a fact about the form, in its formula": r"runs\.answer\.forms\.parameters",
         "of a shape the value is shown": r"runs\.answer\.forms\.shapes\.(low|high)",
-        "its p-value and its method say it": r"(shared|runs\.segments)\.same\.(hypothesis|statistic|df1|df2)",
-        "the coefficients have their names": r"shared\.shared",
-        "the wider of the two, `answer`, is shown": r"shared\.spread\.(within|between)\..*",
+        "its p-value and its method say it": r"runs\.segments\.same\.(hypothesis|statistic|df1|df2)",
         "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
             r"runs\.segments\.segments\.fit\.(?!law\.(a|b|ceiling)\.|verdict|why|findings).*"
         ),
@@ -68,7 +66,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "the evaluations, which the figures draw": r"runs\.answer\.law\.(entropy|reward)",
     },
     CSV: {
-        "the p-value is in the row": r"shared\.(a|b|ceiling)\.note",
         "how many values the column has; `columns` shows it": r"runs\.\w+_column\.usable",
         "what the catalog says of a column is in Markdown and by `columns`": (
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
@@ -83,7 +80,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
         "a row has the reward that was chosen": r"runs\.training\..*",
         "the rows are the segments, and the columns the coefficients": (
-            r"(shared|runs\.segments)\.same\.method|runs\.segments\.starts"
+            r"runs\.segments\.same\.method|runs\.segments\.starts"
         ),
         "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
             r"runs\.segments\.((segments\.fit\.)?findings\..*|segments\.fit\.why)"

@@ -92,10 +92,6 @@ def calls(fit):
         "saturation_forecast": (data, (*data, "gains", "at_step", "level")),
         "find_level_shifts": (data, (*data, "level")),
         "fit_segments": ({**data, "seams": [7]}, (*data, "seams", *of_fit, "entropy_sd")),
-        "fit_shared": (
-            {"runs": [(ENTROPY, REWARD, STEP, "a"), (ENTROPY, REWARD, STEP, "b")]},
-            ("runs", "shared", *of_fit),
-        ),
         "compare": (
             {"arms": {"a": [fit], "b": [replace(fit, run="other")]}},
             ("arms", "baseline", "level", "margin", "between_sd"),
