@@ -212,15 +212,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"|limit)\.(value|low|high)|forms\.shapes\.(low|high|note)|rate_tail|reach_note|skipped"
         ),
     },
-    ("nonlinear text", "nonlinear markdown"): {
-        "the profile's interval says more": r"ESTIMATES\.std_error",
-    },
-    ("nonlinear csv",): {
-        "a row per parameter; text and Markdown have the rest": (
-            r"ESTIMATES\.(level|method|std_error)|drift_share|form|formula|length|message|residual_sd"
-            r"|settled"
-        ),
-    },
     ("averaged text", "averaged markdown", "averaged csv", "averaged latex"): {
         "a standard error says less than the interval, whose level is in the head": (
             r"ESTIMATES\.(level|std_error)"

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.analysis.law.influence import influences
-from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
@@ -60,7 +59,6 @@ FORMATS = ("text", "markdown", "csv", "latex")
 
 LIBRARY = {
     "comparison": compare_forms,
-    "nonlinear": partial(fit_nonlinear, "rate"),
     "influences": influences,
 }
 """Results that no command prints → how a law has them."""

@@ -98,7 +98,6 @@ def calls(fit):
         ),
         "compare_forms": ({"law": fit}, ("law",)),
         "influences": ({"law": fit}, ("law",)),
-        "fit_nonlinear": ({"form": "law", "law": fit}, ("form", "law", "level")),
         "to_lmfit": ({"form": "law", "law": fit}, ("form", "law")),
         "backtest": ({"runs": [series]}, ("runs", "level")),
         "combine_phases": ({"fits": []}, ("fits", "level")),
@@ -121,8 +120,6 @@ def survived(call, arguments):
     """Whether a call ends with a result or an error of ours; what else happens is raised."""
     with warnings.catch_warnings(), contextlib.suppress(EntropyLawError):
         warnings.simplefilter("error")
-        # lmfit's, with the oldest release of uncertainties, where an error is smaller than a float.
-        warnings.filterwarnings("ignore", "Using UFloat objects with std_dev==0")
         call(**arguments)
 
 

@@ -21,10 +21,10 @@ from entropylaw.report.numbers import (
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift, SameTest, SegmentFit
-from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest, NonlinearFit
+from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest
 from entropylaw.results.result import field_names, replace, sentences
 
-Result = Fit | Influences | Comparison | NonlinearFit | SegmentFit
+Result = Fit | Influences | Comparison | SegmentFit
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda one: form_label(one.form)),
@@ -63,15 +63,13 @@ COMPARISON_COLUMNS = (
     *b.columns("residual_sd ruled_out"),
 )
 
-PARAMETERS = (*b.columns("parameter"), *b.columns("estimate", estimate=True))
-
 LAW = ("a", "b", "ceiling")
 _LAW_COLUMNS = b.columns("a b ceiling", estimate=True)
 PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("verdict"), *_LAW_COLUMNS)
 
 
 def describe(result: Result) -> list[b.Block]:
-    """A law without its log, the influence of each evaluation, the forms compared, one form, or groups."""
+    """A law without its log, the influence of each evaluation, the forms compared, or segments."""
     match result:
         case Fit():
             return sections(result, result, b.Heading(result.run, 2, about(result)))
@@ -80,23 +78,11 @@ def describe(result: Result) -> list[b.Block]:
             return [b.Heading("Influence of single evaluations", 2), b.paragraphs(said), table(result)]
         case Comparison():
             return _compared(result)
-        case NonlinearFit():
-            first = next(iter(result.parameters.values()), None)
-            method = "" if first is None else f"{format_percent(first.level)} interval ({first.method})"
-            residual = f"whitened sd {format_number(result.residual_sd)}; {_covariance(result)}"
-            converged = "converged" if result.settled else "did not converge"
-            lmfit = f"Levenberg–Marquardt {converged}: {result.message}"
-            facts = [b.Fact(name, estimate) for name, estimate in result.parameters.items()]
-            return [
-                b.Heading(form_label(result.form), 2, result.formula),
-                b.Facts(result.formula, facts, method or "interval"),
-                b.Notes([b.Note("residual", residual), b.Note("lmfit", lmfit)]),
-            ]
     return [b.Heading("Segments"), *_segments(result)]
 
 
 def table(result: Result) -> b.Table:
-    """A row per form, evaluation, parameter or segment."""
+    """A row per form, evaluation or segment."""
     match result:
         case Fit():
             return b.table_of(FORM_COLUMNS, result.forms)
@@ -105,12 +91,10 @@ def table(result: Result) -> b.Table:
             return b.Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
         case Comparison():
             return b.table_of(COMPARISON_COLUMNS, result.forms, words=3)
-        case NonlinearFit():
-            return b.Table(PARAMETERS, list(result.parameters.items()))
     return b.table_of(PARTS, segment_rows(result), words=2)
 
 
-def _covariance(result: Influences | NonlinearFit) -> str:
+def _covariance(result: Influences) -> str:
     return f"range {format_number(result.length)} steps, drift share {result.drift_share:.2f}"
 
 
