@@ -103,7 +103,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.paper", "--write", *(["--runs", "2000"] if full else []))
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
     session.run("python", "-m", "benchmarks.phases_aside", "--write")
-    session.run("python", "-m", "benchmarks.shared", "--write", "--runs", "1000" if full else "100")
+    session.run("python", "-m", "benchmarks.level_shifts", "--write", "--runs", "1000" if full else "100")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")

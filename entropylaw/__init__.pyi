@@ -5,13 +5,11 @@ from entropylaw.analysis.answer import fit_law as fit_law
 from entropylaw.analysis.backtest import backtest as backtest
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
-from entropylaw.analysis.groups import fit_shared as fit_shared
 from entropylaw.analysis.law.fitting import fit_laws as fit_laws
 from entropylaw.analysis.law.influence import influences as influences
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
 from entropylaw.analysis.level_shift import fit_segments as fit_segments
-from entropylaw.analysis.nonlinear import fit_nonlinear as fit_nonlinear
-from entropylaw.analysis.nonlinear import to_lmfit as to_lmfit
+from entropylaw.analysis.lmfit_model import to_lmfit as to_lmfit
 from entropylaw.analysis.phases import combine_phases as combine_phases
 from entropylaw.analysis.phases import fit_phases as fit_phases
 from entropylaw.analysis.rivals import compare_forms as compare_forms

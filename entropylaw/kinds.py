@@ -115,10 +115,5 @@ NOISE = Kind(
     read=_noise,
     types=(int, float, str),
 )
-NAMES = Kind(
-    expected="a text such as 'a,b'",
-    metavar="NAMES",
-    read=lambda text: tuple(map(str.strip, text.split(","))) if text else (),
-)
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", types=(bool,))

@@ -17,7 +17,6 @@ from entropylaw.kinds import (
     COUNT,
     GAIN,
     LEVEL,
-    NAMES,
     NOISE,
     NUMBER,
     PATH,
@@ -346,7 +345,7 @@ class Gained:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(LawOptions, Gained, Coverage):
-    """Family: the laws of some runs, between level shifts and over runs. The settings of a fit document."""
+    """Family: the laws of some runs, between level shifts. The settings of a fit document."""
 
     ALWAYS: ClassVar = frozenset(
         {"level", "interval", "eval_size", "entropy", "reward", "step", "run", "pair"}
@@ -365,13 +364,6 @@ class FitOptions(LawOptions, Gained, Coverage):
         SWITCH,
         ADVANCED,
         default=False,
-    )
-    shared: tuple[str, ...] = setting(
-        "--shared",
-        "Coefficients that the runs have in common: a, b, ceiling or a,b; from three runs also their spread.",
-        NAMES,
-        ADVANCED,
-        default=(),
     )
 
 
@@ -472,6 +464,7 @@ class TokenOptions:
 
 
 REMOVED = {
+    "--shared": "`entropylaw compare` answers it with the seed as the unit",
     "--by": "`entropylaw compare -o arms.csv` has the numbers of every arm; fit a line through them with "
     "statsmodels",
     "--at-size": "no prediction for a size is made: three or four sizes decide nothing",

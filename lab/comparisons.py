@@ -148,7 +148,7 @@ def _sizes(by_arm: Groups) -> dict[str, BySize]:
     return {name: against(size, seeds) for name, seeds in numbers.items()}
 
 
-def against(size: FloatArray, seeds: Sequence[Sequence[float]], level: float = 0.95) -> BySize:
+def against(size: FloatArray, seeds: Sequence[Sequence[float | None]], level: float = 0.95) -> BySize:
     """The means of some sizes, with the spread of seeds pooled, and a line through them by least squares."""
     value = np.concatenate([np.array(some, dtype=float) for some in seeds])
     counts = np.array([len(some) for some in seeds])

@@ -10,9 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, chdtrc, nctdtr, stdtr, stdtrit
+from scipy.special import betaincinv, chdtrc, chdtri, nctdtr, stdtr, stdtrit
 
+from entropylaw.analysis.law.estimates import from_mixture
+from entropylaw.results import Estimate
 from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.results.mixture import Mixture
+from entropylaw.results.result import replace
 
 POWER = 0.8
 """Power for which the number of seeds is given."""
@@ -289,3 +293,63 @@ def share_interval(count: int, of: int, level: float) -> tuple[float, float]:
     low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
     high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
     return low, high
+
+
+TAUS = 99
+"""Points of the confidence distribution of the variance between runs."""
+
+
+def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> tuple[Estimate, Estimate]:
+    """Mean over k ≥ 2 runs from their estimates and variances, shapes (k,), and a wider interval of it.
+
+    The first interval takes the variance between runs as known; the second is its hull with the one in which
+    that is integrated out.
+
+    Notes
+    -----
+    Each run has an estimate y_i with variance v_i; their true values vary with variance τ², by Paule & Mandel
+    (1982, doi:10.6028/jres.087.022). The interval is Hartung & Knapp's with t of k − 1 degrees of freedom
+    (2001, doi:10.1002/sim.1009) and with a standard error that is never below that of the random-effects
+    model (Röver, Knapp & Friede 2015, doi:10.1186/s12874-015-0091-1). τ² is integrated out over the
+    confidence distribution of which the Q-profile (Viechtbauer 2007, doi:10.1002/sim.2514) gives the
+    quantiles (after Nagashima, Noma & Furukawa 2019, doi:10.1177/0962280218773520).
+    """
+    from scipy.optimize import brentq  # slow to import
+
+    k = value.size
+    tail = (1.0 - level) / 2.0
+
+    def generalised(tau2: float) -> float:
+        weight = 1.0 / (variance + tau2)
+        return float(weight @ (value - weight @ value / weight.sum()) ** 2)
+
+    def solved(target: float) -> float:
+        if generalised(0.0) <= target:
+            return 0.0
+        top = float(np.ptp(value)) ** 2
+        while generalised(top) > target:
+            top *= 2.0
+        return float(brentq(lambda tau2: generalised(tau2) - target, 0.0, top, xtol=1e-14 * top))
+
+    tau2 = solved(k - 1.0)
+    weight = 1.0 / (variance + tau2)
+    mean, reach = float(weight @ value / weight.sum()), float(stdtrit(k - 1, 1.0 - tail))
+    error = float(np.sqrt(max(generalised(tau2) / (k - 1), 1.0) / weight.sum()))
+    centre = Estimate(
+        value=mean,
+        low=mean - reach * error,
+        high=mean + reach * error,
+        level=level,
+        method=f"between seeds (Hartung–Knapp with floor, {k} seeds)",
+        std_error=error,
+    )
+    # τ² at equal probabilities of its confidence distribution.
+    each = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
+    weights = 1.0 / (variance + each[:, None])
+    total = weights.sum(axis=1)
+    around = Mixture.of_one(np.full(TAUS, 1.0 / TAUS), weights @ value / total, np.sqrt(1.0 / total), np.inf)
+    method = f"between seeds ({k} seeds, their spread integrated out)"
+    known = from_mixture(around, level=level, method=method)
+    ends = [end for one in (centre, known) for end in (one.low, one.high) if end is not None]
+    wider = replace(centre, low=min(ends), high=max(ends), method=method)
+    return centre, wider

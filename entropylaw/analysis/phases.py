@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.groups import random_effects
+from entropylaw.analysis.between_seeds import random_effects
 from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.level_shift import shifts_of
@@ -265,7 +265,7 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     -----
     Shares of runs have Wilson's interval (1927, doi:10.1080/01621459.1927.10502953). Turning points are
     shares of each run's span, the same for both curves, with their standard error; their mean is that of
-    :func:`entropylaw.analysis.groups.random_effects`. Only curves that turn to rise are included.
+    :func:`entropylaw.analysis.between_seeds.random_effects`. Only curves that turn to rise are included.
     """
     fits = several(fits, PhaseFit, "fits")
     turns = [each for fit in fits if (each := fit.turns) is not None]

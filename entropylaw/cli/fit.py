@@ -75,14 +75,14 @@ def fit(options: FitCommand) -> None:
     formats = output.destinations(options.output or ["-"], format)
     refuse_documents(options.logs)
     step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
-    from entropylaw.pipeline.steps import combine, with_shared
+    from entropylaw.pipeline.steps import combine
 
     results = output.result_of(step, reading.runs, options.jobs, quiet=quiet)
     fits = dict(zip(reading.runs, results, strict=True))
     # A run belongs to the first argument that led to it.
     by_argument = reading.by_argument().items()
     parts = {path: step.document(one, [fits[run] for run in one.runs]) for path, one in by_argument}
-    combined = with_shared(combine(list(parts.values())))
+    combined = combine(list(parts.values()))
     output.say_skipped(combined.warnings, quiet=quiet)
     stored, kept = store(parts) if options.save and not options.output else ({}, [])
     files = {path: dumps(document.to_json()) for path, document in stored.items()}
@@ -203,7 +203,7 @@ def _difference(earlier: FitOptions, now: FitOptions) -> str:
         if value in (None, (), False):
             words.append(f"without {known.label}")
             continue
-        values = [",".join(value)] if name == "shared" else value if isinstance(value, tuple) else [value]
+        values = value if isinstance(value, tuple) else [value]
         typed = (known.label if known.kind is SWITCH else f"{known.label} {one}" for one in values)
         words.append(f"with {' '.join(typed)}")
     return ", ".join(words)

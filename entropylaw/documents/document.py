@@ -22,7 +22,7 @@ from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
-from entropylaw.results.groups import LevelShift, SegmentFit, SharedFit
+from entropylaw.results.groups import LevelShift, SegmentFit
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace, sentences
@@ -164,11 +164,10 @@ class RunFit(Result, frozen=True, kw_only=True):
 class FitDocument(Document[RunFit], frozen=True, kw_only=True):
     """Fits of one or many runs, with their provenance.
 
-    ``shared`` has common coefficients, where options request them. ``warnings`` are about files, not runs.
+    ``warnings`` are about files, not runs.
     """
 
     settings: FitOptions
-    shared: SharedFit | None = None
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["fit"].schema
 
@@ -307,12 +306,10 @@ class RunReport(Result, frozen=True, kw_only=True):
 class ReportDocument(Document[RunReport], frozen=True, kw_only=True):
     """Reports of one or many runs, with their provenance.
 
-    ``shared`` and ``across`` are over several runs, of their laws and of their phases. ``warnings`` are about
-    files, not runs.
+    ``across`` is over the phases of several runs. ``warnings`` are about files, not runs.
     """
 
     settings: FitOptions
-    shared: SharedFit | None = None
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["report"].schema
@@ -324,7 +321,6 @@ def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
         inputs=fits.inputs,
         settings=fits.settings,
         runs=tuple(runs),
-        shared=fits.shared,
         warnings=fits.warnings,
         version=fits.version,
     )

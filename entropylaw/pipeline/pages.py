@@ -41,7 +41,6 @@ from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
-from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import RunTurns
 from entropylaw.results.result import replace
 
@@ -74,11 +73,10 @@ class Making:
 class Task:
     """One run: as read (``run``), or ``known`` from a stored document or a failure to read it.
 
-    ``before`` and ``after`` are its neighbours in the report; ``histogram`` is path and
-    sha256 of the tokens' sums with a log that ``entropylaw tokens`` wrote; ``shared`` what the run has in
-    common with others of its report or stored document. ``fit_key`` identifies all that the numbers depend
-    on, ``key`` all that the files depend on. ``again`` says that the numbers are known, and only the files
-    are made; without a ``page`` only the document is written, because the page needs all runs.
+    ``before`` and ``after`` are its neighbours in the report; ``histogram`` is path and sha256 of the tokens'
+    sums with a log that ``entropylaw tokens`` wrote. ``fit_key`` identifies all that the numbers depend on,
+    ``key`` all that the files depend on. ``again`` says that the numbers are known, and only the files are
+    made.
     """
 
     name: str
@@ -88,13 +86,11 @@ class Task:
     known: RunFit | RunReport | None = None
     inputs: tuple[InputFile, ...] = ()
     histogram: tuple[str, str] | None = None
-    shared: SharedFit | None = None
     before: Neighbour | None = None
     after: Neighbour | None = None
     fit_key: str = ""
     key: str = ""
     again: bool = False
-    page: bool = True
 
     @property
     def state(self) -> Path:
@@ -125,7 +121,6 @@ class Task:
             "style": hashlib.sha256(Path(making.style).read_bytes() if making.style else b"").hexdigest(),
             "neighbours": [self.before, self.after],
             "histogram": self.histogram[1] if self.histogram else None,
-            "shared": encode(self.shared),
         }
         return replace(self, fit_key=fit_key, key=hashlib.sha256(canonical(files)).hexdigest())
 
@@ -212,15 +207,14 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
     """Write the run's files, the document after the page, and then the note that the task is done."""
     making, entry = task.making, report.fit
     phases = report.phases.phases if report.phases is not None else None
-    fits = FitDocument(inputs=task.inputs, settings=making.settings, runs=(entry,), shared=task.shared)
+    fits = FitDocument(inputs=task.inputs, settings=making.settings, runs=(entry,))
     document = from_fits(fits, [report])
-    contents = [*(_page(task, document) if task.page else ())]
-    contents.append((f"runs/{task.slug}.json", dumps(document.to_json()).encode()))
+    contents = [*_page(task, document), (f"runs/{task.slug}.json", dumps(document.to_json()).encode())]
     for name, data in contents:
         write_atomically(making.folder / name, data)
     done = Done(
         fit_key=task.fit_key,
-        key=task.key if task.page else "",
+        key=task.key,
         row=as_stored(index_row(report, task.slug)),
         files={name: len(data) for name, data in contents},
         refusal=entry.refusal,

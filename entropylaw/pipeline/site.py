@@ -39,7 +39,6 @@ from entropylaw.report.figures import NAMED
 from entropylaw.report.pages import Neighbour
 from entropylaw.report.phases_page import phases_page
 from entropylaw.report.render import csv_text
-from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
 
@@ -88,9 +87,8 @@ class Outcome:
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     """One row per run; ``runs/SLUG.json`` has the whole document of each.
 
-    ``shared`` has what the runs of each stored document have in common, ``across`` the phases of two runs or
-    more with curves of planning and execution. ``unfinished`` runs were left by an
-    interrupt: writing the report again makes them, and only them.
+    ``across`` has the phases of two runs or more with curves of planning and execution. ``unfinished`` runs
+    were left by an interrupt: writing the report again makes them, and only them.
     """
 
     inputs: tuple[InputFile, ...]
@@ -98,7 +96,6 @@ class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     rows: tuple[IndexRow, ...]
     unfinished: int
     warnings: tuple[str, ...]
-    shared: tuple[SharedFit, ...] = ()
     across: PhasesAcross | None = None
     schema: str = KINDS["index"].schema
     seed: int | None = None
@@ -135,10 +132,9 @@ def report_logs(
     check_targets(targets)
     refuse_others(folder, targets)
     with only_writer(folder):
-        tasks = _with_shared(outcome.tasks, jobs, progress)
-        done, unchanged = _all_done(tasks, jobs, progress)
-        in_order = tuple(done[task.slug] for task in tasks if task.slug in done)
-        outcome = replace(outcome, tasks=tasks, done=in_order, unchanged=unchanged)
+        done, unchanged = _all_done(outcome.tasks, jobs, progress)
+        in_order = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
+        outcome = replace(outcome, done=in_order, unchanged=unchanged)
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
         return replace(
             outcome, written=_write_index(outcome, folder, making.arms) if outcome.answered else ()
@@ -169,7 +165,7 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
             fit = entry.fit if isinstance(entry, RunReport) else entry
             alone = len(document.runs) == 1
             files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-            task = Task(name=fit.run, making=making, known=entry, inputs=files, shared=document.shared)
+            task = Task(name=fit.run, making=making, known=entry, inputs=files)
             tasks.append((fit.path, task))
     if logs:
         read_tasks, warnings = read_logs(logs, replace(making, settings=settings))
@@ -213,23 +209,6 @@ def _in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Tas
         yield task.with_keys()
 
 
-def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tuple[Task, ...]:
-    """The tasks with what the runs of logs share, where an option says so; all are fitted for it first.
-
-    Raises FitError and UsageError: as :func:`entropylaw.analysis.groups.share`.
-    """
-    logs = [task for task in tasks if task.run is not None]
-    if not logs or not logs[0].making.settings.shared:
-        return tasks
-    keys = (getattr(remembered(task), "fit_key", "") for task in logs)
-    first = [replace(task, page=False) for task, key in zip(logs, keys, strict=True) if key != task.fit_key]
-    for fitted, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
-        progress(fitted, len(first), -1, "")
-    fits = [fit for task in logs if (fit := load_report(task.document).runs[0].fit.answer) is not None]
-    shared = steps.shared_fit(fits, logs[0].making.settings.shared)
-    return tuple(task if task.run is None else replace(task, shared=shared).with_keys() for task in tasks)
-
-
 def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
     """Every task's result by its slug, without those that an interrupt left, and how many were unchanged."""
     done: dict[str, Done] = {}
@@ -261,22 +240,18 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
     done = {one.row.slug: one for one in outcome.done}
     tasks = [task for task in outcome.tasks if task.slug in done]
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
-    shared, unfinished = list[SharedFit](), tuple[str, ...]()
+    unfinished: tuple[str, ...] = ()
     if outcome.unfinished:
         missing = counted(outcome.unfinished, "run")
         unfinished = (f"interrupted before {missing}; the same command finishes the report",)
     warnings = (*unfinished, *outcome.warnings)
-    for task in outcome.tasks:
-        if task.shared is not None and task.shared not in shared:
-            shared.append(task.shared)
-    rows, common, across = tuple(one.row for one in outcome.done), tuple(shared), _across(outcome)
+    rows, across = tuple(one.row for one in outcome.done), _across(outcome)
     index = IndexDocument(
         inputs=tuple(inputs.values()),
         settings=outcome.settings,
         rows=rows,
         unfinished=outcome.unfinished,
         warnings=warnings,
-        shared=common,
         across=across,
     )
     figures = {
@@ -285,10 +260,8 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
     }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
     contents = {
-        "report.md": pages.markdown(
-            rows, sections, warnings=warnings, figures=figures, shared=common, across=across
-        ),
-        "report.csv": csv_text(index_table(rows, common)),
+        "report.md": pages.markdown(rows, sections, warnings=warnings, figures=figures, across=across),
+        "report.csv": csv_text(index_table(rows)),
         "report.json": dumps(index.to_json()),
         PAGE: pages.index_page(
             rows,
@@ -296,7 +269,6 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
             skipped=outcome.warnings,
             files=FILES,
             phases=PHASES if across is not None else None,
-            shared=common,
             arms=arms,
         ),
     }

@@ -315,20 +315,3 @@ def renamed(entry: RunFit, name: str) -> RunFit:
         return replace(entry, run=name)
     law = replace(entry.answer.law, run=name)
     return replace(entry, run=name, answer=replace(entry.answer, run=name, law=law))
-
-
-def with_shared(document: FitDocument) -> FitDocument:
-    """Add what the runs of a document have in common, as its settings say.
-
-    Raises FitError (``too-few-runs``, where fewer than two have a law); UsageError (``bad-shared``).
-    """
-    if not document.settings.shared:
-        return document
-    return replace(document, shared=shared_fit(document.fitted, document.settings.shared))
-
-
-def shared_fit(laws: Sequence[Any], names: Sequence[str]) -> Any:
-    """The coefficients of these names that some laws have in common, as documents hold them."""
-    from entropylaw.analysis.groups import share
-
-    return as_stored(share(laws, shared=names))

@@ -271,16 +271,7 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     ),
     "extrapolated": "at {outside} of {steps} steps the entropy is outside the fitted range of {low:.3g} to "
     "{high:.3g} nats: extrapolated",
-    # Several runs, and segments.
-    "no-common-law": "the common coefficients describe none of the runs; use those of each run, or the mean "
-    "over seeds",
-    "law-fails-alone": lambda values: (
-        f"the law fails alone in {len(values['failing'])} of {values['runs']} runs "
-        f"({_some(values['failing'])})"
-    ),
-    "seeds-differ": lambda values: (
-        "seeds differ by more than the residuals within runs explain: " + ", ".join(values["coefficients"])
-    ),
+    # Segments.
     "no-level-shift": "no level shift: neither reward nor entropy shifts against its own drift",
     "segments-refused": "no law by segment: {message}",
     "too-few-segments": "{fitted} of {segments} segments could be fitted; a test needs two",

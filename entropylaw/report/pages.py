@@ -20,7 +20,6 @@ from entropylaw.escaping import one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import PEOPLE, Column, Fact, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, runs
-from entropylaw.report.describe.law import shared_blocks
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
@@ -36,7 +35,6 @@ from entropylaw.report.numbers import (
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
 from entropylaw.results import Estimate, Verdict
-from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.run_names import arm_by_pattern, without_seed
 
@@ -82,8 +80,6 @@ def run_page(
     if tiles:
         # The verdict on the law is the first of them.
         del blocks[1]
-    if document.shared is not None:
-        blocks += shared_blocks(document.shared, 3)
     # The files that were read, and the options that were given.
     settings, default = document.settings, type(document.settings)()
     options = f"Level {format_percent(settings.level)}, interval '{settings.interval}'"
@@ -237,7 +233,6 @@ def index_page(
     files: Mapping[str, str] | None = None,
     version: str = __version__,
     phases: str | None = None,
-    shared: Sequence[SharedFit] = (),
     arms: str | None = None,
 ) -> str:
     """The index of a report.
@@ -254,8 +249,6 @@ def index_page(
         The one that wrote the report.
     phases
         The address of :func:`entropylaw.report.phases_page.phases_page`, if there is one.
-    shared
-        Laws with common coefficients.
     arms
         A regular expression: runs in whose names it matches the same text (its first group, if it has one)
         are one arm. By default they are the runs whose names differ by a seed.
@@ -291,7 +284,6 @@ def index_page(
         files=files or {},
         phases=phases,
         version=version,
-        shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
     )
 
 
@@ -365,12 +357,11 @@ def markdown(
     *,
     warnings: Sequence[str] = (),
     figures: Mapping[str, Mapping[str, str]] | None = None,
-    shared: Sequence[SharedFit] = (),
     across: PhasesAcross | None = None,
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
-    ``rows``, ``warnings`` (twenty are shown) and ``shared`` are as in :func:`index_page`; ``across`` has the
+    ``rows`` and ``warnings`` (twenty are shown) are as in :func:`index_page`; ``across`` has the
     phases of several runs; ``sections`` are
     runs with the names of their pages, taken one by one while there is room; ``figures`` maps the name of a
     page to the names of its figures and their addresses.
@@ -378,9 +369,7 @@ def markdown(
     named, shown = by_name(rows), list(warnings[:20])
     if more := len(warnings) - len(shown):
         shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
-    head = runs.document_head(
-        shown, [{**row.cells, "run": row.shown} for row in named], shared, runs.overall(named)
-    )
+    head = runs.document_head(shown, [{**row.cells, "run": row.shown} for row in named], runs.overall(named))
     head += [] if across is None else [one for one in describe(across) if not isinstance(one, Figure)]
     found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "see their pages")

@@ -1,19 +1,17 @@
-"""Common coefficients of several runs, or of several parts of one."""
-
-from collections.abc import Mapping
+"""The law of several parts of a run, and the level shifts between them."""
 
 from msgspec import Struct
 
-from entropylaw.results import Estimate, Verdict
+from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import Finding, Result, caution, sentences
+from entropylaw.results.result import Finding, Result, sentences
 
 SAME = 0.05
-"""p-value below which runs or segments do not share their coefficients."""
+"""p-value below which segments do not share their coefficients."""
 
 
 class SameTest(Struct, frozen=True, kw_only=True):
-    """Test that all runs (or segments) have the same coefficients.
+    """Test that all segments have the same coefficients.
 
     ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
     p-value is averaged over residual covariances the statistic is averaged with the same weights.
@@ -30,92 +28,6 @@ class SameTest(Struct, frozen=True, kw_only=True):
     def differs(self) -> bool:
         """Whether the hypothesis of the same coefficients is rejected."""
         return self.p_value < SAME
-
-
-class SharedRun(Struct, frozen=True, kw_only=True):
-    """One of several runs.
-
-    Attributes
-    ----------
-    run, n, verdict
-        Its name, its number of evaluations, and the verdict on the law in it alone.
-    own, together
-        a, b and ceiling from this run alone, and with the shared coefficients in common.
-    deviation
-        For each shared coefficient: the run's own value minus the common one of the *other* runs.
-    """
-
-    run: str
-    n: int
-    verdict: Verdict
-    own: Mapping[str, Estimate]
-    together: Mapping[str, Estimate]
-    deviation: Mapping[str, Estimate]
-
-
-class SeedSpread(Struct, frozen=True, kw_only=True):
-    """One ``coefficient``, ``"a"``, ``"b"`` or ``"ceiling"``, over the seeds of a recipe.
-
-    Attributes
-    ----------
-    within
-        Interval of the coefficient if the seeds have it in common, from the residuals inside the runs.
-    between, answer
-        Interval of the mean over seeds, from the spread between them (Hartung–Knapp); and the wider of the
-        two, which is of the recipe.
-    new_seed, tau
-        Prediction interval of the coefficient of one more seed, and standard deviation between seeds beyond
-        the runs' own intervals.
-    """
-
-    coefficient: str
-    within: Estimate
-    between: Estimate
-    answer: Estimate
-    new_seed: Estimate
-    tau: Estimate
-
-
-class SharedFit(Result, frozen=True, kw_only=True):
-    """The law over several runs.
-
-    Attributes
-    ----------
-    shared
-        The coefficients in common: one of a, b, ceiling, or all three (two of them fix the third).
-    a, b, ceiling
-        Common values; None in ``value`` with a note for what is not shared.
-    same
-        Test that the runs share these coefficients; look here first.
-    runs
-        Each run with the common coefficients, in the order given.
-    spread
-        The seeds of one recipe: mean, new seed and heterogeneity, for a, b and ceiling.
-    """
-
-    shared: tuple[str, ...]
-    a: Estimate
-    b: Estimate
-    ceiling: Estimate
-    same: SameTest
-    runs: tuple[SharedRun, ...]
-    spread: tuple[SeedSpread, ...]
-    level: float
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Cautions about the common coefficients, from the numbers above."""
-        findings = [caution("no-common-law")] if self.same.differs else []
-        if failing := tuple(run.run for run in self.runs if run.verdict is Verdict.fails):
-            findings.append(caution("law-fails-alone", failing=failing, runs=len(self.runs)))
-        if apart := tuple(one.coefficient for one in self.spread if (one.tau.low or 0.0) > 0):
-            findings.append(caution("seeds-differ", coefficients=apart))
-        return tuple(findings)
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """The same in sentences."""
-        return sentences(self.findings, "caution")
 
 
 class Segment(Struct, frozen=True, kw_only=True):

@@ -230,29 +230,3 @@ class Comparison(Result, frozen=True, kw_only=True):
     limit: Estimate | None
     reach: Estimate | None
     reach_note: str | None
-
-
-class NonlinearFit(Result, frozen=True, kw_only=True):
-    """A form fitted by lmfit.
-
-    Attributes
-    ----------
-    form, formula
-        Key and symbols.
-    parameters
-        Name → estimate with its profile interval and lmfit's standard error. An end that the profile does
-        not reach is None, with the reason in ``note``.
-    residual_sd
-        Root of the whitened residual sum of squares over n − parameters; reward units.
-    length, drift_share, settled, message
-        The covariance that was used, in steps and 0–1; whether Levenberg–Marquardt converged, and how.
-    """
-
-    form: str
-    formula: str
-    parameters: dict[str, Estimate]
-    residual_sd: float
-    length: float
-    drift_share: float
-    settled: bool
-    message: str

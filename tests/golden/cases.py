@@ -24,7 +24,6 @@ class Case:
 
 
 valid, failing = inputs.lab("clean_start_s0"), inputs.lab("grpo_s0")
-seeds = inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0")
 
 CASES = {
     "fit-valid": Case((valid,), (f"fit {VALID} {ALL.format('fit')} -o fit.txt", f"fit {VALID} -q")),
@@ -39,15 +38,6 @@ CASES = {
         ),
     ),
     "fit-several": Case((inputs.three,), ("fit three.csv -o fit.csv -o fit.md",)),
-    "fit-shared": Case(
-        (seeds,),
-        (
-            f"fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b {ALL.format('shared')}",
-            "fit clean_start_s0 clean_start_s1 --shared a -o -",
-            "fit clean_start_s0 --shared a -o -",
-            "fit clean_start_s0 clean_start_s1 --shared c -o -",
-        ),
-    ),
     "fit-seams": Case(
         (inputs.lab("sft_after_grpo_s0"), inputs.good),
         (

@@ -24,7 +24,6 @@ from entropylaw import (
     fit_laws,
     fit_logs,
     fit_segments,
-    fit_shared,
     forecast,
     read_runs,
     saturation_forecast,
@@ -423,31 +422,6 @@ def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin,
     if plain.reward.value is not None:
         assert_moved(plain.reward, other.reward, scale, shift)
     assert other.gains[0].by_step == pytest.approx(plain.gains[0].by_step, rel=1e-6, abs=1e-9)
-
-
-@few
-@given(shift=SHIFTS, scale=SCALES, unit=UNITS, seed=SEEDS, shared=st.sampled_from(["a", "ceiling", "a,b"]))
-def test_what_runs_share_does_not_depend_on_units_or_order(shift, scale, unit, seed, shared):
-    runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
-    names = tuple(shared.split(","))
-    plain = fit_shared([(h, r, s, f"{i}") for i, (s, h, r) in enumerate(runs)], shared=names)
-    moved = fit_shared(
-        [(h, shift + scale * r, unit * s, f"{i}") for i, (s, h, r) in enumerate(runs)], shared=names
-    )
-    turned = fit_shared([(h, r, s, f"{i}") for i, (s, h, r) in enumerate(runs)][::-1], shared=names)
-    for name, offset in (("a", 0.0), ("b", shift), ("ceiling", shift)):
-        before, after, back = (getattr(fit, name) for fit in (plain, moved, turned))
-        assert (before.value is None) == (after.value is None) == (back.value is None)
-        if before.value is not None:
-            assert_moved(before, after, scale, offset)
-            assert_moved(before, back)
-        for one, other in zip(plain.runs, moved.runs, strict=True):
-            assert_moved(one.together[name], other.together[name], scale, offset)
-    assert moved.same.p_value == pytest.approx(plain.same.p_value, rel=1e-6)
-    assert turned.same.p_value == pytest.approx(plain.same.p_value, rel=1e-6)
-    for one, other in zip(plain.spread, moved.spread, strict=True):
-        assert_moved(one.tau, other.tau, scale)
-        assert_moved(one.new_seed, other.new_seed, scale, 0.0 if one.coefficient == "a" else shift)
 
 
 @few

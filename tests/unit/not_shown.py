@@ -50,9 +50,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.answer\.forms\.(ceiling|headroom)\.note"
         ),
         "of a shape the value is shown": r"runs\.answer\.forms\.shapes\.(low|high)",
-        "its p-value and its method say it": r"(shared|runs\.segments)\.same\.(hypothesis|statistic|df1|df2)",
-        "the coefficients have their names": r"shared\.shared",
-        "the wider of the two, `answer`, is shown": r"shared\.spread\.(within|between)\..*",
+        "its p-value and its method say it": r"runs\.segments\.same\.(hypothesis|statistic|df1|df2)",
         "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
             r"runs\.segments\.segments\.fit\.(?!law\.(a|b|ceiling)\.|verdict|why|findings).*"
         ),
@@ -70,7 +68,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "the evaluations, which the figures draw": r"runs\.answer\.law\.(entropy|reward)",
     },
     CSV: {
-        "the p-value is in the row": r"shared\.(a|b|ceiling)\.note",
         "how many values the column has; `columns` shows it": r"runs\.\w+_column\.usable",
         "what the catalog says of a column is in Markdown and by `columns`": (
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
@@ -86,7 +83,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "a row has the reward that was chosen": r"runs\.training\..*",
         "the column `lost` says why they are unknown": r"runs\.answer\.(law\.)?(ceiling|headroom)\.note",
         "the rows are the segments, and the columns the coefficients": (
-            r"(shared|runs\.segments)\.same\.method|runs\.segments\.starts"
+            r"runs\.segments\.same\.method|runs\.segments\.starts"
         ),
         "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
             r"runs\.segments\.((segments\.fit\.)?findings\..*|segments\.fit\.why)"
@@ -216,15 +213,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "a row per form; text and Markdown have the tests and the ranges": (
             r"ESTIMATES\.(level|method|std_error)|alike|(law|line|branch)_test\..*|(ceiling"
             r"|limit)\.(value|low|high)|forms\.shapes\.(low|high|note)|rate_tail|reach_note|skipped"
-        ),
-    },
-    ("nonlinear text", "nonlinear markdown"): {
-        "the profile's interval says more": r"ESTIMATES\.std_error",
-    },
-    ("nonlinear csv",): {
-        "a row per parameter; text and Markdown have the rest": (
-            r"ESTIMATES\.(level|method|std_error)|drift_share|form|formula|length|message|residual_sd"
-            r"|settled"
         ),
     },
     ("averaged text", "averaged markdown", "averaged csv", "averaged latex"): {

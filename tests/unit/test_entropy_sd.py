@@ -115,11 +115,3 @@ def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
     texts = [" ".join(said(one["runs"][0]["answer"], "caution")) for one in (few, many)]
     assert "less than the binomial noise" in texts[0]
     assert "binomial" not in texts[1]
-
-
-def test_runs_fitted_as_walks_share_no_ceiling(run, tmp_path):
-    write(tmp_path / "a.jsonl")
-    write(tmp_path / "b.jsonl", n=50)
-    done = run("fit", "a.jsonl", "b.jsonl", "--shared", "a,b", "--interval", "walk")
-    assert done.returncode == 2
-    assert "error[no-fixed-ceiling]" in done.stderr

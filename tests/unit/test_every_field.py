@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.analysis.law.influence import influences
-from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
@@ -60,7 +59,6 @@ FORMATS = ("text", "markdown", "csv", "latex")
 
 LIBRARY = {
     "comparison": compare_forms,
-    "nonlinear": partial(fit_nonlinear, "rate"),
     "influences": influences,
 }
 """Results that no command prints → how a law has them."""
@@ -73,7 +71,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
         FitDocument,
         (
-            "fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b --eval-size 512 --entropy-sd 0.01 "
+            "fit clean_start_s0 clean_start_s1 grpo_s0 --eval-size 512 --entropy-sd 0.01 "
             "--entropy entropy --reward val_acc --step step --pair same -o -",
             "fit three.csv --run run --seam 20 --seam 150 -o -",
             "fit sft_after_grpo_s0 --find-seams -o -",
@@ -112,7 +110,6 @@ MEDIA: dict[str, dict[str, Render]] = {
             pages.index_page(
                 [index_row(run, "slug") for run in document.runs],
                 warnings=document.warnings,
-                shared=[] if document.shared is None else [document.shared],
             ),
         ],
     },

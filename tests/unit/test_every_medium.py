@@ -1,4 +1,4 @@
-"""What `fit --shared` and `fit --find-seams` found is in every medium of the fit and of its report."""
+"""What `fit --find-seams` found is in every medium of the fit and of its report."""
 
 from __future__ import annotations
 
@@ -48,63 +48,11 @@ def rows(path):
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shared")
-    for seed in range(2):
-        write(folder / f"run-{seed}.csv", seed=seed)
-    document = fit(folder, "run-0.csv", "run-1.csv", "--shared", "a,b")
-    return folder, document.shared, report(folder)
-
-
-@pytest.fixture(scope="module")
 def segmented(tmp_path_factory):
     folder = tmp_path_factory.mktemp("segmented")
     write(folder / "run.csv", jump=0.4)
     document = fit(folder, "run.csv", "--find-seams")
     return folder, document.runs[0], report(folder)
-
-
-def test_shared_coefficients_are_in_the_text_and_in_the_markdown(shared):
-    folder, common, out = shared
-    for name in ("a", "b", "ceiling"):
-        value, interval = format_interval(getattr(common, name)).split(maxsplit=1)
-        assert value in (folder / "fit.txt").read_text().partition("in common")[2]
-        for text in (folder / "fit.md", out / "report.md"):
-            assert f"| {name} | {value} | {interval} |" in text.read_text()
-
-
-def test_shared_coefficients_are_in_the_tables(shared):
-    folder, common, out = shared
-    for path in (folder / "fit.csv", out / "report.csv"):
-        (row,) = (row for row in rows(path) if row["part"] == "in common")
-        assert [float(row[name]) for name in ("a", "b", "ceiling")] == [
-            common.a.value,
-            common.b.value,
-            common.ceiling.value,
-        ]
-        assert float(row["p_value"]) == common.same.p_value
-        assert sum(row["part"] == "run" for row in rows(path)) == 2
-
-
-def test_shared_coefficients_are_in_the_documents_and_on_the_pages(shared):
-    _, common, out = shared
-    (index,) = json.loads((out / "report.json").read_text())["shared"]
-    assert index["a"]["value"] == common.a.value
-    for name in ("run-0", "run-1"):
-        own = json.loads((out / "runs" / f"{name}.json").read_text())["shared"]
-        assert own["ceiling"]["high"] == common.ceiling.high
-    for page in (out / "index.html", out / "runs" / "run-0.html", out / "runs" / "run-1.html"):
-        assert format_interval(common.ceiling) in Page(page.read_text()).text.replace("−", "-")
-
-
-def test_a_report_of_the_report_has_them_still(shared):
-    folder, common, out = shared
-    again = typed(
-        "report", *sorted((out / "runs").glob("*.json")), "-o", "again", "--figures", "none", cwd=folder
-    )
-    assert again.returncode == 0, again.stderr
-    (index,) = json.loads((folder / "again" / "report.json").read_text())["shared"]
-    assert index["b"]["value"] == common.b.value
 
 
 def test_segments_are_in_every_medium(segmented):

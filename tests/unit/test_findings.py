@@ -44,7 +44,7 @@ def test_a_code_of_a_later_version_is_its_own_sentence() -> None:
 
 
 LAB = ROOT / "data" / "lab"
-SEAMS = ("--find-seams", "--shared", "a,b")
+SEAMS = ("--find-seams",)
 
 
 def stored_findings(path: Path) -> list[dict[str, Any]]:
@@ -70,7 +70,6 @@ def test_findings_of_a_stored_fit_have_the_sentences_of_the_fresh_one(run, tmp_p
     for fit in read.fitted:
         for said in (*fit.reasons, *fit.cautions):
             assert " ".join(said.split()) in text
-    assert read.shared.cautions != ()
     assert all(one.code in SENTENCES and one.code not in one.sentence.split() for one in found)
 
 

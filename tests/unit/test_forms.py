@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.forms import FORMS, FormKind, design
-from entropylaw.analysis.nonlinear import fit_nonlinear
+from entropylaw.analysis.lmfit_model import to_lmfit
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.documents.loading import load_fit
 from entropylaw.pipeline import pool
@@ -95,8 +95,8 @@ def test_a_form_of_the_registry_alone_is_compared_and_handed_to_lmfit(wave):
     assert (first.form, first.formula) == (NAME, FORMULA)
     assert first.probability > 0.9
     assert first.ceiling.value == pytest.approx(0.6, abs=0.01)
-    fit = fit_nonlinear(NAME, run.law)
-    assert fit.parameters["a"].value == pytest.approx(0.1, abs=0.01)
+    model = to_lmfit(NAME, run.law)
+    assert model.fit(run.law.reward, **model.inputs).params["a"].value == pytest.approx(0.1, abs=0.01)
 
 
 def test_a_form_that_this_version_does_not_know_is_shown_by_its_name(wave, monkeypatch):

@@ -134,7 +134,7 @@ def test_a_part_of_a_command_is_a_family():
 @pytest.mark.parametrize(
     "options",
     [
-        FitOptions(seams=(1.0, 2.5), shared=("a",)),
+        FitOptions(seams=(1.0, 2.5), find_seams=True),
         PhaseOptions(planning="p"),
         CompareOptions(arms="B", between_sd=0.02, all_pairs=True),
     ],
@@ -162,9 +162,9 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
 
 
 def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
-    """Level shifts and shared coefficients included, and nothing is done twice."""
+    """Level shifts included, and nothing is done twice."""
     logs = [f"data/lab/{name}/metrics.parquet" for name in ("clean_start_s0", "clean_start_s1")]
-    more = ("--shared", "a,b", "--find-seams")
+    more = ("--find-seams",)
     pages = ("--no-phases", "--figures", "none", "--jobs", "1")
     assert run("fit", *logs, *more, "-q", "-o", "x.json").returncode == 0
     assert run("report", *logs, *more, *pages, "-o", "one").returncode == 0
@@ -175,7 +175,6 @@ def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
     for file in files:
         if ".entropylaw" not in file.parts:
             assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
-    assert "in common" in (tmp_path / "one" / "report.md").read_text("utf-8")
     assert "2 of them as before" in run("report", *logs, *more, *pages, "-o", "one").stderr
 
 

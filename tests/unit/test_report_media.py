@@ -168,5 +168,5 @@ def test_a_report_adds_forecast_and_phases_to_the_columns_of_a_fit() -> None:
 
 def test_rows_are_enough() -> None:
     runs = [run_report(synthetic()), run_report(falling())]
-    made = csv_text(index_table((index_row(run, run.run) for run in runs), ()))
+    made = csv_text(index_table(index_row(run, run.run) for run in runs))
     assert made == report_csv(report_runs(document(synthetic(), falling())))

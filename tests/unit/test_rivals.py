@@ -325,7 +325,7 @@ def test_a_fit_imports_no_lmfit(tmp_path):
     lines = [f"{s:g},{h!r},{r!r}" for s, h, r in zip(STEP, FALLING.tolist(), noise().tolist(), strict=True)]
     log.write_text("step,entropy,reward\n" + "\n".join(lines) + "\n")
     code = (
-        "import sys; from entropylaw import fit_logs; import entropylaw.analysis.nonlinear; "
+        "import sys; from entropylaw import fit_logs; import entropylaw.analysis.lmfit_model; "
         f"assert fit_logs([{str(log)!r}]).runs[0].law is not None; "
         "assert 'lmfit' not in sys.modules, 'imported'"
     )

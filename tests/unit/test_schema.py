@@ -64,11 +64,10 @@ def test_fits_and_predictions_of_the_lab(lab_fits, some):
 
 def test_a_fit_with_every_part():
     from entropylaw.options import FitOptions
-    from entropylaw.pipeline.steps import fit_logs, with_shared
+    from entropylaw.pipeline.steps import fit_logs
 
-    options = FitOptions(shared=("a",), find_seams=True, seams=(200.0,))
-    whole = with_shared(fit_logs(sorted(LAB.glob("clean_r*_s0")), options))
-    assert whole.shared is not None
+    options = FitOptions(find_seams=True, seams=(200.0,))
+    whole = fit_logs(sorted(LAB.glob("clean_r*_s0")), options)
     assert any(entry.segments is not None for entry in whole.runs)
     validate(json.loads(dumps(whole.to_json())), "fit")
 

@@ -1,4 +1,4 @@
-"""The law of a run, of several runs and of segments; the other functional forms."""
+"""The law of a run and of its segments; the other functional forms."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
-from entropylaw.results.groups import LevelShift, SameTest, SegmentFit, SharedFit
-from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest, NonlinearFit
+from entropylaw.results.groups import LevelShift, SameTest, SegmentFit
+from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest
 from entropylaw.results.result import field_names, replace, sentences
 
-Result = Fit | Influences | Comparison | NonlinearFit | SharedFit | SegmentFit
+Result = Fit | Influences | Comparison | SegmentFit
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda one: form_label(one.form)),
@@ -63,15 +63,13 @@ COMPARISON_COLUMNS = (
     *b.columns("residual_sd ruled_out"),
 )
 
-PARAMETERS = (*b.columns("parameter"), *b.columns("estimate", estimate=True))
-
 LAW = ("a", "b", "ceiling")
 _LAW_COLUMNS = b.columns("a b ceiling", estimate=True)
 PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("verdict"), *_LAW_COLUMNS)
 
 
 def describe(result: Result) -> list[b.Block]:
-    """A law without its log, the influence of each evaluation, the forms compared, one form, or groups."""
+    """A law without its log, the influence of each evaluation, the forms compared, or segments."""
     match result:
         case Fit():
             return sections(result, result, b.Heading(result.run, 2, about(result)))
@@ -80,25 +78,11 @@ def describe(result: Result) -> list[b.Block]:
             return [b.Heading("Influence of single evaluations", 2), b.paragraphs(said), table(result)]
         case Comparison():
             return _compared(result)
-        case NonlinearFit():
-            first = next(iter(result.parameters.values()), None)
-            method = "" if first is None else f"{format_percent(first.level)} interval ({first.method})"
-            residual = f"whitened sd {format_number(result.residual_sd)}; {_covariance(result)}"
-            converged = "converged" if result.settled else "did not converge"
-            lmfit = f"Levenberg–Marquardt {converged}: {result.message}"
-            facts = [b.Fact(name, estimate) for name, estimate in result.parameters.items()]
-            return [
-                b.Heading(form_label(result.form), 2, result.formula),
-                b.Facts(result.formula, facts, method or "interval"),
-                b.Notes([b.Note("residual", residual), b.Note("lmfit", lmfit)]),
-            ]
-        case SharedFit():
-            return shared_blocks(result)
     return [b.Heading("Segments"), *_segments(result)]
 
 
 def table(result: Result) -> b.Table:
-    """A row per form, evaluation, parameter, run or segment."""
+    """A row per form, evaluation or segment."""
     match result:
         case Fit():
             return b.table_of(FORM_COLUMNS, result.forms)
@@ -107,13 +91,10 @@ def table(result: Result) -> b.Table:
             return b.Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
         case Comparison():
             return b.table_of(COMPARISON_COLUMNS, result.forms, words=3)
-        case NonlinearFit():
-            return b.Table(PARAMETERS, list(result.parameters.items()))
-    rows = shared_rows(result) if isinstance(result, SharedFit) else segment_rows(result)
-    return b.table_of(PARTS, rows, words=2)
+    return b.table_of(PARTS, segment_rows(result), words=2)
 
 
-def _covariance(result: Influences | NonlinearFit) -> str:
+def _covariance(result: Influences) -> str:
     return f"range {format_number(result.length)} steps, drift share {result.drift_share:.2f}"
 
 
@@ -338,41 +319,6 @@ def _memory(law: LawFit) -> str:
     return f"{text}."
 
 
-def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:
-    """The test, the common coefficients, each run next to them, and the mean over seeds."""
-    interval = f"{format_percent(fit.level)} interval ({fit.a.method})"
-    names = "a, b and ceiling" if len(fit.shared) > 1 else fit.shared[0]
-    spread = [(one.coefficient, one.answer, one.new_seed, one.tau) for one in fit.spread]
-    heads = ("this recipe", "mean over seeds", "a new seed", "sd between seeds")
-    seeds: b.Block = b.Table([b.Column(head, head) for head in heads], spread)
-    methods = [f"{one.coefficient}: {one.answer.method}" for one in fit.spread]
-    if fit.spread and fit.spread[0].between.value is None:
-        seeds, methods = b.Notes([]), [f"none: {fit.spread[0].between.note}"]
-    return [
-        b.Heading("In common", level, name="shared"),
-        b.paragraphs(f"{len(fit.runs)} runs with {names} in common."),
-        _same(fit.same, "runs"),
-        b.Notes(b.labelled("caution", fit.cautions)),
-        b.Facts("in common", [b.Fact(name, getattr(fit, name)) for name in LAW], interval),
-        b.table_of(PARTS, (row for row in shared_rows(fit) if "run" in row), words=2),
-        seeds,
-        b.Notes(b.labelled("mean over seeds", methods)),
-    ]
-
-
-def shared_rows(fit: SharedFit) -> Iterator[b.Row]:
-    """The common coefficients, each run next to them, and the mean over seeds."""
-    common: b.Row = {"level": fit.level, "method": fit.a.method, "p_value": fit.same.p_value}
-    yield common | {"part": "in common"} | {name: getattr(fit, name) for name in LAW}
-    for run in fit.runs:
-        base: b.Row = {"run": run.run, "n": run.n, "verdict": run.verdict.value}
-        yield base | {"part": "alone", **run.own}
-        yield base | {"part": "with those in common", **run.together}
-        yield base | {"part": "less the other runs'", **run.deviation}
-    for part, key in (("mean over seeds", "answer"), ("a new seed", "new_seed"), ("sd of seeds", "tau")):
-        yield {"part": part} | {one.coefficient: getattr(one, key) for one in fit.spread}
-
-
 def segment_blocks(
     shifts: Iterable[LevelShift], fit: SegmentFit | None, notes: Iterable[str]
 ) -> list[b.Block]:
@@ -386,7 +332,7 @@ def segment_blocks(
 
 def _segments(fit: SegmentFit) -> list[b.Block]:
     title = "; ".join(filter(None, (_segments_title(fit), fit.note)))
-    same = [_same(fit.same, "segments")] if fit.same is not None else []
+    same = [_same(fit.same)] if fit.same is not None else []
     heads = (*b.columns("steps"), PARTS[2], *_LAW_COLUMNS, *b.columns("verdict"))
     rows = [
         (
@@ -426,7 +372,7 @@ def segments_sentence(shifts: Iterable[LevelShift], fit: SegmentFit | None) -> s
     """The level shifts and the test of the segments in a sentence; empty where there are none."""
     parts = [level_shift(one) for one in shifts]
     if fit is not None:
-        same = [_same(fit.same, "segments")] if fit.same is not None else []
+        same = [_same(fit.same)] if fit.same is not None else []
         parts += [_segments_title(fit), *(f"{one.badge}: {one.text}" for one in same), fit.note or ""]
     return "; ".join(filter(None, parts))
 
@@ -449,9 +395,9 @@ def _segments_title(fit: SegmentFit) -> str:
     return f"{counted(len(fit.segments), 'segment')}, {shifts}"
 
 
-def _same(test: SameTest, what: str) -> b.Verdict:
+def _same(test: SameTest) -> b.Verdict:
     """The test of a common law; equality is never claimed."""
-    said = f"the {what} do not share the law" if test.differs else f"no sign that the {what} differ"
+    said = "the segments do not share the law" if test.differs else "no sign that the segments differ"
     said += f": {_p_value(test.p_value)} ({test.method})"
     return b.Verdict("DIFFERENT", said, False) if test.differs else b.Verdict("SAME?", said)
 

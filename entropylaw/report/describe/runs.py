@@ -25,7 +25,6 @@ from entropylaw.report.numbers import format_interval
 from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
-from entropylaw.results.groups import SharedFit
 from entropylaw.results.result import replace, sentences
 
 MOST_POINTS = 40
@@ -158,21 +157,21 @@ def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[
         return _of_run(result, _forecast_and_phases(result))
     reports = _reports(result)
     said = overall([index_row(run, "") for run in reports]) if isinstance(result, ReportDocument) else ()
-    blocks = document_head(result.warnings, [cells(run) for run in reports], [result.shared], said)
+    blocks = document_head(result.warnings, [cells(run) for run in reports], said)
     return blocks + [block for run in result.runs for block in describe(run)]
 
 
 def table(result: FitDocument | RunFit | ReportDocument | RunReport) -> b.Table:
-    """A row per run, and rows for its parts and for common coefficients; reports also have forecasts."""
-    runs, shared = _reports(result), getattr(result, "shared", None)
+    """A row per run, and rows for its parts; reports also have forecasts."""
+    runs = _reports(result)
     places = (DATA, REPORT) if isinstance(result, ReportDocument | RunReport) else (DATA,)
-    return _data_table((row for run in runs for row in (cells(run), *parts(run))), [shared], *places)
+    return b.table_of(COLUMNS, [row for run in runs for row in (cells(run), *parts(run))], *places)
 
 
-def index_table(rows: Iterable[IndexRow], shared: Iterable[SharedFit]) -> b.Table:
+def index_table(rows: Iterable[IndexRow]) -> b.Table:
     """The table of a report from the rows of its index."""
-    found = (dict(known) for row in rows for known in (row.cells, *row.parts))
-    return _data_table(found, shared, DATA, REPORT)
+    found = [dict(known) for row in rows for known in (row.cells, *row.parts)]
+    return b.table_of(COLUMNS, found, DATA, REPORT)
 
 
 def _reports(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[RunReport]:
@@ -180,16 +179,9 @@ def _reports(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[
     return [RunReport(fit=run) if isinstance(run, RunFit) else run for run in runs]
 
 
-def _data_table(rows: Iterable[b.Row], shared: Iterable[SharedFit | None], *places: str) -> b.Table:
-    """The table of CSV and frames: rows of runs and of their parts, then the common coefficients."""
-    common = (row for fit in shared if fit is not None for row in law.shared_rows(fit))
-    return b.table_of(COLUMNS, [*rows, *common], *places)
-
-
 def document_head(
     warnings: Sequence[str],
     rows: Sequence[b.Row],
-    shared: Iterable[SharedFit | None],
     sentences: Sequence[str] = (),
 ) -> list[b.Block]:
     """The blocks about all runs; their table is without columns that no run has a value for."""
@@ -203,8 +195,7 @@ def document_head(
             blocks.append(replace(b.table_of(brief, rows, words=3), instead=True))
             each = b.Note("", "", f"{totals(rows)} --details describes each run.")
             blocks.append(b.Notes([each], instead=True))
-    blocks.append(b.paragraphs(*sentences, detail=True))
-    return blocks + [block for fit in shared if fit is not None for block in law.shared_blocks(fit, 3)]
+    return [*blocks, b.paragraphs(*sentences, detail=True)]
 
 
 FEW = 3

@@ -1,4 +1,4 @@
-"""Forms as lmfit models on whitened data: point estimates, profile intervals, and models to build on.
+"""Forms as lmfit models on whitened data, to fit, to change and to extend.
 
 lmfit is imported when a function of this module is called, and by nothing else.
 """
@@ -6,24 +6,20 @@ lmfit is imported when a function of this module is called, and by nothing else.
 from __future__ import annotations
 
 import inspect
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from entropylaw.analysis.forms import Form, all_forms
-from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.residual_models import check_fixed_level
 from entropylaw.analysis.rivals import fit_each
 from entropylaw.arguments import law_of, of_kind
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import Grid
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.law import LawFit, NonlinearFit
+from entropylaw.results.law import LawFit
 from entropylaw.results.result import replace
 
 LARGEST_MATRIX = 1500
@@ -145,106 +141,6 @@ def to_lmfit(form: str, law: LawFit) -> Any:
         inside = min(max(float(value), shape.low + margin), shape.high - margin)
         model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
     return model
-
-
-def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> NonlinearFit:
-    """Fit a form by lmfit on whitened data, with profile intervals.
-
-    Parameters
-    ----------
-    form, law
-        As for :func:`to_lmfit`.
-    level
-        Coverage of the intervals; the fit's own where not given.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-form``, ``bad-level``.
-    FitError
-        ``form-not-shown``.
-
-    Notes
-    -----
-    Intervals are lmfit's ``conf_interval``: all parameter values whose whitened residual sum of squares, the
-    others refitted, passes an F test at ``level`` (Bates & Watts 1988, doi:10.1002/9780470316757, ch. 6).
-    At the change point of two lines the profile is not smooth, and its interval is approximate.
-    """
-    law = law_of(law)
-    level = law.level if level is None else checked_level(level)
-    model = to_lmfit(form, law)
-    result = fit_model(model, law.reward)
-    return NonlinearFit(
-        form=form,
-        formula=model.formula,
-        parameters=profile_intervals(result, level),
-        residual_sd=float(np.sqrt(result.chisqr / (result.ndata - result.nvarys))),
-        length=model.whitening.length,
-        drift_share=model.whitening.drift_share,
-        settled=bool(result.success),
-        message=str(result.message),
-    )
-
-
-def fit_model(model: Any, reward: FloatArray) -> Any:
-    """``model.fit`` at its own inputs, to the digits that NIST certifies; an ``lmfit.model.ModelResult``."""
-    return model.fit(reward, **model.inputs, fit_kws={"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0})
-
-
-def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
-    """Profile interval of each varying parameter of an lmfit result; fixed ones are left out."""
-    varying = [result.params[name] for name in result.var_names]
-    stuck = [p.name for p in varying if _reached(_reached(p.value, p.min), p.max) is None]
-    found = {}
-    for parameter in varying:
-        value, error, kind = float(parameter.value), parameter.stderr, "profile likelihood"
-        if len(varying) > 1 or error is None:
-            low, high, note = profile_interval(result, parameter, level)
-        else:
-            # lmfit profiles from two parameters on; for one that is linear this is the same.
-            half = float(stdtrit(result.nfree, 0.5 + level / 2.0) * error)
-            low, high, note, kind = value - half, value + half, None, "t interval"
-        if others := [name for name in stuck if name != parameter.name]:
-            given = f"holds with {', '.join(others)} at the end of its range"
-            note = f"{note}; {given}" if note else given
-        found[parameter.name] = Estimate(
-            value=value,
-            low=low,
-            high=high,
-            level=level,
-            method=f"{kind} (lmfit), whitened by the covariance at its posterior mode",
-            std_error=None if error is None else float(error),
-            note=note,
-        )
-    return found
-
-
-def profile_interval(
-    result: Any, parameter: Any, level: float
-) -> tuple[float | None, float | None, str | None]:
-    """Ends of the profile interval; None where the data do not bound the parameter, with a note."""
-    import lmfit
-
-    name = parameter.name
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        try:
-            rows = lmfit.conf_interval(result, result, p_names=[name], sigmas=[level])[name]
-        except (lmfit.MinimizerException, ValueError) as error:
-            return None, None, f"no profile: {str(error).strip()}"
-    low, high = _reached(float(rows[0][1]), parameter.min), _reached(float(rows[-1][1]), parameter.max)
-    if low is not None and high is not None:
-        return low, high, None
-    side = "above" if low is not None else "below" if high is not None else "on either side"
-    reasons = "; ".join(sorted({str(entry.message).strip() for entry in raised}))
-    return low, high, f"the data do not bound it {side}" + (f" ({reasons})" if reasons else "")
-
-
-def _reached(end: float | None, bound: float) -> float | None:
-    """An end of an interval, or None where there is none or the parameter's bound cut it off."""
-    if end is None or not np.isfinite(end) or np.isclose(end, bound, rtol=1e-6, atol=0.0):
-        return None
-    return end
 
 
 def whitened_model(form: Form, whitening: Whitening) -> Any:
