@@ -451,11 +451,11 @@ class _Design:
             return self._unknown_split(at, f"{why}entropy, {at:.2g} nats", method)
         arm = np.array([seed.arm for seed in kept], dtype=int)
         end, error = np.array([seed.reward_at(last) for seed in kept]).T
-        there = np.array([*reached.values()])
+        at_entropy = np.array([*reached.values()])
         known = self.spread(end, error**2, arm)
         if known is None:
             return self._unknown_split(at, "no arm has two seeds", method)
-        total, shift, movement = parts(np.array([end, there, end - there]), arm, a, b, known)
+        total, shift, movement = parts(np.array([end, at_entropy, end - at_entropy]), arm, a, b, known)
         covariance = 0.5 * (total.error**2 + movement.error**2 - shift.error**2)
         low, high = total.interval(self.level)
         share = unknown("the difference in final reward may be 0", level=self.level, method="Fieller")

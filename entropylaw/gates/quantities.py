@@ -282,20 +282,20 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
             return Unknown(reason=f"{what} is not in the comparison; {again}")
-        for one in document.unread:
-            if one.arm in ("", arm, baseline):
-                whose = f"of {one.arm}" if one.arm else "in no arm"
-                return Unknown(reason=f"{what}: {one.run} {whose} could not be read: {one.why}")
-        found = next((one for one in pair.differences if one.quantity == name), None)
-        if found is None:
+        for file in document.unread:
+            if file.arm in ("", arm, baseline):
+                whose = f"of {file.arm}" if file.arm else "in no arm"
+                return Unknown(reason=f"{what}: {file.run} {whose} could not be read: {file.why}")
+        compared = next((row for row in pair.differences if row.quantity == name), None)
+        if compared is None:
             return Unknown(reason=f"{what} was not compared in {name}")
-        one = found.estimate
-        if one.value is None:
-            return Unknown(reason=f"{what}: {one.note or 'the difference is not known'}")
+        estimate = compared.estimate
+        if estimate.value is None:
+            return Unknown(reason=f"{what}: {estimate.note or 'the difference is not known'}")
         if not turned:
-            return one
-        low, high = (None if end is None else -end for end in (one.high, one.low))
-        return replace_estimate(one, value=-one.value, low=low, high=high)
+            return estimate
+        low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
+        return replace_estimate(estimate, value=-estimate.value, low=low, high=high)
 
     return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
 

@@ -133,7 +133,7 @@ COLUMNS = (
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
     found = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    known = {key: cell for key, cell in found.items() if cell is not None}
+    known: b.Row = {key: cell for key, cell in found.items() if cell is not None}
     if report.fit.answer is not None and report.fit.answer.lost:
         for key in ("ceiling", "headroom", "used"):
             known[key] = replace(getattr(report.fit.answer, key), note="lost reward" * (key == "ceiling"))

@@ -17,7 +17,7 @@ from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.documents.document import RunFit
 from entropylaw.report import numbers
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.palette import PALETTE
+from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
 from entropylaw.results import Verdict
 from entropylaw.results.arrays import FloatArray
@@ -59,7 +59,7 @@ def law_figure(part: RunFit | Fit) -> Figure:
     fit = answer_of(part)
     law = fit.law
     columns = int(p.width() / _COLUMN)
-    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": p.LINE * -(-_named(fit) // columns)}
+    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-_named(fit) // columns)}
     with p.panels([2.1], **verdict_title(fit), **room) as (figure, (axes,)):
         keys = _draw(axes, fit, reward_label(part))
         figure.legend(handles=keys, loc="lower center", ncols=columns, **_LEGEND)
