@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
+from entropylaw.analysis.averaging import averaged_forms, averaged_numbers, reached_at
 from entropylaw.analysis.conditions import check_largest
 from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of
-from entropylaw.analysis.law.estimates import unknown
+from entropylaw.analysis.law.estimates import law_at_most, unknown
 from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
 from entropylaw.analysis.rivals import FormFits
@@ -21,7 +21,7 @@ from entropylaw.errors import UsageError
 from entropylaw.results import ONE_POINT, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, T, replace
+from entropylaw.results.result import Finding, T, caution, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -135,7 +135,7 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
     """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
     grid = law.residual_covariances
     averaged = averaged_forms(law, None, fits, most=most)
-    law = replace(law, probability=averaged.probability["law"])
+    law = replace(law_at_most(law, most), probability=averaged.probability["law"])
     # Kept for the comparison of forms and for lmfit, which would infer them again.
     vars(law)["residual_covariances"] = grid
     run = law.step, law.smoothed_entropy, law.reward, grid
@@ -155,7 +155,6 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
         why=why,
         findings=(),
         tests=tests,
-        max_reward=most,
         cuts=cuts,
         law=law,
         **averaged_numbers(law, averaged, level=law.level, gain=gain),
@@ -166,8 +165,11 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
             fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
         )
     own = () if void else reasons_of(fit)
+    at = reached_at(law, averaged)
+    passed = () if at is None or lost else (caution("curves-pass-largest", most=most, entropy=at),)
     first = () if lost is None else (lost,)
-    fit = replace(fit, findings=(*own, *first, *cautions_of(fit, float(np.sqrt(grid.mean_floor)))))
+    cautions = (*first, *passed, *cautions_of(fit, float(np.sqrt(grid.mean_floor))))
+    fit = replace(fit, findings=(*own, *cautions))
     # Kept for predictions, which would infer them again.
     vars(fit)["basis"] = averaged
     return fit

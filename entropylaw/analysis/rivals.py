@@ -236,13 +236,15 @@ class FormFits:
 
     ``fits`` has one entry per form, the law among them; ``probability`` is each form's posterior probability,
     with equal prior probabilities; ``skipped`` maps a form that cannot be fitted to the reason. ``most`` is
-    the largest reward that is possible, infinite where none is known.
+    the largest reward that is possible, infinite where none is known; ``passed`` says that hardly any curve
+    stays below it.
     """
 
     fits: dict[str, FormFit]
     probability: dict[str, float]
     skipped: dict[str, str]
     most: float = np.inf
+    passed: bool = False
 
 
 def fit_forms(
