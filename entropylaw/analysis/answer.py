@@ -18,7 +18,7 @@ from entropylaw.analysis.stability import first_designs, off_the_curve, rests_on
 from entropylaw.arguments import as_number, several
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results import ONE_POINT, Verdict, Why
+from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, T, caution, replace
@@ -40,7 +40,7 @@ def fit_law(
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
-    gain: float = ONE_POINT,
+    gain: float | None = None,
     max_reward: float | None = None,
     findings: Sequence[Finding] = (),
 ) -> Fit:
@@ -77,9 +77,10 @@ def fit_law(
     run
         Name of the run in the result.
     gain
-        Reward: ``p_headroom`` is the probability that the headroom is at least this.
+        Reward: ``p_headroom`` is the probability that the headroom is at least this; where not given, a
+        hundredth of ``max_reward``, or of the observed range where that is not known.
     max_reward
-        The largest reward that is possible, 1 for a rate: no ceiling is above it.
+        The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
         What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
         its verdict undecided.
@@ -105,7 +106,7 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    gain, known = checked_gain(gain), several(findings, Finding, "findings")
+    gain, known = None if gain is None else checked_gain(gain), several(findings, Finding, "findings")
     controlled = [finding for finding in known if finding.code == CONTROLLED]
     if data is not None:
         entropy, reward, step = (
@@ -131,7 +132,7 @@ def fit_law(
     return answer
 
 
-def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, void: bool) -> Fit:
+def _answer(law: LawFit, fits: FormFits, *, gain: float | None, most: float | None, void: bool) -> Fit:
     """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
     grid = law.residual_covariances
     averaged = averaged_forms(law, None, fits, most=most)
@@ -157,7 +158,7 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
         tests=tests,
         cuts=cuts,
         law=law,
-        **averaged_numbers(law, averaged, level=law.level, gain=gain),
+        **averaged_numbers(law, averaged, level=law.level, gain=gain or hundredth(law)),
     )
     lost = lost_reward(law.reward)
     if lost is not None:
@@ -204,6 +205,12 @@ def column_of(data: Any, name: Any) -> Any:
         names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
         message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
         raise UsageError("no-such-column", message, "name columns of the table") from None
+
+
+def hundredth(law: LawFit) -> float:
+    """A gain that counts in the reward's units: a hundredth of the largest reward, or of the observed range."""
+    most, range_ = law.max_reward, float(np.ptp(law.reward))
+    return 0.01 * (most if most is not None and most > 0 and law.reward.min() >= 0 else range_)
 
 
 def checked_gain(gain: float) -> float:

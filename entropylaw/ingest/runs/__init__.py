@@ -181,8 +181,9 @@ class Series:
 
     ``entropy`` is in nats and positive by convention (the sign of a negated logger is reversed, and ``notes``
     say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
-    what the run's settings mean for the law. ``entropy_sd`` is the known noise of each entropy in nats, where
-    the user gave it.
+    what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the column's name and values,
+    None where it is unknown, and ``entropy_sd`` the known noise of each entropy in nats, where the user gave
+    it.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` names that one, and ``training`` is its own series, paired with the same entropy; it is None
@@ -201,6 +202,7 @@ class Series:
     notes: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     offer: Finding | None = None
+    max_reward: float | None = None
     entropy_sd: FloatArray | None = None
     training: Series | None = None
 

@@ -13,6 +13,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, shown
 from entropylaw.ingest.runs import Run, added
 from entropylaw.ingest.runs.step_column import require_column
+from entropylaw.ingest.units import nats_per_unit
 from entropylaw.results.arrays import FloatArray, IntArray
 
 # ln of 162,755: with the vocabularies of today's language models, mean entropies are below.
@@ -121,7 +122,7 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
             raise UsageError("bad-entropy-sd", what, hint)
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
-    values = run.columns[column][pairs.entropy_row]
+    values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
         first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")
