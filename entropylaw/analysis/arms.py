@@ -29,7 +29,7 @@ from entropylaw.analysis.between_seeds import (
     spread,
     squares,
 )
-from entropylaw.analysis.law.estimates import checked_level, unknown
+from entropylaw.analysis.law.estimates import checked_level, largest, unknown
 from entropylaw.analysis.seeds import (
     Seed,
     as_run,
@@ -200,9 +200,11 @@ class _Design:
                 continue
             reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
             half.append(reach * float(np.sqrt(known.variance_of(place) / len(own))))
+        most = max(largest(seed.fit.law) for seed in own)
         ends = {
             name: tuple(
-                None if one is None else float(at + sign * one) for at, one in zip(mean, half, strict=True)
+                None if one is None else min(float(at + sign * one), most)
+                for at, one in zip(mean, half, strict=True)
             )
             for name, sign in (("low", -1), ("high", 1))
         }

@@ -209,7 +209,7 @@ def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
     found: dict[str, Any] = {"level_shifts": shifts}
     if steps := options.seams or level_shift_steps(shifts, series.step):
         try:
-            how |= {"entropy_sd": series.entropy_sd, "run": series.run}
+            how |= {"entropy_sd": series.entropy_sd, "max_reward": answer.max_reward, "run": series.run}
             found["segments"] = fit_segments(*values, seams=steps, **how)
         except FitError as error:
             found["findings"] = (note("segments-refused", message=error.message),)

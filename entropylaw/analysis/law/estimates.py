@@ -132,6 +132,16 @@ def cut_off(mixture: Mixture, most: float | FloatArray) -> Mixture:
     return replace(mixture, location=location, upper=upper)
 
 
+def at_most(number: Mixture, most: float) -> Mixture:
+    """The mixture of one number given that it is at most ``most``; hardly anything there, it ends there."""
+    bounded = cut_off(number, most)
+    if bounded.upper is None:
+        return number
+    weight = bounded.weight * bounded.kept[0]
+    total = float(weight.sum())
+    return bounded if total < BELIEVED else replace(bounded, weight=weight / total)
+
+
 def possible(law: LawFit) -> Posterior:
     """The law's posterior given that its ceiling is possible; as it is where hardly any of it is."""
     if law.max_reward is None:
