@@ -28,12 +28,13 @@ from entropylaw.kinds import (
     Kind,
     one_of,
 )
-from entropylaw.results import ONE_POINT
 
 if TYPE_CHECKING:
     from entropylaw.cli.settings import InForce
 
 T = TypeVar("T")
+
+HUNDREDTH = "a hundredth of the largest reward, 0.01 of an accuracy; or else of the observed range"
 
 COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED = "Columns", "Intervals", "Output", "General", "Advanced"
 ARMS = "Arms"
@@ -340,7 +341,7 @@ class Gained:
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
         *(GAIN, INTERVALS),
-        unset="a hundredth of the largest reward, 0.01 of an accuracy; of the observed range where none is known",
+        unset=HUNDREDTH,
     )
 
 
@@ -388,8 +389,8 @@ class CompareOptions(LawOptions, Coverage):
     all_pairs: bool = setting(
         "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
     )
-    margin: float = setting(
-        "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, default=ONE_POINT
+    margin: float | None = setting(
+        "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, unset=HUNDREDTH
     )
     between_sd: float | None = setting(
         "--between-sd",

@@ -10,7 +10,7 @@ import numpy as np
 from entropylaw.analysis.averaging import averaged_forms, averaged_numbers, reached_at
 from entropylaw.analysis.conditions import check_largest
 from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of
-from entropylaw.analysis.law.estimates import law_at_most, unknown
+from entropylaw.analysis.law.estimates import hundredth, law_at_most, unknown
 from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
 from entropylaw.analysis.rivals import FormFits
@@ -205,12 +205,6 @@ def column_of(data: Any, name: Any) -> Any:
         names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
         message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
         raise UsageError("no-such-column", message, "name columns of the table") from None
-
-
-def hundredth(law: LawFit) -> float:
-    """A gain that counts in the reward's units: a hundredth of the largest reward, or of the observed range."""
-    most, range_ = law.max_reward, float(np.ptp(law.reward))
-    return 0.01 * (most if most is not None and most > 0 and law.reward.min() >= 0 else range_)
 
 
 def checked_gain(gain: float) -> float:

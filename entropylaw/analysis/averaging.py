@@ -306,9 +306,9 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
             fit.form.ceiling_row(fit.shape),
         )
         # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
-        rows = [now - (1.0 - s) * first - s * ceiling for s in (0.0, 0.5, 1.0)]
+        combined = [now - (1.0 - s) * first - s * ceiling for s in (0.0, 0.5, 1.0)]
         drift = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
-        rows = np.concatenate([*rows, ceiling - first, ceiling], axis=1)
+        rows = np.concatenate([*combined, ceiling - first, ceiling], axis=1)
         numbers = _mixture(fit, rows, drift_now=drift)
         # A ceiling above the largest reward is that reward.
         above = np.maximum(numbers.location[4] - fits.most, 0.0) * np.array([[0.0], [0.5], [1.0], [-1.0]])

@@ -15,6 +15,7 @@ from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import LONG, SHORT
 from entropylaw.results.result import replace
 
+
 def check_largest(most: float | None, reward: FloatArray) -> None:
     """Refuse a largest possible reward below one of the rewards (n,).
 

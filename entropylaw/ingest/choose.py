@@ -233,8 +233,8 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
         why = "the row holds the entropy from before its update and the evaluation from after it"
     before = catalog.initial_column(match.key, match.column, run.columns)
     initial = run.columns[before] if before else None
-    spoiled = run.spoiled.get(match.column)
-    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, spoiled)
+    spoiled = (run.spoiled.get(column) for column in (match.column, entropy.choice.column))
+    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, *spoiled)
     return Paired(match, how, why, average, pairs)
 
 

@@ -155,6 +155,8 @@ def phase_series(
             infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
             values[kind] = np.where(infinite | high, np.nan, curve.values)
             losses = {f"{kind}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
+            for cause, at in run.spoiled.get(curve.choice.column, {}).items():
+                losses[f"{kind}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{kind}: {ENTROPY_TOO_HIGH}": int(high.sum())})
     fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values[WHOLE]]
     there = np.isfinite(fitted).any(axis=0)

@@ -39,7 +39,6 @@ from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.report.words import summary
 from entropylaw.results.arms import RunCurve
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.result import caution, note, replace

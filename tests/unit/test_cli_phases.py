@@ -223,7 +223,7 @@ def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
     assert sorted(set(STEP) - set(series.step)) == [3.0, 5.0]
     assert np.isnan(series.planning).sum() == 40
     assert np.isfinite(series.execution).all()
-    assert series.dropped == {"execution: entropy is not finite": 1, "execution: entropy above 12 nats": 1}
+    assert series.dropped == {"execution: entropy is infinite": 1, "execution: entropy above 12 nats": 1}
 
 
 def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):

@@ -17,12 +17,35 @@ from tests.typed import typed
 
 LAB = ROOT / "data" / "lab"
 REWARDS = frozenset(
-    "ceiling law_ceiling reward_now reward mean observation observation_low observation_high fitted forms "
-    "last_reward curve".split()
+    [
+        "ceiling",
+        "law_ceiling",
+        "reward_now",
+        "reward",
+        "mean",
+        "observation",
+        "observation_low",
+        "observation_high",
+        "fitted",
+        "forms",
+        "last_reward",
+        "curve",
+    ]
 )
 """The fields of documents that hold rewards, in themselves or in what is below them."""
 OTHERS = frozenset(
-    "entropy step level std_error probability parameters shapes residual_sd method note".split()
+    [
+        "entropy",
+        "step",
+        "level",
+        "std_error",
+        "probability",
+        "parameters",
+        "shapes",
+        "residual_sd",
+        "method",
+        "note",
+    ]
 )
 
 
@@ -192,7 +215,7 @@ def test_an_entropy_in_another_unit_is_converted(tmp_path, name):
     (run,) = entropylaw.read_runs(write(tmp_path / "log.csv", entropy, reward, entropy_name=name))
     series = entropylaw.select(run, entropy=name)
     np.testing.assert_allclose(series.entropy, entropy * UNITS[name], rtol=1e-6)
-    assert ("converted from" in series.entropy_choice.meaning.unit if UNITS[name] != 1.0 else True)
+    assert "converted from" in series.entropy_choice.meaning.unit if UNITS[name] != 1.0 else True
 
 
 def test_every_command_converts_bits_and_refuses_a_perplexity(tmp_path):

@@ -156,6 +156,12 @@ def largest(law: LawFit) -> float:
     return np.inf if law.max_reward is None else law.max_reward
 
 
+def hundredth(law: LawFit) -> float:
+    """A gain that counts in the reward's units: a hundredth of the largest, or else of the observed range."""
+    most, observed = law.max_reward, float(np.ptp(law.reward))
+    return 0.01 * (most if most is not None and most > 0 and law.reward.min() >= 0 else observed)
+
+
 def law_at_most(law: LawFit, most: float | None) -> LawFit:
     """The law with its ceiling, headroom, reward now and curve at most the largest reward.
 

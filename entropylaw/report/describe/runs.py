@@ -261,7 +261,9 @@ def _data_line(run: RunFit) -> str:
     if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
         pair.append(reward.why.partition(";")[0])
     number = sum(run.dropped.values()) + sum(run.law.dropped.values() if run.law is not None else ())
-    dropped = f"{counted(number, 'evaluation')} dropped" if number else "nothing dropped"
+    dropped = (
+        f"{counted(number, 'evaluation')} dropped: {words.drop_words(run)}" if number else "nothing dropped"
+    )
     return "; ".join([f"{run.path}: {' × '.join(columns)}", *pair, dropped])
 
 
