@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HUNDREDTH = "a hundredth of the largest reward, 0.01 of an accuracy; or else of the observed range"
+HUNDREDTH = "0.01 of an accuracy, else by its range"
 
 COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED = "Columns", "Intervals", "Output", "General", "Advanced"
 ARMS = "Arms"
