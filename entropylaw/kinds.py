@@ -44,6 +44,18 @@ def _gain(text: str) -> float:
     return value
 
 
+def _most(text: str) -> float | str:
+    """A number, or ``none``."""
+    if text == NO_LARGEST:
+        return text
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
+
+
+NO_LARGEST = "none"
+"""Says that no largest reward is possible, where a column's name says that there is one."""
+
 def _level(text: str) -> float:
     number = float(text)
     if not 0 < number < 1:
@@ -100,6 +112,13 @@ SPREAD = Kind(
     example="0.02",
     read=_gain,
     types=(int, float),
+)
+MOST = Kind(
+    expected=f"a number, or '{NO_LARGEST}'",
+    metavar="X",
+    example="1",
+    read=_most,
+    types=(int, float, str),
 )
 GAIN = Kind(expected="a reward above 0", metavar="X", example="0.01", read=_gain, types=(int, float))
 COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))

@@ -8,7 +8,7 @@ field's metadata hold an option's flags, help, values and key in a settings file
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.errors import UsageError
@@ -17,6 +17,7 @@ from entropylaw.kinds import (
     COUNT,
     GAIN,
     LEVEL,
+    MOST,
     NOISE,
     NUMBER,
     PATH,
@@ -27,12 +28,13 @@ from entropylaw.kinds import (
     Kind,
     one_of,
 )
-from entropylaw.results import ONE_POINT
 
 if TYPE_CHECKING:
     from entropylaw.cli.settings import InForce
 
 T = TypeVar("T")
+
+HUNDREDTH = "0.01 of an accuracy, else by its range"
 
 COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED = "Columns", "Intervals", "Output", "General", "Advanced"
 ARMS = "Arms"
@@ -317,11 +319,11 @@ class LawOptions(ResidualOption, ColumnOptions):
         *(NUMBER, ADVANCED),
         unset="the first",
     )
-    max_reward: float | None = setting(
-        "--max-reward X",
-        "The largest reward that is possible: no ceiling is above it.",
-        *(replace(NUMBER, example="1"), ADVANCED),
-        unset="1 for an accuracy",
+    max_reward: float | Literal["none"] | None = setting(
+        "--max-reward",
+        "The largest reward that is possible: no ceiling, curve or prediction is above it. none: not known.",
+        *(MOST, ADVANCED),
+        unset="1 for an accuracy, 100 in percent",
     )
     keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
@@ -335,11 +337,11 @@ class LawOptions(ResidualOption, ColumnOptions):
 class Gained:
     """Family: the gain of reward that counts."""
 
-    gain: float = setting(
+    gain: float | None = setting(
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
         *(GAIN, INTERVALS),
-        default=ONE_POINT,
+        unset=HUNDREDTH,
     )
 
 
@@ -387,8 +389,8 @@ class CompareOptions(LawOptions, Coverage):
     all_pairs: bool = setting(
         "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
     )
-    margin: float = setting(
-        "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, default=ONE_POINT
+    margin: float | None = setting(
+        "--margin", "The smallest difference of reward that counts.", GAIN, INTERVALS, unset=HUNDREDTH
     )
     between_sd: float | None = setting(
         "--between-sd",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.averaging import averaged_forms, averaged_numbers
+from entropylaw.analysis.averaging import averaged_forms, averaged_numbers, reached_at
 from entropylaw.analysis.conditions import check_largest
 from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of
-from entropylaw.analysis.law.estimates import unknown
+from entropylaw.analysis.law.estimates import hundredth, law_at_most, unknown
 from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
 from entropylaw.analysis.rivals import FormFits
@@ -18,10 +18,10 @@ from entropylaw.analysis.stability import first_designs, off_the_curve, rests_on
 from entropylaw.arguments import as_number, several
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results import ONE_POINT, Verdict, Why
+from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, T, replace
+from entropylaw.results.result import Finding, T, caution, replace
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -40,7 +40,7 @@ def fit_law(
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
-    gain: float = ONE_POINT,
+    gain: float | None = None,
     max_reward: float | None = None,
     findings: Sequence[Finding] = (),
 ) -> Fit:
@@ -77,9 +77,10 @@ def fit_law(
     run
         Name of the run in the result.
     gain
-        Reward: ``p_headroom`` is the probability that the headroom is at least this.
+        Reward: ``p_headroom`` is the probability that the headroom is at least this; where not given, a
+        hundredth of ``max_reward``, or of the observed range where that is not known.
     max_reward
-        The largest reward that is possible, 1 for a rate: no ceiling is above it.
+        The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it.
     findings
         What is known of the columns. With ``entropy-controlled`` among them the test of the law is void, and
         its verdict undecided.
@@ -105,7 +106,7 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    gain, known = checked_gain(gain), several(findings, Finding, "findings")
+    gain, known = None if gain is None else checked_gain(gain), several(findings, Finding, "findings")
     controlled = [finding for finding in known if finding.code == CONTROLLED]
     if data is not None:
         entropy, reward, step = (
@@ -131,11 +132,11 @@ def fit_law(
     return answer
 
 
-def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, void: bool) -> Fit:
+def _answer(law: LawFit, fits: FormFits, *, gain: float | None, most: float | None, void: bool) -> Fit:
     """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
     grid = law.residual_covariances
     averaged = averaged_forms(law, None, fits, most=most)
-    law = replace(law, probability=averaged.probability["law"])
+    law = replace(law_at_most(law, most), probability=averaged.probability["law"])
     # Kept for the comparison of forms and for lmfit, which would infer them again.
     vars(law)["residual_covariances"] = grid
     run = law.step, law.smoothed_entropy, law.reward, grid
@@ -155,10 +156,9 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
         why=why,
         findings=(),
         tests=tests,
-        max_reward=most,
         cuts=cuts,
         law=law,
-        **averaged_numbers(law, averaged, level=law.level, gain=gain),
+        **averaged_numbers(law, averaged, level=law.level, gain=gain or hundredth(law)),
     )
     lost = lost_reward(law.reward)
     if lost is not None:
@@ -166,8 +166,11 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float, most: float | None, voi
             fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
         )
     own = () if void else reasons_of(fit)
+    at = reached_at(law, averaged)
+    passed = () if at is None or lost else (caution("curves-pass-largest", most=most, entropy=at),)
     first = () if lost is None else (lost,)
-    fit = replace(fit, findings=(*own, *first, *cautions_of(fit, float(np.sqrt(grid.mean_floor)))))
+    cautions = (*first, *passed, *cautions_of(fit, float(np.sqrt(grid.mean_floor))))
+    fit = replace(fit, findings=(*own, *cautions))
     # Kept for predictions, which would infer them again.
     vars(fit)["basis"] = averaged
     return fit

@@ -29,7 +29,7 @@ from entropylaw.analysis.between_seeds import (
     spread,
     squares,
 )
-from entropylaw.analysis.law.estimates import checked_level, unknown
+from entropylaw.analysis.law.estimates import checked_level, hundredth, largest, unknown
 from entropylaw.analysis.seeds import (
     Seed,
     as_run,
@@ -86,7 +86,7 @@ def compare_arms(
     baseline: str | None = None,
     refused: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     level: float = 0.95,
-    margin: float = 0.01,
+    margin: float | None = None,
     between_sd: float | None = None,
     averaged: Mapping[str, Sequence[RunCurve]] | None = None,
 ) -> ArmComparison:
@@ -101,7 +101,8 @@ def compare_arms(
     refused
         Name of the arm → (run, reason) of runs that have no fit: they count as failed.
     level, margin
-        Level of the intervals; the smallest difference of reward that counts, in reward units.
+        Level of the intervals; the smallest difference of reward that counts, in reward units: where not
+        given, a hundredth of the largest reward, or of the largest range of a run where none is known.
     between_sd
         Standard deviation of a reward between seeds, where it is known from elsewhere: with one seed per arm
         there is no other way to an interval.
@@ -124,6 +125,8 @@ def compare_arms(
     if len(arms) < 2:
         message = f"{len(arms)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
+    if margin is None:
+        margin = max((hundredth(fit.law) for some in arms.values() for fit in some), default=0.01)
     names = list(arms)
     if baseline not in (None, "all", *names):
         known = ", ".join(names)
@@ -200,9 +203,11 @@ class _Design:
                 continue
             reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
             half.append(reach * float(np.sqrt(known.variance_of(place) / len(own))))
+        most = max(largest(seed.fit.law) for seed in own)
         ends = {
             name: tuple(
-                None if one is None else float(at + sign * one) for at, one in zip(mean, half, strict=True)
+                None if one is None else min(float(at + sign * one), most)
+                for at, one in zip(mean, half, strict=True)
             )
             for name, sign in (("low", -1), ("high", 1))
         }

@@ -16,17 +16,22 @@ from scipy.special import ndtri
 from entropylaw.analysis.conditions import at_most, if_short
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import (
+    above_all,
     as_predictions,
     checked_entropies,
     checked_level,
     checked_reward,
     compatible_entropies,
+    cut_off,
     estimates,
     estimates_of_each,
     from_mixture,
     headroom,
+    largest,
+    law_at_most,
     tails,
     unknown,
+    upper_ends,
 )
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.law.residual_models import residual_model
@@ -125,8 +130,10 @@ def _short_memory(law: LawFit, fits: FormFits, level: float) -> ShortMemory | No
         return None
     averaged = _averaged(_now_and_ceiling(short), short.probability)
     ceiling, left, _ = estimates(averaged, level=level, method=_method(law))
-    own = replace(law.posterior, weight=weight / weight.sum()).functional(np.eye(2))
-    law_ceiling, a = estimates(own, level=level, method=residual_model(law.interval).method)
+    own = replace(law.posterior, weight=weight / weight.sum())
+    law_ceiling, a = estimates(own.functional(np.eye(2)), level=level, method=law.a.method)
+    if law.max_reward is not None:
+        law_ceiling = law_at_most(replace(law, posterior=own), law.max_reward).ceiling
     return ShortMemory(ceiling=ceiling, headroom=headroom(left), law_ceiling=law_ceiling, a=a)
 
 
@@ -170,7 +177,7 @@ def curve(fit: Fit) -> Curve:
         observation_low=tuple(new_low.tolist()),
         observation_high=tuple(new_high.tolist()),
         forms={
-            form: tuple(posterior_mean(one, one.form.onward(at)).tolist())
+            form: tuple(np.minimum(posterior_mean(one, one.form.onward(at)), fits.most).tolist())
             for form, one in fits.fits.items()
             if FORMS[form].colour or form == "law"
         },
@@ -193,7 +200,7 @@ def _predicted(law: LawFit, fits: FormFits, values: FloatArray) -> Mixture:
     for name, fit in fits.fits.items():
         rows = fit.form.designs(fit.form.onward(values), fit.shape)
         numbers = _mixture(fit, np.tile(rows, (1, 2, 1)), fresh=fresh, floor=law.noise_floor)
-        each[name] = _cut_off(numbers, fits.most)
+        each[name] = cut_off(numbers, fits.most)
     return _averaged(each, fits.probability)
 
 
@@ -206,11 +213,11 @@ def reward_at(law: LawFit, fits: FormFits, entropy: FloatArray) -> FloatArray:
 def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
     """Mean of the curve over the whole run at entropies (m,), reward units; shape (m,).
 
-    It has no term in the step, which would make it the curve of the present stage, and no largest reward.
+    It has no term in the step, which would make it the curve of the present stage.
     """
     fits = averaged_forms(fit.law, most=fit.max_reward) if fit.present_stage else fit.basis
     each = (
-        fits.probability[name] * posterior_mean(one, one.form.onward(entropy))
+        fits.probability[name] * np.minimum(posterior_mean(one, one.form.onward(entropy)), fits.most)
         for name, one in fits.fits.items()
     )
     return np.asarray(sum(each))
@@ -220,14 +227,9 @@ def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
     """:meth:`Fit.entropy_for <entropylaw.results.fit.Fit.entropy_for>`."""
     level = fit.level if level is None else checked_level(level)
     reward, fits = checked_reward(reward), fit.basis
-
-    def below(entropy: FloatArray) -> FloatArray:
-        each = {
-            name: _cut_off(_mixture(one, one.form.designs(one.form.onward(entropy), one.shape)), fits.most)
-            for name, one in fits.fits.items()
-        }
-        return _averaged(each, fits.probability).pruned(_ROUGH).cdf(np.full(entropy.size, reward))
-
+    if reward > largest(fit.law):
+        return replace(above_all(fit.law, reward, level), method=f"inverted band ({_method(fit.law)})")
+    below = _share_below(fits, reward)
     value, note = _crossing(below, fit.law.entropy_now), None
     if value is None:
         note = f"the averaged curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats"
@@ -243,6 +245,28 @@ def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
         method=f"inverted band ({_method(fit.law)})",
         note=note,
     )
+
+
+def _share_below(fits: FormFits, reward: float) -> Callable[[FloatArray], FloatArray]:
+    """The probability, at entropies (m,), that the averaged curve is at most a reward.
+
+    Of the largest reward that is 1: there the curves are taken as they were fitted.
+    """
+    most = np.inf if reward == fits.most else fits.most
+
+    def below(entropy: FloatArray) -> FloatArray:
+        each = {
+            name: cut_off(_mixture(one, one.form.designs(one.form.onward(entropy), one.shape)), most)
+            for name, one in fits.fits.items()
+        }
+        return _averaged(each, fits.probability).pruned(_ROUGH).cdf(np.full(entropy.size, reward))
+
+    return below
+
+
+def reached_at(law: LawFit, fits: FormFits) -> float | None:
+    """The entropy at which curves that all pass the largest reward reach it; None where some stay below."""
+    return _crossing(_share_below(fits, fits.most), law.entropy_now) if fits.passed else None
 
 
 def _crossing(below: Callable[[FloatArray], FloatArray], now: float) -> float | None:
@@ -282,9 +306,13 @@ def _used(law: LawFit, fits: FormFits, level: float) -> Estimate:
             fit.form.ceiling_row(fit.shape),
         )
         # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
-        rows = [now - (1.0 - s) * first - s * ceiling for s in (0.0, 0.5, 1.0)]
-        drift = np.array([1.0, 1.0, 1.0, 0.0])
-        each[name] = _mixture(fit, np.concatenate([*rows, ceiling - first], axis=1), drift_now=drift)
+        combined = [now - (1.0 - s) * first - s * ceiling for s in (0.0, 0.5, 1.0)]
+        drift = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+        rows = np.concatenate([*combined, ceiling - first, ceiling], axis=1)
+        numbers = _mixture(fit, rows, drift_now=drift)
+        # A ceiling above the largest reward is that reward.
+        above = np.maximum(numbers.location[4] - fits.most, 0.0) * np.array([[0.0], [0.5], [1.0], [-1.0]])
+        each[name] = replace(numbers.rows(np.arange(4)), location=numbers.location[:4] + above)
     known = _averaged(each, fits.probability).pruned(_ROUGH)
     if float(known.cdf(np.zeros(4))[3]) > tails(level)[0]:
         why = "the attainable gain cannot be distinguished from 0"
@@ -350,18 +378,8 @@ def _now_and_ceiling(fits: FormFits) -> dict[str, Mixture]:
         now = fit.form.designs(fit.form.at(slice(-1, None)), fit.shape)
         rows = np.concatenate([ceiling, ceiling - now, now], axis=1)
         numbers = _mixture(fit, rows, drift_now=np.array([0.0, -1.0, 1.0]))
-        # The headroom is at most what the largest reward leaves above the reward now.
-        left = fits.most - numbers.location[2]
-        most = np.array([np.full_like(left, fits.most), left, np.full_like(left, fits.most)])
-        found[name] = _cut_off(numbers, most)
+        found[name] = cut_off(numbers, upper_ends(fits.most, numbers.location[2]))
     return found
-
-
-def _cut_off(mixture: Mixture, most: float | FloatArray) -> Mixture:
-    """The mixture given that every number is at most ``most``, one bound or (m, g)."""
-    if np.all(np.isinf(most)):
-        return mixture
-    return replace(mixture, upper=np.broadcast_to(most, mixture.location.shape))
 
 
 def _mixture(

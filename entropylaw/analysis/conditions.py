@@ -6,17 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from entropylaw.analysis.law.estimates import BELIEVED, p_below
 from entropylaw.analysis.rivals import FormFits
 from entropylaw.arguments import as_number
 from entropylaw.engine.residual_prior import P_CONSTANT, P_LONG
 from entropylaw.errors import FitError
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.mixture import t_cdf
 from entropylaw.results.posterior import LONG, SHORT
 from entropylaw.results.result import replace
-
-_BELIEVED = 1e-4
-"""Least probability of a ceiling below the largest possible reward with which that reward is believed."""
 
 
 def check_largest(most: float | None, reward: FloatArray) -> None:
@@ -35,18 +32,17 @@ def at_most(fits: FormFits, most: float | None) -> FormFits:
     """The forms given that no ceiling is above the largest possible reward; as they are where it is unknown.
 
     Every component of a posterior is weighed by its probability of a ceiling of at most ``most``, and so is
-    every form. Where hardly any component remains, nothing is changed.
+    every form. Where hardly any component remains, all curves pass that reward: they keep their weights, and
+    end there.
     """
     if most is None:
         return fits
-    factors = {}
-    for name, fit in fits.fits.items():
-        each = fit.posteriors.functional(fit.form.ceiling_row(fit.shape))
-        with np.errstate(over="ignore"):  # far away is infinitely far
-            below = t_cdf(float(fit.posteriors.df), (most - each.location) / each.scale)
-        factors[name] = below.reshape(fit.posteriors.weight.shape)
-    found = _weighed(fits, factors)
-    return fits if found is None else replace(found, most=most)
+    factors = {
+        name: p_below(fit.posteriors, fit.form.ceiling_row(fit.shape), most)
+        for name, fit in fits.fits.items()
+    }
+    remaining = _weighed(fits, factors)
+    return replace(fits if remaining is None else remaining, most=most, passed=remaining is None)
 
 
 def if_short(fits: FormFits) -> FormFits | None:
@@ -95,7 +91,7 @@ def _weighed(fits: FormFits, factors: Mapping[str, FloatArray]) -> FormFits | No
             )
             probability[name] = fits.probability[name] * total
     remaining = sum(probability.values())
-    if remaining < _BELIEVED or "law" not in found:
+    if remaining < BELIEVED or "law" not in found:
         return None
     probability = {name: one / remaining for name, one in probability.items()}
     return replace(fits, fits=found, probability=probability)

@@ -135,7 +135,7 @@ class Band:
         spread = unit * _interpolated(np.array(1.0), *self.errors)
         kept = np.sqrt(np.maximum(1.0 - (noise / spread) ** 2, 1e-3))
         deviate = np.sign(distance) * _interpolated(np.abs(distance) / (unit * kept), *self.errors[::-1])
-        return np.asarray(ndtr(-deviate))
+        return np.where(value <= self.limits[1], ndtr(-deviate), 0.0)
 
 
 def _interpolated(x: FloatArray, known: FloatArray, value: FloatArray) -> FloatArray:

@@ -220,6 +220,7 @@ def fit_segments(
     interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: Any = None,
+    max_reward: float | None = None,
     run: str = "run",
 ) -> SegmentFit:
     """Fit the law on either side of level shifts, and test whether it is the same law.
@@ -231,7 +232,7 @@ def fit_segments(
     seams
         Steps of the level shifts, in any order. The first evaluation at or after one begins a new segment;
         two between the same evaluations count once.
-    level, interval, eval_size, entropy_sd
+    level, interval, eval_size, entropy_sd, max_reward
         As for :func:`entropylaw.fit_law`.
     run
         Name of the run; a segment has it with its number.
@@ -273,6 +274,7 @@ def fit_segments(
                 interval=interval,
                 eval_size=eval_size,
                 entropy_sd=part.entropy_sd,
+                max_reward=max_reward,
                 run=f"{run}, segment {len(segments) + 1}",
             )
             fitted.append(part)

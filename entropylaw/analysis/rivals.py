@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, design, entropy_forms
-from entropylaw.analysis.law.estimates import from_mixture, tails
+from entropylaw.analysis.law.estimates import at_most, from_mixture, largest, tails
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import law_of
 from entropylaw.engine.posterior import EVERY, Solver, infer, spread_rows
@@ -236,13 +236,15 @@ class FormFits:
 
     ``fits`` has one entry per form, the law among them; ``probability`` is each form's posterior probability,
     with equal prior probabilities; ``skipped`` maps a form that cannot be fitted to the reason. ``most`` is
-    the largest reward that is possible, infinite where none is known.
+    the largest reward that is possible, infinite where none is known; ``passed`` says that hardly any curve
+    stays below it.
     """
 
     fits: dict[str, FormFit]
     probability: dict[str, float]
     skipped: dict[str, str]
     most: float = np.inf
+    passed: bool = False
 
 
 def fit_forms(
@@ -406,7 +408,7 @@ def compare_forms(law: Fit | LawFit) -> Comparison:
     rows = (
         FormResult(
             **described(fit, probability[name], reward, law.level),
-            ceiling=none or from_mixture(ceiling_of(fit), level=law.level, method=method),
+            ceiling=none or from_mixture(at_most(ceiling_of(fit), largest(law)), level=law.level, method=method),
             variable=fit.form.variable,
             log_odds=fit.log_evidence - base,
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from entropylaw.analysis.averaging import mean_curve
+from entropylaw.analysis.law.estimates import largest
 from entropylaw.analysis.members import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
@@ -64,7 +65,7 @@ class Seed:
         averaged = averaged_curve(fit) if averaged is None else averaged
         residual = np.asarray(law.reward) - averaged.evaluations
         smoother = local_lines(smooth, entropy)
-        curve = averaged.over + smoother @ residual
+        curve = np.minimum(averaged.over + smoother @ residual, largest(law))
         noise = float(np.median(np.abs(np.diff(residual)))) / 0.6745 / np.sqrt(2.0)
         return cls(
             arm=arm,
@@ -102,7 +103,8 @@ class Seed:
             return None
         if entropy >= end:
             return float(self.at(np.array([entropy]))[0])
-        return float(self.curve[0]) + self.rise * (end - entropy) / (end - below)
+        there = float(self.curve[0]) + self.rise * (end - entropy) / (end - below)
+        return min(there, largest(self.fit.law))
 
     def variance(self, entropy: FloatArray) -> float:
         """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""

@@ -154,7 +154,17 @@ def transfers(arms: Arms, *, level: float = 0.95) -> tuple[Transfer, ...]:
                 for domain in domains[arm]:
                     if (end := _reward(rows, place, domain)) is not None:
                         cells.setdefault(_Cell(place, "reward", domain), {}).setdefault(arm, []).append(end)
-    rewards = {cell: _over_seeds(of_arm, level, _REWARD) for cell, of_arm in cells.items()}
+    most = {
+        domain: max(
+            curve.max_reward
+            for arm in some
+            for rows in whole[arm]
+            for curve in rows.curves
+            if (curve.quantity, curve.domain) == ("reward", domain)
+        )
+        for domain in {cell.domain for cell in cells}
+    }
+    rewards = {cell: _over_seeds(of_arm, level, _REWARD, most[cell.domain]) for cell, of_arm in cells.items()}
     each = {arm: [one for rows in whole[arm] if isinstance(one := _backward(rows), _Level)] for arm in some}
     backward = _over_seeds({arm: values for arm, values in each.items() if values}, level, _BACKWARD)
     none = unknown("not evaluated in this stage", level=level, method=_REWARD)
@@ -250,8 +260,10 @@ def _backward(rows: StageRows) -> _Level | str:
     return _Level(total / last, variance / last**2)
 
 
-def _over_seeds(of_arm: Mapping[str, Sequence[_Level]], level: float, method: str) -> dict[str, Estimate]:
-    """The mean over the seeds of every arm; its t-interval from their spread, pooled over arms.
+def _over_seeds(
+    of_arm: Mapping[str, Sequence[_Level]], level: float, method: str, most: float = np.inf
+) -> dict[str, Estimate]:
+    """The mean over the seeds of every arm, at most ``most``; its t-interval from their pooled spread.
 
     An arm whose spread is unlike the others' (Bartlett's test) has its own.
     """
@@ -260,7 +272,7 @@ def _over_seeds(of_arm: Mapping[str, Sequence[_Level]], level: float, method: st
     known = spread(value, variance, arm) if arm.size else None
     found = {}
     for place, (name, each) in enumerate(of_arm.items()):
-        mean, seeds = float(value[arm == place].mean()), len(each)
+        mean, seeds = min(float(value[arm == place].mean()), most), len(each)
         if known is None or seeds == 1:
             why = "one seed: no between-seed variance"
             found[name] = Estimate(value=mean, low=None, high=None, level=level, method=method, note=why)
@@ -272,7 +284,7 @@ def _over_seeds(of_arm: Mapping[str, Sequence[_Level]], level: float, method: st
         found[name] = Estimate(
             value=mean,
             low=mean - reach,
-            high=mean + reach,
+            high=min(mean + reach, most),
             level=level,
             method=f"{method}; spread of seeds {how} (df {df:g})",
             std_error=error,

@@ -193,7 +193,7 @@ _ALL = (
         PROBABILITY,
         lambda run: Unknown(reason=run.answer.headroom.note) if run.answer.lost else run.answer.p_headroom,
         kind=Kind.number,
-        detail=lambda run: f"at least {run.answer.gain:g} left",
+        detail=lambda run: f"at least {run.answer.gain:.3g} left",
     ),
     _averaged("used", "share of the attainable gain reached", SHARE),
     Quantity("reward_now", "reward at the last evaluation, without evaluation noise", REWARD),

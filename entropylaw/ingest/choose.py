@@ -14,7 +14,7 @@ import numpy as np
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, places, shown, shown_cell
-from entropylaw.ingest import catalog, suggest
+from entropylaw.ingest import catalog, suggest, units
 from entropylaw.ingest.catalog import Key, config
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.joining import averaged
@@ -112,6 +112,10 @@ def as_entropy(
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
     settings = config.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
+    if units.is_perplexity(column):
+        what = f"{where} is a perplexity by its name, the exponential of an entropy"
+        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
+        raise InputError("entropy-is-perplexity", what, hint)
     aggregation = settings.aggregation
     if aggregation is not None and aggregation.value in config.SUMS:
         name, value = aggregation
@@ -125,13 +129,17 @@ def as_entropy(
     mean = config.MEANS.get(aggregation.value) if aggregation else None
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
-    sign, notes = _sign(run, column, option, meaning.sign)
-    values, usable = run.columns[column] * sign, run.finite(column).size
+    nats, unit = units.nats_per_unit(column)
+    sign, notes = _sign(run, column, option, meaning.sign, nats)
+    if unit != "nats":
+        meaning = replace(meaning, unit=f"nats, converted from {unit}")
+        notes += (f"{shown(column)} is in {unit} by its name: it was multiplied by {nats:.6f}, to nats",)
+    values, usable = run.columns[column] * (sign * nats), run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
     return Chosen(choice=choice, values=values, notes=notes)
 
 
-def _sign(run: Run, column: str, option: str, expected: int) -> tuple[int, tuple[str, ...]]:
+def _sign(run: Run, column: str, option: str, expected: int, nats: float) -> tuple[int, tuple[str, ...]]:
     """Return the sign of a column of entropies, with a note where it is negative or not as expected."""
     _require_values(run, column, option)
     values = run.finite(column)
@@ -143,7 +151,7 @@ def _sign(run: Run, column: str, option: str, expected: int) -> tuple[int, tuple
         hint = f"name the policy's entropy with {option} COLUMN"
         raise InputError("entropy-both-signs", f"{what}an entropy has one sign", hint)
     sign = -1 if low < -_ROUNDING else 1
-    if (middle := float(np.median(values * sign))) > MOST_NATS:
+    if (middle := float(np.median(values * sign)) * nats) > MOST_NATS:
         what = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
         hint = "divide it by the mean response length, or log the token mean "
         hint += "(verl: actor.loss_agg_mode=token-mean)"
@@ -225,8 +233,8 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
         why = "the row holds the entropy from before its update and the evaluation from after it"
     before = catalog.initial_column(match.key, match.column, run.columns)
     initial = run.columns[before] if before else None
-    spoiled = run.spoiled.get(match.column)
-    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, spoiled)
+    spoiled = (run.spoiled.get(column) for column in (match.column, entropy.choice.column))
+    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, *spoiled)
     return Paired(match, how, why, average, pairs)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,6 +26,7 @@ from entropylaw.ingest.runs.pairing import (
     noise_of,
 )
 from entropylaw.ingest.runs.step_column import by_folded_name, folded
+from entropylaw.ingest.units import largest_reward
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.result import Finding, caution, replace
@@ -64,7 +64,8 @@ def select(
     ------
     InputError
         ``no-entropy-column``, ``no-reward-column``, ``no-pairs``, ``column-not-found``, ``column-empty``,
-        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-not-a-mean``, ``entropy-sd-missing``.
+        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-is-perplexity``, ``entropy-not-a-mean``,
+        ``entropy-sd-missing``.
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
     """
@@ -109,6 +110,7 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
         notes=(*chosen.notes, *config.notes(settings), *rewarded.notes),
         findings=config.findings(settings, run, chosen.values),
         offer=rewarded.offer,
+        max_reward=largest_reward(rewarded.choice.column, run.finite(rewarded.choice.column)),
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
     )
 
@@ -134,7 +136,7 @@ def phase_series(
     ------
     InputError
         ``no-phase-columns`` where there is none of the two and no curve of all tokens either;
-        ``entropy-in-bits``, ``entropy-signs-differ``, and those of a column that the user names or that is no
+        ``entropy-signs-differ``, and those of a column that the user names or that is no
         entropy, as :func:`select`.
     UsageError
         ``same-column``.
@@ -153,6 +155,8 @@ def phase_series(
             infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
             values[kind] = np.where(infinite | high, np.nan, curve.values)
             losses = {f"{kind}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
+            for cause, at in run.spoiled.get(curve.choice.column, {}).items():
+                losses[f"{kind}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{kind}: {ENTROPY_TOO_HIGH}": int(high.sum())})
     fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values[WHOLE]]
     there = np.isfinite(fitted).any(axis=0)
@@ -191,11 +195,6 @@ def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
     found = _first_usable(run, class_names(kind)) if column is None else named_column(run, column, option)
     if found is None:
         return None
-    # Names with bits are looked for, so that the error can name the column.
-    if re.search(r"(?:^|[\W_])bits?(?:$|[\W_])", found, re.IGNORECASE):
-        what = f"{shown(found)} of run {shown(run.name)} is in bits by its name; "
-        hint = "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits"
-        raise InputError("entropy-in-bits", f"{what}every entropy here is in nats", hint)
     return as_entropy(run, found, why, option, accept_sum=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from entropylaw.escaping import listing, nearest, shown
 from entropylaw.ingest.runs import Run, Series
 from entropylaw.ingest.runs.pairing import MOST_NATS
 from entropylaw.ingest.select import of_class, select
+from entropylaw.ingest.units import largest_reward
 from entropylaw.results.arrays import BoolArray, FloatArray
 from entropylaw.results.stages import StageCurve, StageRows
 
@@ -173,6 +175,7 @@ def _curve(
     there, nats = np.isfinite(values), quantity != "reward"
     if nats:
         there[there] = values[there] <= MOST_NATS
+    most = None if nats else largest_reward(column, run.finite(column))
     return StageCurve(
         quantity=quantity,
         column=column,
@@ -181,4 +184,5 @@ def _curve(
         value=values[there],
         domain=domain,
         evaluated=evaluated,
+        max_reward=most or math.inf,
     )

@@ -20,6 +20,7 @@ from entropylaw.ingest.runs import FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.ingest.runs.number_parsing import Column, parse_column
 from entropylaw.ingest.runs.pairing import MOST_NATS
 from entropylaw.ingest.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
+from entropylaw.ingest.units import is_share
 from entropylaw.paths import hostless
 from entropylaw.results.arrays import FloatArray
 
@@ -323,6 +324,8 @@ def _words(name: str) -> list[str]:
 
 def _misleading(role: str, name: str) -> bool:
     """Whether a name says that a column is something else."""
+    if role == "reward" and is_share(name):
+        return False
     decoy = role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)
     return decoy or not _OTHERS.isdisjoint(_words(name))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,11 +34,11 @@ from entropylaw.ingest import select
 from entropylaw.ingest.load import read_runs
 from entropylaw.ingest.runs import PhaseSeries, Run, Series, added
 from entropylaw.ingest.select import NO_SHARE
+from entropylaw.kinds import NO_LARGEST
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.report.words import summary
 from entropylaw.results.arms import RunCurve
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.result import caution, note, replace
@@ -63,8 +62,8 @@ def fit_series(series: Series, **options: Any) -> Fit:
         about.append(caution("training-reward", column=choice.column))
     if entropy.meaning.estimator == "sampled":
         about.append(caution("entropy-sampled", column=entropy.column))
-    if options.get("max_reward") is None and is_rate(choice.column, series.reward):
-        options["max_reward"] = 1.0
+    most = options.pop("max_reward", None)
+    options["max_reward"] = series.max_reward if most is None else None if most == NO_LARGEST else most
     try:
         found = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, findings=about, **options)
     except FitError as error:
@@ -81,16 +80,6 @@ def fit_series(series: Series, **options: Any) -> Fit:
         # The longer column is the remedy for that reason, and is named in it.
         findings[few] = replace(findings[few], values={**findings[few].values, **series.offer.values})
     return replace(found, findings=tuple(findings))
-
-
-_RATES = re.compile(
-    r"(?:^|[/_@. -])(?:acc|accuracy|pass|success|solved?|correct|exact_match|em|win_rate)(?:$|[/_@. \d-])"
-)
-
-
-def is_rate(column: str, reward: FloatArray) -> bool:
-    """Whether a reward is a share of problems by its name, and all its values are between 0 and 1."""
-    return bool(reward.min() >= 0 and reward.max() <= 1 and _RATES.search(column.casefold()))
 
 
 def from_step_on(series: Series, first: float) -> Series:
@@ -122,13 +111,15 @@ def fit_run(
     eval_size: int | None = None,
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
-    gain: float = FitOptions.gain,
-    max_reward: float | None = None,
+    gain: float | None = None,
+    max_reward: float | str | None = None,
     from_step: float | None = None,
 ) -> Fit:
     """Choose the columns of a run by the catalog (or as given), pair them, and fit the law.
 
-    ``entropy_sd`` is a number of nats, or the column that holds one for each entropy.
+    ``entropy_sd`` is a number of nats, or the column that holds one for each entropy. ``max_reward`` is the
+    largest reward that is possible, by default that of a share of problems, and ``"none"`` where there is
+    none.
 
     Raises
     ------
@@ -217,7 +208,7 @@ def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
     found: dict[str, Any] = {"level_shifts": shifts}
     if steps := options.seams or level_shift_steps(shifts, series.step):
         try:
-            how |= {"entropy_sd": series.entropy_sd, "run": series.run}
+            how |= {"entropy_sd": series.entropy_sd, "max_reward": answer.max_reward, "run": series.run}
             found["segments"] = fit_segments(*values, seams=steps, **how)
         except FitError as error:
             found["findings"] = (note("segments-refused", message=error.message),)
@@ -247,9 +238,9 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
 
 def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit."""
-    most = 1.0 if is_rate(series.reward_choice.column, series.reward) else None
-    how: dict[str, Any] = {"level": options.level, "interval": options.interval, "max_reward": most}
-    return backtest_run(series.step, series.entropy, series.reward, run=series.run, **how)
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "interval")}
+    how |= {"max_reward": series.max_reward, "run": series.run}
+    return backtest_run(series.step, series.entropy, series.reward, **how)
 
 
 def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:

@@ -150,6 +150,9 @@ def run_content(run: Run) -> bytes:
         "dropped": dict(run.dropped),
         "notes": run.notes,
         "texts": dict(run.texts),
+        "spoiled": {
+            name: {cause: at.tolist() for cause, at in causes.items()} for name, causes in run.spoiled.items()
+        },
         "unread": run.unread,
         "settings": {str(name): repr(value) for name, value in run.settings.items()},
         "format": run.source.format,

@@ -375,7 +375,7 @@ def compare(
     *,
     baseline: str | None = None,
     all_pairs: bool = False,
-    margin: float = 0.01,
+    margin: float | None = None,
     between_sd: float | None = None,
     level: float = 0.95,
     jobs: int = 1,
@@ -390,7 +390,7 @@ def compare(
     baseline
         The arm that the others are compared with, by default the first; ``all_pairs`` compares all.
     margin
-        The smallest difference of reward that counts, in reward units.
+        The smallest difference of reward that counts, in reward units, as of the option ``--margin``.
     between_sd
         Standard deviation of the reward between seeds, where it is known from elsewhere.
     level

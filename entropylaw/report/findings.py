@@ -156,6 +156,8 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} least squares give "
     "{a_ratio:.2f} times the a",
     # Cautions.
+    "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
+    "them",
     "rests-on-first": lambda values: (
         "the answer rests on the first {dropped} evaluations, which are off the curve of the others "
         "(p = {p_value:.2g}): without them it {said}{ceiling} (--from-step {step:g})".format_map(

@@ -43,7 +43,7 @@ def paragraph(fit: Fit) -> str:
     if fit.lost:
         at_zero = ""
     else:
-        left = f"; at least {fit.gain:g} is left with probability {format_probability(fit.p_headroom)}"
+        left = f"; at least {fit.gain:.3g} is left with probability {format_probability(fit.p_headroom)}"
     sentences = (
         f"We fitted reward R against policy entropy H (nats per token) over {fit.n} evaluations ({steps}) "
         f"with entropylaw {__version__} [entropylaw]: the law R = b − a·exp(H) [cui2025entropy], "

@@ -107,10 +107,10 @@ def _improving(fit: Fit) -> str:
         return "Not on the curve: reward rises with entropy, and falls as entropy falls"
     if fit.why is Why.no_relation:
         return f"Unknown: {headline(fit)}"
-    chance = f"{p_words(p)} that at least {fit.gain:g} is"
+    chance = f"{p_words(p)} that at least {fit.gain:.3g} is"
     stage = " at the present stage" if fit.present_stage else ""
     if p <= UNLIKELY and fit.headroom.low is not None and fit.headroom.low > 0:
-        return f"Less than {fit.gain:g} of reward left{stage}: {left} ({chance})"
+        return f"Less than {fit.gain:.3g} of reward left{stage}: {left} ({chance})"
     if fit.headroom.high == 0:
         return f"No measurable gain left{stage}: the reward at H = 0 is below the reward now ({chance})"
     if p <= UNLIKELY:
@@ -130,6 +130,12 @@ def _ceiling(fit: Fit) -> str:
         over = f"by {form_label(best.form)}{shapes_words(best)}"
     over += " beside a term in the step" * fit.present_stage
     over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
+    passed = next((one.values for one in fit.findings if one.code == "curves-pass-largest"), None)
+    over += (
+        ""
+        if passed is None
+        else f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
+    )
     relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
     beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
     text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}{relative}", now, beyond)))
@@ -146,7 +152,7 @@ def p_words(probability: float) -> str:
 
 def p_left(fit: Fit) -> str:
     """``P(≥ 0.01) = 0.98``: the probability of the gain that counts; empty where it is unknown."""
-    return "" if fit.p_headroom is None else p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:g})", 1)
+    return "" if fit.p_headroom is None else p_words(fit.p_headroom).replace("P", f"P(≥ {fit.gain:.3g})", 1)
 
 
 def shapes_words(form: FormEstimate) -> str:

@@ -17,9 +17,6 @@ from entropylaw.results.arrays import lengths_flaw
 VERDICTS = ("execution first", "planning first", "overlapping", "one turns to rise", "none turns to rise")
 """What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two turning points."""
 
-ONE_POINT = 0.01
-"""Reward: the smallest gain that counts where none is given, one point of a score between 0 and 1."""
-
 # Ends and values are rounded separately.
 _ROUNDING = 1e-9
 

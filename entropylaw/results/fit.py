@@ -87,8 +87,6 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     gain, p_headroom
         A gain of reward, and the probability that the headroom is at least that. Of a run that lost its
         reward it is None, and ceiling, headroom and ``used`` are unknown: its curve says what the reward was.
-    max_reward
-        The largest reward that is possible, 1 for a rate: no ceiling is above it. None where it is not known.
     forms, skipped
         The functional forms, most probable first; and form → why it cannot be fitted to the run.
     cuts
@@ -111,7 +109,6 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     used: Estimate
     gain: float
     p_headroom: float | None
-    max_reward: float | None = None
     forms: tuple[FormAnswer, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
     cuts: tuple[Cut, ...] = ()
@@ -133,6 +130,11 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         """The averaged numbers and the law's coefficients, by name."""
         names = ("ceiling", "headroom", "reward_now", "used", "a", "b")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def max_reward(self) -> float | None:
+        """The largest reward that is possible, 1 for a rate; None where it is not known."""
+        return self.law.max_reward
 
     @property
     def n(self) -> int:

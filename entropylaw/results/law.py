@@ -49,6 +49,9 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         Level of every interval, and what made them: "drift", "walk", "odr" or "ols".
     eval_size, entropy_sd
         Where given: number of samples behind each reward; known noise of each logged entropy, (n,), nats.
+    max_reward
+        The largest reward that is possible, 1 for a rate: no ceiling, curve and prediction is above it. None
+        where it is not known.
     dropped
         Reason → evaluations left out.
     posterior, noise_floor
@@ -79,6 +82,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     level: float
     interval: str
     eval_size: int | None
+    max_reward: float | None = None
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
     posterior: Posterior
     noise_floor: float

@@ -106,7 +106,7 @@ class Mixture:
         each = part.location + part._t_quantiles(of_all) * part.scale
         low = high = each
         # It depends neither on the probability nor on the value, and takes as long as a step.
-        kept = None if part.upper is None else self._kept[row % m]
+        kept = None if part.upper is None else self.kept[row % m]
         if part.upper is not None and kept is not None:
             # Cut off, a component's quantile is lower: at most that of the one of which least remains.
             least = part.location + part._t_quantiles(of_all * kept.min(axis=1)) * part.scale
@@ -173,7 +173,7 @@ class Mixture:
         return np.asarray(_t_quantile(df, probability[:, None])[:, of])
 
     @property
-    def _kept(self) -> FloatArray:
+    def kept(self) -> FloatArray:
         """Probability of each component below ``upper``, shape (m, g)."""
         with np.errstate(over="ignore"):  # far away is infinitely far
             z = (np.asarray(self.upper) - self.location) / self.scale
@@ -182,14 +182,14 @@ class Mixture:
     def _below(self, z: FloatArray) -> FloatArray:
         """Distribution function of each component at ``z`` of its scales, shape (m, g)."""
         below = self._each(t_cdf, z)
-        return below if self.upper is None else np.minimum(below / self._kept, 1.0)
+        return below if self.upper is None else np.minimum(below / self.kept, 1.0)
 
     def _density(self, z: FloatArray) -> FloatArray:
         """Probability density of each component at ``z`` of its scales, shape (m, g)."""
         density = self._each(t_density, z) / self.scale
         if self.upper is None:
             return density
-        density /= self._kept
+        density /= self.kept
         return np.where(self.location + z * self.scale <= self.upper, density, 0.0)
 
     def _at(self, value: FloatArray, kept: FloatArray | None) -> tuple[FloatArray, FloatArray]:
@@ -250,7 +250,7 @@ class Mixture:
             if self.upper is None:
                 return self.location, self.scale**2 * inflate
             z = np.minimum((self.upper - self.location) / self.scale, 1e8)
-            kept, hazard = self._kept, self._each(t_density, z) / self._kept
+            kept, hazard = self.kept, self._each(t_density, z) / self.kept
             normal, v = np.isinf(df), np.where(np.isinf(df), 3.0, df)
             first = np.where(normal, -hazard, -hazard * (v + z**2) / (v - 1.0))
             fewer = stdtr(np.maximum(v - 2.0, 1e-9), z * np.sqrt(np.maximum(v - 2.0, 0.0) / v))

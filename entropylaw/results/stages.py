@@ -1,5 +1,7 @@
 """What an analysis of stages takes of a run: its stages in order, and curves that were measured in them."""
 
+import math
+
 from msgspec import Struct
 
 from entropylaw.results.arrays import FloatArray
@@ -10,7 +12,7 @@ class StageCurve(Struct, frozen=True, kw_only=True, eq=False):
 
     ``quantity`` is ``reward``, ``entropy``, ``planning``, ``execution`` or ``semantic``; ``domain`` is that
     of a reward, empty for all. ``evaluated`` says that it is of fixed problems, and not of those that a stage
-    trains on.
+    trains on. ``max_reward`` is the largest reward that is possible, infinite where it is not known.
     """
 
     quantity: str
@@ -20,6 +22,7 @@ class StageCurve(Struct, frozen=True, kw_only=True, eq=False):
     value: FloatArray
     domain: str = ""
     evaluated: bool = False
+    max_reward: float = math.inf
 
 
 class StageRows(Struct, frozen=True, kw_only=True, eq=False):

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, nearest, shown
+from entropylaw.ingest.units import is_perplexity, nats_per_unit
 from entropylaw.options import TokenOptions
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import FORK, LOW
@@ -171,7 +172,8 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     """The columns of a table, by the options or by their names, and notes on them.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-step-column``,
-    ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``.
+    ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
+    ``entropy-is-perplexity``.
     """
     types, file = dict(files[0].types), files[0].name
     # Fields of JSON lines need not have a value in every file.
@@ -180,6 +182,7 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
             types[name] = other.types.get(name, kind)
     columns = _columns([*types], options, file)
     _check_types(columns, types, file)
+    _check_unit(columns.entropy, file)
     nested = pa.types.is_list(types[columns.entropy])
     # Next to lists of entropies a column without a value holds lists, too.
     per_token = {getattr(columns, role) for role in _PER_TOKEN} if nested else set()
@@ -208,6 +211,18 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     if (options.top_quantile, options.grams) != (None, None):
         columns = replace(columns, planning=None)
     return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
+
+
+def _check_unit(column: str, file: str) -> None:
+    """Refuse an entropy that is not in nats by its name: tokens are summed as they are."""
+    nats, unit = nats_per_unit(column)
+    if is_perplexity(column):
+        what = f"{shown(column)} of {shown(file)} is a perplexity by its name, the exponential of an entropy"
+        raise InputError("entropy-is-perplexity", what, "write its logarithm into a column of its own")
+    if unit != "nats":
+        what = f"{shown(column)} of {shown(file)} is in {unit} by its name, and tokens' entropies are in nats"
+        hint = f"multiply it by {nats:.6f}, and name it without {unit}"
+        raise InputError("entropy-in-bits", what, hint)
 
 
 def _columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:

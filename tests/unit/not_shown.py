@@ -58,7 +58,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     ("fit text", "fit markdown", "report markdown", "report html"): {
         "of the training reward the verdict and the two answers are shown; the JSON has the rest": (
             r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-            r"|max_reward|forms\.form$|law\.(entropy_now|interval|n$|smoothed_entropy))|reward_column\.column).*"
+            r"|forms\.form$|law\.(entropy_now|interval|max_reward|n$|smoothed_entropy))|reward_column\.column).*"
         ),
     },
     (*FIT, "report csv"): {
@@ -75,7 +75,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
             r"runs\.answer\.(findings\..*|if_short\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
             r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval|lag\..*"
-            r"|residuals\.(drift_share|lag1|p_thirds|sd)|smoothed_entropy)|max_reward|skipped|tests\..*"
+            r"|max_reward|residuals\.(drift_share|lag1|p_thirds|sd)|smoothed_entropy)|skipped|tests\..*"
             r"|used\.note)|runs\.drop_per_100_steps\.note"
             r"|runs\.(findings\.(code|severity)|read_notes|pair|dropped(\.KEY)?|\w+_column\.(column"
             r"|meaning\.(unit|aggregation|kind))|refusal\.(hint|message))|warnings"

@@ -223,7 +223,7 @@ def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
     assert sorted(set(STEP) - set(series.step)) == [3.0, 5.0]
     assert np.isnan(series.planning).sum() == 40
     assert np.isfinite(series.execution).all()
-    assert series.dropped == {"execution: entropy is not finite": 1, "execution: entropy above 12 nats": 1}
+    assert series.dropped == {"execution: entropy is infinite": 1, "execution: entropy above 12 nats": 1}
 
 
 def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):
@@ -252,16 +252,14 @@ def test_one_class_alone_is_not_negated(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["entropy_{}_bits", "actor/entropy_{}_bits", "{}/entropy/bits"])
-def test_bits_are_found_and_refused(tmp_path, name):
+def test_bits_are_found_and_converted(tmp_path, name):
     columns = {name.format("planning"): decay(0.9), name.format("execution"): decay(0.4)}
-    with pytest.raises(InputError) as caught:
-        series_of(tmp_path / "a.csv", columns)
-    assert caught.value.slug == "entropy-in-bits"
-    assert "ln 2" in caught.value.hint
+    bits = series_of(tmp_path / "a.csv", columns)
+    np.testing.assert_allclose(bits.planning, decay(0.9) * np.log(2))
+    assert sum("is in bits by its name" in note for note in bits.notes) == 2
     assert series_of(tmp_path / "b.csv", columns | CLASSES).planning_column.column == "entropy_planning"
-    with pytest.raises(InputError) as caught:
-        series_of(tmp_path / "c.csv", columns | CLASSES, execution=name.format("execution"))
-    assert caught.value.slug == "entropy-in-bits"
+    named = series_of(tmp_path / "c.csv", columns | CLASSES, execution=name.format("execution"))
+    np.testing.assert_allclose(named.execution, decay(0.4) * np.log(2))
 
 
 def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):

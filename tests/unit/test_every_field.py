@@ -77,7 +77,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit sft_after_grpo_s0 --find-seams -o -",
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
-            "fit validations.jsonl --from-step 3 --max-reward 1 -o -",
+            "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
             "fit width_96_s0 -o -",
         ),
     ),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from entropylaw import fit_law
 from entropylaw.ingest import explain, read_runs, select
 from entropylaw.ingest.runs.pairing import NO_NEXT, REWARD_IS_TEXT
 from entropylaw.ingest.runs.splitting import OVERWRITTEN
@@ -39,7 +45,7 @@ def test_text_in_the_reward_is_a_lost_evaluation_with_its_line(tmp_path: Path) -
         "line 12), taken as missing"
     )
     done = typed("fit", path, "-o", "-", cwd=tmp_path)
-    assert "1 evaluation dropped" in done.stdout
+    assert "1 evaluation dropped: reward is text in place of a number (1)" in " ".join(done.stdout.split())
     assert "secret" not in done.stdout
 
 
@@ -82,10 +88,57 @@ def test_a_row_that_is_there_twice(tmp_path: Path, row: str, expected: str, drop
     assert run.notes == (expected,)
     assert dict(run.dropped) == dropped
     done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
-    assert f"{'1 evaluation' if dropped else 'nothing'} dropped" in done.stdout
+    assert f"{'1 evaluation' if dropped else 'nothing'} dropped" in " ".join(done.stdout.split())
 
 
 def test_values_of_one_step_on_several_rows_are_no_repetition(tmp_path: Path) -> None:
     rows = [line for i in range(30) for line in (f"{i},{2 - i / 20},", f"{i},,{i / 40}")]
     (run,) = read_runs(log(tmp_path, rows))
     assert run.notes == ()
+
+
+NOT_NUMBERS = {
+    "log.csv": "step,entropy,reward\n{rows}",
+    "log.jsonl": "{rows}",
+    "trainer_state.json": '{{"log_history": [{rows}]}}',
+    "log.parquet": "",
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+def test_a_nan_in_the_place_of_a_reward_is_counted_by_column_and_cause(tmp_path: Path, name: str) -> None:
+    """A nan is a lost value; a cell that is empty or null belongs to a row that has no reward."""
+    step, entropy = np.arange(1.0, 41), np.linspace(1.0, 0.2, 40)
+    reward: list[float | None] = (0.9 - 0.3 * np.expm1(entropy)).tolist()
+    reward[3], reward[7], reward[12], reward[20] = math.nan, math.nan, None, math.inf
+    entropy[30] = math.nan
+    if name.endswith("parquet"):
+        pq.write_table(pa.table({"step": step, "entropy": entropy, "reward": reward}), tmp_path / name)
+    else:
+        cells = zip(step.tolist(), entropy.tolist(), reward, strict=True)
+        if name.endswith("csv"):
+            rows = "\n".join(f"{s},{h},{'' if r is None else r}" for s, h, r in cells)
+        else:
+            records = (json.dumps({"step": int(s), "entropy": h, "reward": r}) for s, h, r in cells)
+            rows = (", " if name.startswith("trainer") else "\n").join(records)
+        (tmp_path / name).write_text(NOT_NUMBERS[name].format(rows=rows))
+    dropped = {"reward is not a number": 2, "reward is infinite": 1, "entropy is not a number": 1}
+    (run,) = read_runs(tmp_path / name)
+    assert dict(select(run).dropped) == dropped
+    done = typed("fit", name, "--no-save", "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout)["runs"][0]["dropped"] == dropped
+    text = " ".join(typed("fit", name, "--no-save", cwd=tmp_path).stdout.split())
+    assert (
+        "4 evaluations dropped: entropy is not a number (1); reward is infinite (1); reward is not a" in text
+    )
+
+
+def test_missing_values_of_arrays_are_counted_by_column_and_cause() -> None:
+    entropy = np.linspace(1.0, 0.2, 40)
+    reward = 0.9 - 0.3 * np.expm1(entropy) + 0.01 * np.cos(np.arange(40))
+    reward[:2], reward[2], entropy[3] = math.nan, math.inf, math.nan
+    assert dict(fit_law(entropy, reward).law.dropped) == {
+        "entropy is missing or not a number": 1,
+        "reward is missing or not a number": 2,
+        "reward is infinite": 1,
+    }

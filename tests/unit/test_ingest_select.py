@@ -95,9 +95,9 @@ def test_pairs_are_dropped_one_by_one_with_a_reason():
     assert series.step.tolist() == [1]
     assert series.dropped == {
         "no entropy at that step": 1,
-        "entropy is not finite": 1,
+        "entropy is infinite": 1,
         "entropy above 12 nats": 1,
-        "reward is not finite": 1,
+        "reward is infinite": 1,
     }
 
 

@@ -15,6 +15,7 @@ from entropylaw.ingest.load import read_runs
 from entropylaw.ingest.stages import stage_rows
 from entropylaw.report.findings import sentence
 from entropylaw.results.arms import StageChange
+from entropylaw.results.result import replace
 from entropylaw.results.stages import StageCurve, StageRows
 from tests.conftest import LAB
 
@@ -297,6 +298,17 @@ def test_backward_transfer_is_paired_over_seeds() -> None:
     assert found.backward.value == pytest.approx(-0.099, abs=0.005)
     assert found.backward.high < 0  # type: ignore[operator]
     assert found.backward.width < 0.1 * found.reward[0][0].width  # type: ignore[operator]
+
+
+def rows_of_share(rows: StageRows, most: float) -> StageRows:
+    return replace(rows, curves=tuple(replace(one, max_reward=most) for one in rows.curves))
+
+
+def test_no_reward_of_a_domain_is_above_the_largest() -> None:
+    runs = [two_domains((0.2, 0.9, high), (0.1, 0.2, 0.7)) for high in (0.85, 0.99)]
+    free, known = (transfers({"arm": [rows_of_share(run, most) for run in runs]}) for most in (np.inf, 1.0))
+    assert free[0].reward[1][0].high > 1  # type: ignore[operator]
+    assert known[0].reward[1][0].high == 1
 
 
 def test_backward_transfer_is_the_mean_over_stages_before_the_last() -> None:

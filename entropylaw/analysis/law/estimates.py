@@ -14,12 +14,18 @@ from entropylaw.arguments import as_floats, as_number
 from entropylaw.errors import UsageError
 from entropylaw.results import EntropySet, Estimate, Prediction
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.mixture import Mixture
+from entropylaw.results.mixture import Mixture, t_cdf
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.results.law import LawFit
+
+BELIEVED = 1e-4
+"""Least probability of a ceiling below the largest reward from which weights change."""
+
+_FARTHEST_ABOVE = 30.0
+"""Widths above the largest reward from which a component has no digits below it, and is moved there."""
 
 
 def tails(level: float) -> tuple[float, float, float]:
@@ -109,6 +115,73 @@ def law_numbers(law: Posterior, entropy_now: FloatArray) -> Mixture:
     return law.functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
 
 
+def p_below(posterior: Posterior, ceiling: FloatArray, most: float) -> FloatArray:
+    """Probability of each component that the ceiling, ``ceiling @ β``, is at most ``most``."""
+    numbers = posterior.functional(ceiling)
+    with np.errstate(over="ignore"):  # far away is infinitely far
+        below = t_cdf(float(posterior.df), (most - numbers.location) / numbers.scale)
+    return np.asarray(below).reshape(posterior.weight.shape)
+
+
+def cut_off(mixture: Mixture, most: float | FloatArray) -> Mixture:
+    """The mixture given that every number is at most ``most``, one bound or (m, g)."""
+    if np.all(np.isinf(most)):
+        return mixture
+    upper = np.broadcast_to(most, mixture.location.shape)
+    location = np.minimum(mixture.location, upper + _FARTHEST_ABOVE * mixture.scale)
+    return replace(mixture, location=location, upper=upper)
+
+
+def at_most(number: Mixture, most: float) -> Mixture:
+    """The mixture of one number given that it is at most ``most``; hardly anything there, it ends there."""
+    bounded = cut_off(number, most)
+    if bounded.upper is None:
+        return number
+    weight = bounded.weight * bounded.kept[0]
+    total = float(weight.sum())
+    return bounded if total < BELIEVED else replace(bounded, weight=weight / total)
+
+
+def possible(law: LawFit) -> Posterior:
+    """The law's posterior given that its ceiling is possible; as it is where hardly any of it is."""
+    if law.max_reward is None:
+        return law.posterior
+    weight = law.posterior.weight * p_below(law.posterior, np.array([[1.0, 0.0]]), law.max_reward)
+    total = float(weight.sum())
+    return law.posterior if total < BELIEVED else replace(law.posterior, weight=weight / total)
+
+
+def largest(law: LawFit) -> float:
+    """The largest reward that is possible, infinite where it is not known."""
+    return np.inf if law.max_reward is None else law.max_reward
+
+
+def hundredth(law: LawFit) -> float:
+    """A gain that counts in the reward's units: a hundredth of the largest, or else of the observed range."""
+    most, observed = law.max_reward, float(np.ptp(law.reward))
+    return 0.01 * (most if most is not None and most > 0 and law.reward.min() >= 0 else observed)
+
+
+def law_at_most(law: LawFit, most: float | None) -> LawFit:
+    """The law with its ceiling, headroom, reward now and curve at most the largest reward.
+
+    Its coefficients are not conditioned: b is no reward that a run can have.
+    """
+    if most is None:
+        return law
+    law = replace(law, max_reward=most, fitted=np.minimum(law.fitted, most))
+    law.fitted.setflags(write=False)
+    numbers = law_numbers(possible(law), law.smoothed_entropy[-1]).rows(np.array([0, 3, 4]))
+    bounded = cut_off(numbers, upper_ends(most, numbers.location[1])[[0, 2, 1]])
+    ceiling, now, left = estimates(bounded, level=law.level, method=law.ceiling.method)
+    return replace(law, ceiling=ceiling, reward_now=now, headroom=headroom(left))
+
+
+def upper_ends(most: float, now: FloatArray) -> FloatArray:
+    """The largest ceiling, headroom and reward now, (3, g): no more is left than above the reward ``now``."""
+    return np.array([np.full_like(now, most), np.maximum(most - now, 0.0), np.full_like(now, most)])
+
+
 def memory(law: Posterior) -> FloatArray:
     """Drift's share of the residual variance, and effective sample size: posterior means."""
     each = (law.drift_share, law.effective_n)
@@ -129,9 +202,10 @@ def predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tupl
     """:meth:`LawFit.predict <entropylaw.LawFit.predict>`."""
     level = law.level if level is None else checked_level(level)
     values = checked_entropies(entropy)
-    predictions = predict_at(
-        law.posterior, law.noise_floor, law.smoothed_entropy, values, level, law.interval
-    )
+    rows, fresh = np.tile(design(law_column(values)), (2, 1)), np.repeat([0.0, 1.0], len(values))
+    numbers = cut_off(possible(law).functional(rows, fresh=fresh, floor=law.noise_floor), largest(law))
+    method = residual_model(law.interval).method
+    predictions = as_predictions(numbers, law.smoothed_entropy, values, level=level, method=method)
     return predictions[0] if np.ndim(entropy) == 0 else predictions
 
 
@@ -146,15 +220,6 @@ def checked_entropies(entropy: Any) -> FloatArray:
             "give the target entropy in nats per token",
         )
     return values
-
-
-def predict_at(
-    law: Posterior, floor: float, fitted: FloatArray, values: FloatArray, level: float, interval: str
-) -> tuple[Prediction, ...]:
-    """Predictions at ``values``, all at once."""
-    rows, fresh = np.tile(design(law_column(values)), (2, 1)), np.repeat([0.0, 1.0], len(values))
-    numbers = law.functional(rows, fresh=fresh, floor=floor)
-    return as_predictions(numbers, fitted, values, level=level, method=residual_model(interval).method)
 
 
 def as_predictions(
@@ -180,9 +245,12 @@ def checked_reward(reward: float) -> float:
 def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
     """:meth:`LawFit.entropy_for <entropylaw.LawFit.entropy_for>`."""
     level, reward = law.level if level is None else checked_level(level), checked_reward(reward)
-    ceiling, a = law.ceiling.value, law.a.value
+    # Of the curve as it was fitted, which may pass the largest reward.
+    ceiling, a = float(law.posterior.functional(np.array([[1.0, 0.0]])).quantile(0.5)[0]), law.a.value
     value, note = None, None
-    if ceiling is None or not a:
+    if reward > largest(law):
+        return above_all(law, reward, level)
+    if not a:
         note = "the fitted law is flat"
     elif (ratio := (ceiling - reward) / a) >= 0:
         value = float(np.log1p(ratio))
@@ -190,7 +258,7 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
         below = "below the reward at H = 0, and the fitted law rises with entropy"
         side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
         note = f"the target {reward:g} is {side}: no entropy gives it under the fitted law"
-    intervals = fieller_set(law.posterior, reward, tails(level)[0], value)
+    intervals = fieller_set(law, reward, tails(level)[0], value)
     if not intervals:
         note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
     elif intervals[-1][1] is None:
@@ -206,8 +274,15 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
     )
 
 
+def above_all(law: LawFit, reward: float, level: float) -> EntropySet:
+    """No entropy: the target is above the largest reward."""
+    note = f"a reward of {reward:g} is above {law.max_reward:g}, the largest that is possible"
+    method = f"inverted band ({residual_model(law.interval).method})"
+    return EntropySet(reward=reward, value=None, intervals=(), level=level, method=method, note=note)
+
+
 def fieller_set(
-    law: Posterior, reward: float, tail: float, hint: float | None
+    fit: LawFit, reward: float, tail: float, hint: float | None
 ) -> tuple[tuple[float, float | None], ...]:
     """Entropies at which a target reward is between two quantiles of the law's mean.
 
@@ -215,12 +290,16 @@ def fieller_set(
     inversion of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). The set can be narrower than any
     fixed grid, so that the search includes ``hint`` and where each component's law gives the target.
     """
+    law, most = possible(fit), largest(fit)
+    # Of the largest reward itself everything is below: there the curves as they were fitted are searched.
+    most = np.inf if reward == most else most
     ceiling, a = law.coefficient[:, 0], law.coefficient[:, 1]
     ratio = np.divide(ceiling - reward, a, out=np.full_like(a, np.nan), where=a != 0)
     near = np.append(np.log1p(np.where(ratio > -1, ratio, np.nan)), np.array(hint, dtype=float))
 
     def below(entropy: FloatArray) -> FloatArray:
-        return law.functional(design(law_column(entropy))).cdf(np.full(entropy.size, reward))
+        numbers = cut_off(law.functional(design(law_column(entropy))), most)
+        return numbers.cdf(np.full(entropy.size, reward))
 
     return compatible_entropies(below, tail, near)
 

@@ -93,9 +93,13 @@ def complete(
         )
     noise = None if model is None else checked_sd(sd, s.size, model)
     every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=noise, dropped={})
-    keep = np.isfinite(h) & np.isfinite(r) & np.isfinite(s)
-    lost = int((~keep).sum())
-    return every.only(keep, {"a value is missing or not finite": lost} if lost else {})
+    keep, lost = np.ones(s.size, dtype=bool), dict[str, int]()
+    for name, values in (("step", s), ("entropy", h), ("reward", r)):
+        for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
+            if number := int((keep & bad).sum()):
+                lost[f"{name} is {cause}"] = number
+            keep &= ~bad
+    return every.only(keep, lost)
 
 
 def refuse(

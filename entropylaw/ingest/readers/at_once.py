@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.csv
 
 from entropylaw.arrow import to_numpy
-from entropylaw.ingest.runs.number_parsing import MISSING
+from entropylaw.ingest.runs.number_parsing import MISSING, NANS
 from entropylaw.results.arrays import FloatArray
 
 _FEWEST_LINES = 32
-_MISSING = sorted({"NaN", "None", "Null", *MISSING, *map(str.upper, MISSING)})
+_MISSING = sorted({"None", "Null", *(MISSING - NANS), *map(str.upper, MISSING - NANS)})
 
 Cells = FloatArray | list[str]
 """Cells of a column in a block: numbers, nan where one is missing, or text where some are not numbers."""
@@ -66,7 +66,7 @@ def _cells(column: pa.ChunkedArray, as_text: bool) -> Cells:
         with suppress(pa.ArrowInvalid):
             numbers = column.cast(pa.float64())
             values = to_numpy(numbers)
-            # Arrow reads nan(text) as a number.
+            # Arrow reads nan, and nan(text), as a number.
             if int(np.isnan(values).sum()) == numbers.null_count:
                 return values
         if pa.types.is_floating(column.type):

@@ -15,7 +15,14 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.ingest.catalog import sample_columns
 from entropylaw.ingest.runs import FRAME, Table, unique_names
-from entropylaw.ingest.runs.number_parsing import Column, MixedColumn, classify, parse_column
+from entropylaw.ingest.runs.number_parsing import (
+    NO_TEXT,
+    NOT_A_NUMBER,
+    Column,
+    MixedColumn,
+    classify,
+    parse_column,
+)
 from entropylaw.ingest.sources.assemble import refuse_samples
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.suggest import measured
@@ -156,6 +163,16 @@ def _floats(parts: Iterable[pa.Array]) -> FloatArray:
     return np.concatenate(chunks)
 
 
+def _numbers(column: pa.ChunkedArray) -> Column:
+    """Floats, nan for null; where a nan stands as a value, it is marked."""
+    values = _floats(column.chunks)
+    if column.null_count == np.isnan(values).sum():
+        return values
+    # Rare: one by one, because Arrow's compute functions take long to import.
+    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
+    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
+
+
 def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
@@ -187,7 +204,7 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     if pa.types.is_dictionary(kind):
         return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        return _floats(column.chunks)
+        return _numbers(column)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     return list(column.to_pylist())

@@ -20,6 +20,9 @@ FRAME = "<frame>"
 NO_ROW = -1
 """The place of what a reader could not put into a row."""
 
+TEXT, NAN = "text in place of a number", "not a number"
+"""What a cell of a column of numbers can hold."""
+
 ROWS_COUNTED = "the rows are counted"
 """Why a log has steps that are in no column of it."""
 
@@ -122,7 +125,7 @@ class Run:
     labels
         Columns that label runs; they are not in ``columns``.
     spoiled
-        Name of a column → the steps at which it has text and no number.
+        Name of a column → what it has in place of a number, :data:`TEXT` or :data:`NAN` → at which steps.
     words
         Column of text that the user names → its text at every step, (m,), empty where there is none.
     """
@@ -140,7 +143,7 @@ class Run:
     settings: Mapping[str, object] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    spoiled: Mapping[str, FloatArray] = field(default_factory=dict)
+    spoiled: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict)
     config: Mapping[str, object] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -181,8 +184,9 @@ class Series:
 
     ``entropy`` is in nats and positive by convention (the sign of a negated logger is reversed, and ``notes``
     say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
-    what the run's settings mean for the law. ``entropy_sd`` is the known noise of each entropy in nats, where
-    the user gave it.
+    what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the
+    column's name and values, None where it is unknown, and ``entropy_sd`` the known noise of each entropy in
+    nats, where the user gave it.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` names that one, and ``training`` is its own series, paired with the same entropy; it is None
@@ -201,6 +205,7 @@ class Series:
     notes: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     offer: Finding | None = None
+    max_reward: float | None = None
     entropy_sd: FloatArray | None = None
     training: Series | None = None
 

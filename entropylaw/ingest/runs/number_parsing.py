@@ -24,10 +24,13 @@ from entropylaw.results.arrays import FloatArray
 
 Column = Sequence[object] | NDArray[Any]
 
+NANS = {"nan", "-nan", "+nan", "nan(ind)", "-nan(ind)"}
 MISSING = {
-    *("", "nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "none", "null", "nil", "na", "n/a", "#n/a"),
+    *("", *NANS, "none", "null", "nil", "na", "n/a", "#n/a"),
     *("<na>", "nat", "-", "--", "?", "undefined", "missing"),
 }
+NO_TEXT, NOT_A_NUMBER = -1, -2
+"""Codes of cells in a :class:`MixedColumn` that have no text; the second one is there, and is nan."""
 
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CALL = re.compile(
@@ -45,12 +48,13 @@ _JSON_NUMBERS = msgspec.json.Decoder(list[float])
 class Parsed:
     """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them.
 
-    ``where`` are the records that have text.
+    ``where`` are the records that have text, ``nans`` those with a nan that was written as a value.
     """
 
     values: FloatArray
     texts: int = 0
     where: Sequence[int] = ()
+    nans: Sequence[int] = ()
     example: str | None = None
 
     @property
@@ -69,7 +73,8 @@ class MixedColumn(Sequence[object]):
         """Return the column as floats."""
         where = np.flatnonzero(self._codes >= 0).tolist()
         example = self._words[self._codes[where[0]]] if where else None
-        return Parsed(values=self.values, texts=len(where), where=where, example=example)
+        nans = np.flatnonzero(self._codes == NOT_A_NUMBER).tolist()
+        return Parsed(values=self.values, texts=len(where), where=where, nans=nans, example=example)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -129,12 +134,22 @@ def parse_column(cells: Column) -> Parsed:
     else:
         listed = list(cells)
     if (clean := _clean(listed)) is not None:
-        return Parsed(values=clean)
+        return Parsed(values=clean, nans=_nans(cells, clean))
     read = list(map(classify, listed))
     where = [row for row, (_, is_text) in enumerate(read) if is_text]
     values = np.array([value for value, _ in read], dtype=np.float64)
     example = str(listed[where[0]]) if where else None
-    return Parsed(values=values, texts=len(where), where=where, example=example)
+    return Parsed(values=values, texts=len(where), where=where, nans=_nans(cells, values), example=example)
+
+
+def is_nan(cell: object) -> bool:
+    """Whether the cell is the text of a nan: a value that was written, and not one that is missing."""
+    return isinstance(cell, str) and cell.strip(" \t'\"").casefold() in NANS
+
+
+def _nans(cells: Column, values: FloatArray) -> list[int]:
+    """The records with the text of a nan; in memory, as in pandas, nan means that there is no value."""
+    return [row for row in np.flatnonzero(np.isnan(values)).tolist() if is_nan(cells[row])]
 
 
 def plain_numbers(cells: Sequence[str]) -> list[float] | None:

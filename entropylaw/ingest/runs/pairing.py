@@ -11,16 +11,17 @@ import numpy as np
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, shown
-from entropylaw.ingest.runs import Run, added
+from entropylaw.ingest.runs import TEXT, Run, added
 from entropylaw.ingest.runs.step_column import require_column
+from entropylaw.ingest.units import nats_per_unit
 from entropylaw.results.arrays import FloatArray, IntArray
 
 # ln of 162,755: with the vocabularies of today's language models, mean entropies are below.
 MOST_NATS = 12.0
 
-REWARD_IS_TEXT = "reward is text in place of a number"
+REWARD_IS_TEXT = f"reward is {TEXT}"
 NO_NEXT = "no entropy at the step after"
-ENTROPY_NOT_FINITE = "entropy is not finite"
+ENTROPY_NOT_FINITE = "entropy is infinite"
 ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
 
 
@@ -52,7 +53,8 @@ def pair_values(
     reward: FloatArray,
     how: str,
     initial: FloatArray | None = None,
-    spoiled: FloatArray | None = None,
+    spoiled: Mapping[str, FloatArray] | None = None,
+    spoiled_entropy: Mapping[str, FloatArray] | None = None,
 ) -> Pairs:
     """Pair every reward with an entropy.
 
@@ -61,7 +63,7 @@ def pair_values(
     after it, at most one median spacing of logged entropies later, which normally is the next step.
     ``initial`` is the same reward for the policy before training. It is used where ``reward`` is missing, and
     is paired with the entropy of the same step, where one was logged. ``spoiled`` are the steps of rewards
-    that are text.
+    that are no number, by what they are, and ``spoiled_entropy`` those of entropies.
     """
     logged = ~np.isnan(entropy)
     every = np.arange(len(step))
@@ -81,13 +83,15 @@ def pair_values(
     rows = np.flatnonzero(~np.isnan(reward))
     partners = partner[rows]
     paired = np.where(partners >= 0, entropy[partners], np.nan)
+    bad_entropies = (spoiled_entropy or {}).items() if how == "same" else ()
     tests = {
-        "reward is not finite": ~np.isfinite(reward[rows]),
+        "reward is infinite": ~np.isfinite(reward[rows]),
+        **{f"entropy is {cause}": np.isin(step[rows], at) for cause, at in bad_entropies},
         "no entropy at that step" if how == "same" else NO_NEXT: partners < 0,
         ENTROPY_NOT_FINITE: ~np.isfinite(paired),
         ENTROPY_TOO_HIGH: paired > MOST_NATS,
     }
-    lost = {REWARD_IS_TEXT: np.empty(0) if spoiled is None else spoiled}
+    lost = {f"reward is {cause}": at for cause, at in (spoiled or {}).items()}
     fine = np.ones(len(rows), dtype=bool)
     for reason, bad in tests.items():
         lost[reason] = step[rows[fine & bad]]
@@ -121,7 +125,7 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
             raise UsageError("bad-entropy-sd", what, hint)
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
-    values = run.columns[column][pairs.entropy_row]
+    values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
         first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")

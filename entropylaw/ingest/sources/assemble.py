@@ -11,7 +11,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, places, quoted_path, shown, shown_cell
 from entropylaw.ingest.catalog import is_metric, sample_columns
-from entropylaw.ingest.runs import NO_ROW, ROWS_COUNTED, Run, Table, added
+from entropylaw.ingest.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added
 from entropylaw.ingest.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.ingest.runs.splitting import (
     OVERWRITTEN,
@@ -130,9 +130,13 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    texts = {name: np.array(p.where, dtype=np.intp) for name, p in parsed.items() if p.numeric and p.texts}
+    spoiled = {
+        name: {TEXT: np.array(p.where, dtype=np.intp), NAN: np.array(p.nans, dtype=np.intp)}
+        for name, p in parsed.items()
+        if p.numeric and (p.texts or p.nans)
+    }
     written = {column: _coded(cells) for column, cells in table.columns.items() if column in words}
-    runs = [one for group in split.groups for one in _starts(group, whole, texts, written)]
+    runs = [one for group in split.groups for one in _starts(group, whole, spoiled, written)]
     read = True if table.unreadable is None else ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
@@ -255,10 +259,14 @@ def _coded(cells: Column) -> tuple[list[str], FloatArray]:
 
 
 def _starts(
-    group: Group, whole: Run, texts: Mapping[str, IntArray], words: Mapping[str, tuple[list[str], FloatArray]]
+    group: Group,
+    whole: Run,
+    records: Mapping[str, Mapping[str, IntArray]],
+    words: Mapping[str, tuple[list[str], FloatArray]],
 ) -> Iterator[Run]:
-    """Yield a run for each start that the records of one label hold; ``texts`` are records by column.
+    """Yield a run for each start that the records of one label hold.
 
+    ``records`` are by column those that hold no number, by what they hold.
     ``words`` are columns as :func:`_coded` gives them.
     """
     step, columns, name = whole.step, whole.columns, group.label or whole.name
@@ -277,10 +285,13 @@ def _starts(
             what = f"{where} has several rows per step with different values of the same columns ({rows}, "
             hint = "name the column that separates the runs with --run, or summarise to one row per step"
             raise InputError("several-rows-a-step", f"{what}run {shown(label)})", hint)
-        spoiled = {}
-        for column, records in texts.items():
-            at = whole.step[np.intersect1d(group.rows[life.rows], records)]
-            spoiled[column] = np.setdiff1d(at, merged.step[~np.isnan(merged.columns[column])])
+        spoiled: dict[str, dict[str, FloatArray]] = {}
+        for column, causes in records.items():
+            known = merged.step[~np.isnan(merged.columns[column])]
+            for cause, of_file in causes.items():
+                at = np.setdiff1d(whole.step[np.intersect1d(group.rows[life.rows], of_file)], known)
+                if at.size:
+                    spoiled.setdefault(column, {})[cause] = at
         codes = {column: places[group.rows] for column, (_, places) in words.items()}
         written = {
             column: tuple("" if np.isnan(place) else words[column][0][int(place)] for place in places)
@@ -295,7 +306,7 @@ def _starts(
             words=written,
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
-            spoiled={column: at for column, at in spoiled.items() if at.size},
+            spoiled=spoiled,
         )
 
 

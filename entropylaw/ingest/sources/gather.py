@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from entropylaw.ingest.runs import Table
-from entropylaw.ingest.runs.number_parsing import Column, MixedColumn, classify, parse_column
+from entropylaw.ingest.runs.number_parsing import (
+    NO_TEXT,
+    NOT_A_NUMBER,
+    Column,
+    MixedColumn,
+    classify,
+    is_nan,
+    parse_column,
+)
 from entropylaw.ingest.runs.splitting import RUN_NAMES
 from entropylaw.ingest.runs.step_column import folded
 from entropylaw.ingest.sources.content import Content
@@ -49,11 +57,16 @@ class _Texts:
         self.rows.append(row)
         self._codes.append(self._known.get(text, len(self._words) - 1))
 
+    def put_nan(self, row: int) -> None:
+        """Note a nan that was written as a value."""
+        self.rows.append(row)
+        self._codes.append(NOT_A_NUMBER)
+
     def among(self, values: FloatArray) -> FloatArray | MixedColumn:
         """Return the column with these numbers, and the texts in their rows."""
         if not self.rows:
             return values
-        codes = np.full(len(values), -1, dtype=np.int32)
+        codes = np.full(len(values), NO_TEXT, dtype=np.int32)
         codes[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self._codes, dtype=np.int32)
         return MixedColumn(values, codes, self._words)
 
@@ -70,6 +83,8 @@ class _Sparse:
             if cell == cell:
                 self.rows.append(row)
                 self.values.append(cell)
+            else:
+                self._texts.put_nan(row)
             return
         value, is_text = classify(cell)
         # Labels of digits only may be longer than a float is exact.
@@ -78,6 +93,8 @@ class _Sparse:
         elif value == value:
             self.rows.append(row)
             self.values.append(value)
+        elif is_nan(cell):
+            self._texts.put_nan(row)
 
     def __len__(self) -> int:
         return len(self.rows) + len(self._texts.rows)
@@ -173,6 +190,8 @@ class _Dense:
             value, is_text = classify(cell)
             if is_text or (self._label and value == value):
                 self._texts.put(row, cell)
+        for row in parsed.nans:
+            self._texts.put_nan(at + row)
 
     def extend(self, cells: FloatArray | Sequence[str] | None, rows: int, at: int) -> None:
         """Add the cells of so many rows: numbers, text, or None where all are missing."""

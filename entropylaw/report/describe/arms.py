@@ -329,7 +329,7 @@ def _methods(named: Named, result: ArmComparison) -> list[b.Note]:
     text = f"{format_percent(result.level)} intervals: {most}{df}"
     if len(named) > 1:
         text += f"; p-values adjusted by Holm's method over {len(named)} comparisons"
-    text += f"; same: two one-sided tests exclude a difference of {result.margin:g} of reward"
+    text += f"; same: two one-sided tests exclude a difference of {result.margin:.3g} of reward"
     notes = [b.Note("method", text)]
     for method, some in quantities.items():
         if method != most:

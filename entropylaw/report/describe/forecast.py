@@ -228,7 +228,7 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
     notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
-    left = f"at least {result.gain:g} above the reward now at H = 0: probability "
+    left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
     left += format_probability(result.p_headroom)
     if result.lost or result.why is Why.no_relation:
         left = f"unknown: {'the run lost its reward' if result.lost else headline(result)}"

@@ -260,8 +260,11 @@ def _data_line(run: RunFit) -> str:
     reward = run.reward_column
     if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
         pair.append(reward.why.partition(";")[0])
-    number = sum(run.dropped.values()) + sum(run.law.dropped.values() if run.law is not None else ())
-    dropped = f"{counted(number, 'evaluation')} dropped" if number else "nothing dropped"
+    counts = Counter[str]()
+    for reason, number in (*run.dropped.items(), *(run.law.dropped.items() if run.law is not None else ())):
+        counts[reason.partition(": ")[0]] += number
+    reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(counts.items()))
+    dropped = f"{counted(counts.total(), 'evaluation')} dropped: {reasons}" if counts else "nothing dropped"
     return "; ".join([f"{run.path}: {' × '.join(columns)}", *pair, dropped])
 
 

@@ -1,0 +1,238 @@
+"""Nothing is above the largest reward, and the gain that counts is in the reward's units."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import entropylaw
+from entropylaw.documents.codec import encode
+from entropylaw.ingest.units import largest_reward, nats_per_unit
+from entropylaw.pipeline.answers import fit_log
+from tests.conftest import ROOT
+from tests.typed import typed
+
+LAB = ROOT / "data" / "lab"
+REWARDS = frozenset(
+    [
+        "ceiling",
+        "law_ceiling",
+        "reward_now",
+        "reward",
+        "mean",
+        "observation",
+        "observation_low",
+        "observation_high",
+        "fitted",
+        "forms",
+        "last_reward",
+        "curve",
+    ]
+)
+"""The fields of documents that hold rewards, in themselves or in what is below them."""
+OTHERS = frozenset(
+    [
+        "entropy",
+        "step",
+        "level",
+        "std_error",
+        "probability",
+        "parameters",
+        "shapes",
+        "residual_sd",
+        "method",
+        "note",
+    ]
+)
+
+
+def rewards(node, path="$", *, inside=False):
+    """Yield path and value of every reward in a document."""
+    if isinstance(node, dict):
+        mean = "mean" in node and inside
+        for name, value in node.items():
+            below = name in REWARDS or (inside and name in ("value", "low", "high", "law", "line"))
+            below |= (mean or "mean" in node) and name in ("low", "high")
+            yield from rewards(value, f"{path}.{name}", inside=below or (inside and name not in OTHERS))
+    elif isinstance(node, list):
+        for item in node:
+            yield from rewards(item, path, inside=inside)
+    elif inside and isinstance(node, float):
+        yield path, node
+
+
+def write(path, entropy, reward, name="val_acc", entropy_name="entropy"):
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["step", entropy_name, name])
+        rows.writerows(zip(range(1, len(entropy) + 1), entropy, reward, strict=True))
+    return path
+
+
+def line(seed=0, n=200):
+    """Reward on a line that reaches 1 at H = 0.95, and has 1.56 at H = 0."""
+    entropy = np.linspace(2.5, 1.31, n)
+    return entropy, 1.557 - 0.583 * entropy + 0.01 * np.random.default_rng(seed).standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("line") / "line.csv", *line())
+
+
+COMMANDS = [
+    "fit line.csv --format json --no-save",
+    "predict line.csv --target-entropy 0 --target-entropy 0.1 --target-entropy 1.5 --target-reward 0.99 "
+    "--at-step 300 --at-step 2000 --saturation --format json",
+    "backtest line.csv --format json",
+    "fit line.csv --seam 120 --format json --no-save",
+    "check line.csv --fail-if ceiling<0.1 --format json",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_has_a_reward_above_the_largest(log, command):
+    ended = typed(*command.split(), cwd=log.parent)
+    assert ended.returncode == 0, ended.stderr
+    found = list(rewards(json.loads(ended.stdout)))
+    assert bool(found) == ("backtest" not in command and "check" not in command)
+    assert [(path, value) for path, value in found if value > 1] == []
+
+
+def test_no_report_and_no_comparison_has_a_reward_above_the_largest(log, tmp_path):
+    for number, arm in enumerate("aabb"):
+        (tmp_path / arm).mkdir(exist_ok=True)
+        entropy, reward = line(number, n=60)
+        write(tmp_path / arm / f"{arm}{number}.csv", entropy, np.minimum(reward * 1.25, 1.0))
+    assert typed("report", str(log), "-o", "pages", cwd=tmp_path).returncode == 0
+    ended = typed("compare", "a=a", "b=b", "--format", "json", "-o", "c.json", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    documents = [*(tmp_path / "pages").rglob("*.json"), tmp_path / "c.json"]
+    assert len(documents) >= 2
+    for path in documents:
+        found = list(rewards(json.loads(path.read_text())))
+        assert [(path.name, *one) for one in found if one[1] > 1] == []
+
+
+def test_curves_that_all_pass_the_largest_reward_end_there(log):
+    fit = fit_log(log)
+    assert (fit.max_reward, fit.law.max_reward) == (1.0, 1.0)
+    assert 0.95 < fit.ceiling.low < fit.ceiling.value < fit.ceiling.high <= 1
+    assert fit.headroom.high <= 1 - fit.reward_now.low + 1e-9
+    assert fit.law.ceiling.high <= 1
+    assert max(one.ceiling.high for one in fit.forms) <= 1
+    assert max(map(max, fit.curve.forms.values())) <= 1
+    (passed,) = [one for one in fit.findings if one.code == "curves-pass-largest"]
+    assert passed.values["entropy"] == pytest.approx(0.955, abs=0.02)
+    assert fit.entropy_for(1.0).value == pytest.approx(0.955, abs=0.02)
+    for one in (fit, fit.law):
+        beyond = one.entropy_for(1.2)
+        assert (beyond.value, beyond.intervals) == (None, ())
+        assert "above 1, the largest" in beyond.note
+        assert one.predict(0.05).observation.high <= 1
+    # As the curves were: taken off, and in a reward of another name.
+    for free in (fit_log(log, max_reward="none"), entropylaw.fit_law(*line())):
+        assert free.max_reward is None
+        assert free.ceiling.value == pytest.approx(1.557, abs=0.03)
+    assert encode(fit_log(log, max_reward=1)) == encode(fit)
+
+
+def test_the_largest_reward_is_printed_and_taken_off(log):
+    text = typed("fit", str(log), "--no-save", cwd=log.parent).stdout
+    assert "at most 1, which they reach at H = 0.9" in " ".join(text.split())
+    free = typed("fit", str(log), "--no-save", "--max-reward", "none", cwd=log.parent).stdout
+    assert "at most" not in free
+
+
+@pytest.mark.parametrize("name", ["grpo_s0", "clip_higher_s0", "entropy_bonus_0.1_s0"])
+def test_no_lab_run_has_a_reward_above_the_largest(name):
+    fit = fit_log(LAB / name / "metrics.parquet")
+    assert fit.max_reward == 1
+    found = list(rewards({**encode(fit), "curve": encode(fit.curve)}))
+    assert len(found) > 100
+    assert [one for one in found if one[1] > 1] == []
+
+
+NAMES = {
+    "val_acc": (1, 100),
+    "eval/math500_accuracy": (1, 100),
+    "pass@8": (1, 100),
+    "valAcc": (1, 100),
+    "win_rate": (1, 100),
+    "test/env/all/correct": (1, None),
+    "num_solved": (1, None),
+    "acc_pct": (None, 100),
+    "reward": (None, None),
+    "score": (None, None),
+    "bypass": (None, None),
+    "chemistry": (None, None),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_largest_reward_by_name_and_values(name):
+    assert largest_reward(name, np.array([0.0, 0.7])) == NAMES[name][0]
+    assert largest_reward(name, np.array([0.0, 70.0])) == NAMES[name][1]
+    assert largest_reward(name, np.array([-0.1, 0.7])) is None
+    assert largest_reward(name, np.array([0.1, 170.0])) is None
+
+
+@pytest.mark.parametrize(("name", "factor", "most"), [("val_acc", 100, 100.0), ("reward", 7, None)])
+def test_the_same_run_in_other_units_has_the_same_answer(tmp_path, name, factor, most):
+    (run,) = entropylaw.read_runs(LAB / "grpo_s0" / "metrics.parquet")
+    series = entropylaw.select(run)
+    one, other = (
+        fit_log(write(tmp_path / f"{times}.csv", series.entropy, series.reward * times, name))
+        for times in (1, factor)
+    )
+    assert other.max_reward == most
+    assert other.gain == pytest.approx(factor * one.gain)
+    assert one.gain == pytest.approx(0.01 if most else np.ptp(series.reward) / 100)
+    assert (other.verdict, other.why) == (one.verdict, one.why)
+    assert other.p_headroom == pytest.approx(one.p_headroom, abs=1e-6)
+    assert other.ceiling.value == pytest.approx(factor * one.ceiling.value, rel=1e-6)
+    assert other.ceiling.high == pytest.approx(factor * one.ceiling.high, rel=1e-6)
+
+
+UNITS = {
+    "entropy_bits": np.log(2),
+    "entropy(bits)": np.log(2),
+    "entropy/bit": np.log(2),
+    "entropy_log2": np.log(2),
+    "entropy_dits": np.log(10),
+    "entropy_4bit": 1.0,
+    "orbits_entropy": 1.0,
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_an_entropy_in_another_unit_is_converted(tmp_path, name):
+    assert nats_per_unit(name)[0] == pytest.approx(UNITS[name])
+    entropy, reward = line(n=20)
+    (run,) = entropylaw.read_runs(write(tmp_path / "log.csv", entropy, reward, entropy_name=name))
+    series = entropylaw.select(run, entropy=name)
+    np.testing.assert_allclose(series.entropy, entropy * UNITS[name], rtol=1e-6)
+    assert "converted from" in series.entropy_choice.meaning.unit if UNITS[name] != 1.0 else True
+
+
+def test_every_command_converts_bits_and_refuses_a_perplexity(tmp_path):
+    entropy, reward = line(n=40)
+    write(tmp_path / "bits.csv", entropy / np.log(2), reward, entropy_name="entropy_bits")
+    write(tmp_path / "ppl.csv", np.exp(entropy), reward, entropy_name="entropy_perplexity")
+    for command in ("fit", "predict", "backtest", "columns", "plot", "check"):
+        more = {"plot": ["-o", "x.svg"], "check": ["--fail-if", "ceiling<0.1"], "fit": ["--no-save"]}.get(
+            command, []
+        )
+        first = [command, *(["law"] if command == "plot" else [])]
+        bits = typed(*first, "bits.csv", "--entropy", "entropy_bits", *more, cwd=tmp_path)
+        assert bits.returncode == 0, bits.stderr
+        ppl = typed(*first, "ppl.csv", "--entropy", "entropy_perplexity", *more, cwd=tmp_path)
+        assert "perplexity by its name" in ppl.stderr + ppl.stdout
+    text = typed("fit", "bits.csv", "--entropy", "entropy_bits", "--no-save", cwd=tmp_path).stdout
+    assert "'entropy_bits' (nats, converted from bits)" in " ".join(text.split())
+    (tmp_path / "tokens.jsonl").write_text('{"step": 1, "entropy_bits": 0.5, "response": 1}\n' * 2)
+    ended = typed("tokens", "tokens.jsonl", "--entropy", "entropy_bits", cwd=tmp_path)
+    assert "error[entropy-in-bits]" in ended.stderr
