@@ -35,6 +35,7 @@ from entropylaw.results.phases import (
     PhaseFit,
     PhasesAcross,
     RunTurns,
+    gaps,
     stricter,
 )
 from entropylaw.results.result import Finding, caution, note
@@ -43,7 +44,7 @@ FEWEST_RUNS = 3
 """Fewest turning points for a mean over runs."""
 
 MOST_NAMED = 3
-"""Largest number of outliers listed in a caution."""
+"""Largest number of outliers, and of gaps, listed in a caution."""
 
 LEVEL = 0.95
 """Coverage of the intervals of level shifts, which are not shown."""
@@ -176,7 +177,7 @@ def _order(plan: Fitted, act: Fitted, level: float, findings: list[Finding]) -> 
     """The fields of a :class:`PhaseFit` on the order of both turning points; adds to ``findings``."""
     order = dict[str, Any]()
     if act.fall.size and plan.curve.rises:
-        order["after_fall"] = _apart(plan.turn, np.stack([act.fall] * 3, axis=1), level)
+        order["after_fall"] = _apart(plan.turn, act.fall, level)
     if lacking := tuple(one.curve.name for one in (plan, act) if not one.curve.rises):
         findings.append(note("no-turning-point", curves=lacking))
         return order | {"verdict": "one turns to rise" if len(lacking) == 1 else "none turns to rise"}
@@ -363,6 +364,10 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
                 vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
             )
         )
+    if (gap := np.flatnonzero(gaps(curve.step))).size:
+        after, until = (tuple(curve.step[gap[:MOST_NAMED] + end].tolist()) for end in (0, 1))
+        others = max(gap.size - MOST_NAMED, 0)
+        findings.append(caution("no-values-between", curve=name, after=after, until=until, others=others))
     if curve.long_drift > LONG_DRIFT:
         findings.append(
             caution(

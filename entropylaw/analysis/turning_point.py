@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtri
@@ -18,7 +19,7 @@ from entropylaw.engine.windows import LEAST, Windows
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray, IntArray
-from entropylaw.results.phases import CURVES, LEAST_P, POWER, CurvePhases, stricter
+from entropylaw.results.phases import CURVES, LEAST_P, POWER, CurvePhases, gaps, stricter
 
 FEWEST = 20
 """Points below which no turn is looked for."""
@@ -38,6 +39,10 @@ ALLOWANCE = 1.4
 
 BASIN = 0.03
 """Share of the rise: steps within it above the lowest point are as low as that."""
+
+NOISES, MARGIN = 2.0, 0.02
+"""How far beyond its points a curve may be: the larger one of so many standard deviations of the residual and
+that share of their range."""
 
 SETTLED = 0.95
 """Share of the fall after which it is over."""
@@ -79,13 +84,20 @@ class Tested:
         """The points minus the fitted curve."""
         return self.entropy - self.fitted
 
+    def inside(self, curves: FloatArray) -> FloatArray:
+        """Curves (d, n), cut where they leave the range of the points by more than their noise, or pass 0."""
+        beyond = max(NOISES * float(np.std(self.residual)), MARGIN * float(np.ptp(self.entropy)))
+        least, most = float(self.entropy.min()) - beyond, float(self.entropy.max()) + beyond
+        return np.clip(curves, max(least, 0.0), most)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
     """A curve, with its draws of the turning point and of the end of the fall.
 
-    ``turn`` (d, 3) are the steps of the lowest point and of both ends of its basin, ``fall`` (d,) the step of
-    :data:`SETTLED` of the fall; both are empty where the curve has none.
+    ``turn`` (d, 3) are the steps of the lowest point and of both ends of its basin, ``fall`` (d, 3) the step
+    of :data:`SETTLED` of the fall and the first and last one that it can be; both are empty where the curve
+    has none. What may have happened inside a gap reaches from one of its ends to the other.
     """
 
     curve: CurvePhases
@@ -176,13 +188,13 @@ def fit_curve(found: Tested, level: float, normal: FloatArray) -> Fitted:
     """The intervals of a tested curve; ``normal`` are the draws of its residual (:func:`draws_of`)."""
     s, y = found.step, found.entropy
     rises, falls_again = (p <= 1.0 - level + 1e-12 for p in (found.p_rise, found.p_second_fall))
-    drawn = found.design.curves(y, found.bent, normal)
+    drawn, fitted = found.inside(found.design.curves(y, found.bent, normal)), found.inside(found.fitted)
     low, _, high = np.quantile(drawn, tails(level), axis=0)
     fall, turn = falls(s, drawn), np.empty((0, 3))
     turning_point = rise = None
     if rises:
         after = slice(found.start, None)
-        turn, rise = turns(s[after], drawn[:, after], found.fitted[after], level)
+        turn, rise = turns(s[after], drawn[:, after], fitted[after], level)
         lowest, first, last = turn.T
         tail, middle, _ = tails(level)
         turning_point = Estimate(
@@ -214,7 +226,7 @@ def fit_curve(found: Tested, level: float, normal: FloatArray) -> Fitted:
         noise=float(np.std(found.residual)),
         step=s,
         entropy=y,
-        fitted=found.fitted,
+        fitted=fitted,
         low=low,
         high=high,
         first_step=found.ends[0],
@@ -294,19 +306,28 @@ def draws_of(curves: Sequence[Tested]) -> list[FloatArray]:
 
 
 def falls(step: FloatArray, curves: FloatArray) -> FloatArray:
-    """Step (d,) at which each curve (d, n) has made :data:`SETTLED` of its fall to the lowest point.
+    """Step at which each curve (d, n) has made :data:`SETTLED` of its fall to the lowest point (d, 3).
 
-    Empty where most of them do not fall at all.
+    With the first and the last step that it can be. Empty where most of the curves do not fall at all.
     """
     lowest = curves.argmin(axis=1)
     place = np.arange(step.size)
     before = np.where(place <= lowest[:, None], curves, -np.inf)
     top, bottom = before.max(axis=1), curves.min(axis=1)
     if np.mean(before.argmax(axis=1) < lowest) < 0.5:
-        return np.empty(0)
+        return np.empty((0, 3))
     limit = bottom + (1.0 - SETTLED) * (top - bottom)
     after = place >= before.argmax(axis=1)[:, None]
-    return np.asarray(step[np.argmax(after & (curves <= limit[:, None]), axis=1)])
+    at = np.argmax(after & (curves <= limit[:, None]), axis=1)
+    return np.stack([step[at], across_gaps(step)[0][at], step[at]], axis=1)
+
+
+def across_gaps(step: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of each step (n,) the step before it and the one after it where there is a gap between, else itself."""
+    gap = np.flatnonzero(gaps(step))
+    before, after = step.copy(), step.copy()
+    before[gap + 1], after[gap] = step[gap], step[gap + 1]
+    return before, after
 
 
 def turns(
@@ -338,7 +359,8 @@ def turns(
         method=METHOD,
         std_error=float(between.std()),
     )
-    return np.stack([step[low], step[first], step[last]], axis=1), estimate
+    before, after = across_gaps(step)
+    return np.stack([step[low], before[first], after[last]], axis=1), estimate
 
 
 def greatest_rise(curves: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -352,20 +374,25 @@ def greatest_rise(curves: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
 
 
 def of_points(points: FloatArray, level: float, method: str) -> Estimate:
-    """Median and equal-tailed interval of equally probable points."""
-    low, value, high = np.quantile(points, tails(level)).tolist()
+    """Median and equal-tailed interval of equally probable points (d,), or with both their ends (d, 3)."""
+    value, first, last = points.T if points.ndim == 2 else (points,) * 3
+    low, middle, high = tails(level)
+    low, value, high = (float(np.quantile(*one)) for one in ((first, low), (value, middle), (last, high)))
     return Estimate(value=value, low=low, high=high, level=level, method=method)
 
 
 def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means over blocks of equally many neighbours, at most :data:`MOST` of them.
+    """Means over blocks of equally many neighbours, about :data:`MOST` of them, and none over a gap.
 
-    Only the first block may be shorter: with blocks of different lengths the noise would differ.
+    Only the first block, and the first one after a gap, may be shorter: with blocks of different lengths the
+    noise would differ.
     """
     size = -(-step.size // MOST)
     if size == 1:
         return step, values
-    first = step.size % size
-    starts = np.concatenate([[0] if first else [], np.arange(first, step.size, size)]).astype(int)
+    starts = np.empty(0, dtype=int)
+    for begin, end in pairwise([0, *(np.flatnonzero(gaps(step)) + 1).tolist(), step.size]):
+        whole = np.arange(begin + (end - begin) % size, end, size)
+        starts = np.concatenate([starts, [begin] if (end - begin) % size else [], whole]).astype(int)
     count = np.diff(np.append(starts, step.size))
     return np.add.reduceat(step, starts) / count, np.add.reduceat(values, starts) / count

@@ -53,6 +53,9 @@ one and a half spacings)."""
 RESOLUTION = 1e-3
 """Share of a curve's range that counts as noise: no curve is known better."""
 
+SPANNED = 1e-12
+"""Share of an extra column's square beyond a spline up to which the spline has it, as a step inside a gap."""
+
 TINY = 1e-24
 """Least sum of squares: below are rounding errors."""
 
@@ -174,7 +177,8 @@ class TrendDesign:
         """Of each spline what the extras are in it and beyond it.
 
         The coordinates (g, e, k) of the whitened extras, their squared length (g, e) beyond the spline, and
-        the log of that length's ratio to the one without whitening.
+        the log of that length's ratio to the one without whitening: infinite for an extra that is the
+        spline's own, which is not added.
         """
         white, plain = (self.white_extras**2).sum(axis=-1), (self.extras**2).sum(axis=-1)
         found = []
@@ -182,7 +186,8 @@ class TrendDesign:
             shared = self.white_extras @ q
             rest = np.maximum(white - (shared**2).sum(axis=-1), TINY)
             unwhitened = np.maximum(plain - ((self.extras @ own) ** 2).sum(axis=-1), TINY)
-            found.append((shared, rest, np.log(rest / unwhitened)))
+            longer = np.where(rest > SPANNED * white, np.log(rest / unwhitened), np.inf)
+            found.append((shared, rest, longer))
         return found
 
     def components(self, series: FloatArray, *, column_cost: float, extra: bool) -> Components:

@@ -234,6 +234,12 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
         + ("; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else "")
         + "; it may make or hide a turn"
     ),
+    "no-values-between": lambda values: (
+        f"{values['curve']} has no value between steps "
+        + ", ".join(map("{:g} and {:g}".format, values["after"], values["until"]))
+        + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
+        + ": what it does there cannot be told"
+    ),
     "drift-long": "what a smooth curve leaves of {curve} moves for a good part of the run (probability "
     "{probability:.2g}), and can look like a turn: the p-values are multiplied by {factor:g}, and a second "
     "fall is not claimed",

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from entropylaw.results import VERDICTS, Estimate
-from entropylaw.results.arrays import FloatArray, lengths_flaw
+from entropylaw.results.arrays import BoolArray, FloatArray, lengths_flaw
 from entropylaw.results.result import Finding, Result, replace, sentences
 
 RISES, FALLS_AGAIN = "turns to rise", "falls a second time"
@@ -30,6 +30,22 @@ twice as large. They were chosen so that few decays with a drift of correlation 
 
 LEAST_P = STRICTER[0][1] / (DRAWS + 1)
 """The smallest p-value that the simulations give."""
+
+
+GAP, AROUND = 8.0, 5
+"""A gap is so many times the median of the spacings on either side of it, of which so many are looked at."""
+
+
+def gaps(step: FloatArray) -> BoolArray:
+    """Which spacings (n − 1,) between steps (n,) are gaps: no curve is known in there."""
+    import numpy as np
+
+    spacing = np.diff(step)
+    if not spacing.size:
+        return np.zeros(0, dtype=bool)
+    around = np.pad(spacing, AROUND, mode="symmetric")
+    usual = np.median(np.lib.stride_tricks.sliding_window_view(around, AROUND), axis=1)
+    return np.asarray(spacing > GAP * np.maximum(usual[: spacing.size], usual[AROUND + 1 :]))
 
 
 def stricter(long_drift: float) -> float:
@@ -72,7 +88,8 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     lag1, noise
         Lag-1 autocorrelation and standard deviation of the residuals of the fitted curve.
     step, entropy, fitted, low, high
-        Shape (n,): the points, and the curve without drift and noise (mean), with its pointwise interval.
+        Shape (n,): the points, and the curve without drift and noise (mean), with its pointwise interval;
+        not beyond the points by more than their noise.
     """
 
     name: str

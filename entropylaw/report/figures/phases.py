@@ -16,7 +16,7 @@ from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.results.columns import FORK, LOW, SEMANTIC, TokenHistogram
-from entropylaw.results.phases import CurvePhases, PhasesAcross
+from entropylaw.results.phases import CurvePhases, PhasesAcross, gaps
 
 COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
@@ -89,8 +89,13 @@ def _curves(axes: Axes, curves: words.Curves) -> None:
     for curve, _ in curves:
         colour = p.colour(COLOURS[curve.name])
         p.dots(axes, curve.step, curve.entropy, size=1.6, color=colour, alpha=0.35, zorder=2)
-        axes.fill_between(curve.step, curve.low, curve.high, color=colour, alpha=0.22, linewidth=0, zorder=3)
-        axes.plot(curve.step, curve.fitted, color=colour, linewidth=1.1, zorder=5)
+        # Neither is drawn inside a gap.
+        ends = np.flatnonzero(gaps(curve.step)) + 1
+        step, low, high, fitted = (
+            np.insert(values, ends, np.nan) for values in (curve.step, curve.low, curve.high, curve.fitted)
+        )
+        axes.fill_between(step, low, high, color=colour, alpha=0.22, linewidth=0, zorder=3)
+        axes.plot(step, fitted, color=colour, linewidth=1.1, zorder=5)
         shown += [curve.entropy, curve.fitted]
     axes.set_xlim(*p.limits(np.concatenate([curve.step for curve, _ in curves]), (), 0.0, 0.025, 0.025))
     axes.set_ylim(*p.limits(np.concatenate([[0.0], *shown]), (), 0.0, 0.02, 0.06))
