@@ -38,6 +38,12 @@ def _count(text: str) -> int:
     return number
 
 
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
+
+
 def _gain(text: str) -> float:
     if not 0 < (value := float(text)) < math.inf:
         raise ValueError(text)
@@ -105,7 +111,7 @@ PATH = Kind(expected="a path", several="paths", metavar="FILE")
 ARM_PATH = Kind(expected="a path, or ARM=PATH", several="paths, or texts such as 'grpo=logs/grpo*'")
 """A path, which may have the name of an arm before it."""
 
-NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, types=(int, float))
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=_finite, types=(int, float))
 SPREAD = Kind(
     expected="a standard deviation above 0",
     metavar="SD",

@@ -238,7 +238,10 @@ def _table(value: Any, shown: str, key: str) -> Mapping[str, Any]:
 
 def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     # Of longer text only its length, for it may be a secret in the wrong line.
-    text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
+    try:
+        text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
+    except ValueError:
+        text = "an integer of thousands of digits"
     hint = "`entropylaw --no-config config` lists the settings with their defaults"
     return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
@@ -255,6 +258,8 @@ def _parsed(data: bytes, shown: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         line = data.rstrip().count(b"\n") + 1
         why = str(error).replace("at end of document", f"at line {line}, the last")
+    except ValueError:
+        why = "an integer of more digits than Python reads"
     except RecursionError:
         why = "nested too deeply"
     message = f"{shown} is not TOML: {why}"

@@ -419,13 +419,10 @@ def compare(
             f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}"
         )
         raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
-    own: dict[str, Any] = {
-        "baseline": baseline,
-        "all_pairs": all_pairs,
-        "margin": margin,
-        "between_sd": between_sd,
-    }
-    known = checked(CompareOptions(**own, level=level, **options))
+    known = CompareOptions(
+        baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
+    )
+    known = checked(known)
     jobs = checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
     for arm, runs in given.items():

@@ -246,6 +246,9 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("fit = 3", "fit = 3, expected a table"),
         ("[fit.columns]\nentropy = 3", "fit.columns.entropy = 3, expected a column's name"),
         ("style = ['a']", "style = ['a']"),
+        ("level = 0x" + "f" * 100_000, "level = an integer of thousands of digits"),
+        ("max-reward = " + "9" * 400, "max-reward = 400 characters, expected a number"),
+        ("from-step = inf", "from-step = inf, expected a number"),
         ("folder = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 302 characters"),
     ],
 )
@@ -271,6 +274,7 @@ def test_in_a_pyproject_keys_are_named_whole(tmp_path):
         (b"a = 1\nb = '\xff'", "line 2"),
         ("a = " + "[" * 100_000, "nested"),
         ("[fit\n", "line 1"),
+        ("level = " + "9" * 100_000, "an integer of more digits than Python reads"),
     ],
 )
 def test_broken_toml_names_the_line(tmp_path, text, named):
