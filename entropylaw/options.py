@@ -165,9 +165,11 @@ SUFFIXES = {
     "csv": ".csv",
     "markdown": ".md",
     "latex": ".tex",
-    "junit": ".xml",
 }
 """The formats of every result → how the names of files in it end."""
+
+JUNIT = {"junit": ".xml"}
+"""The further format of a check."""
 
 WRITE = f"Write here; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
 
