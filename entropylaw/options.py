@@ -167,9 +167,11 @@ SUFFIXES = {
     "csv": ".csv",
     "markdown": ".md",
     "latex": ".tex",
-    "junit": ".xml",
 }
 """The formats of every result → how the names of files in it end."""
+
+JUNIT = {"junit": ".xml"}
+"""The further format of a check."""
 
 WRITE = f"Write here, and print nothing; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
 

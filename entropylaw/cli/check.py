@@ -31,6 +31,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
 
 GATES = "Gates"
+FORMATS = (*opt.SUFFIXES, *opt.JUNIT)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -65,8 +66,8 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Q
     even_if_fails: bool = opt.switch(
         "--even-if-fails", "Compare the numbers that are unknown because the law fails, too.", GATES
     )
-    format: str = opt.formats()
-    output: tuple[str, ...] = opt.outputs()
+    format: str = opt.formats(*FORMATS)
+    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".tex", ".tex .xml"))
     github_summary: bool = opt.switch(
         "--github-summary", f"Append Markdown to the file that {SUMMARY} names."
     )
@@ -93,7 +94,7 @@ def check(options: CheckCommand) -> None:
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = output.destinations(options.output or ["-"], options.format)
+    formats = output.destinations(options.output or ["-"], options.format, FORMATS)
     summary = None
     if options.github_summary and not (summary := os.environ.get(SUMMARY)):
         hint = "leave it out outside GitHub Actions, or write -o summary.md"

@@ -38,7 +38,7 @@ class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
         many=True,
         required=True,
     )
-    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".xml", ".xml .html"))
+    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".tex", ".tex .html"))
     details: bool = opt.switch(
         "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
     )

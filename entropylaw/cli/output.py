@@ -204,10 +204,10 @@ def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
 
     Raises UsageError (``unknown-suffix``).
     """
-    from entropylaw.options import SUFFIXES
+    from entropylaw.options import JUNIT, SUFFIXES
 
     suffix, known = Path(path).suffix.lower(), known or tuple(SUFFIXES)
-    suffixes = {SUFFIXES.get(format, f".{format}"): format for format in known}
+    suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in known}
     format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
@@ -216,6 +216,8 @@ def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
             hint = f"{typed} is a folder: name a file in it"
         elif suffix in (".html", ".htm") and "text" in known:
             hint = f"type `entropylaw report LOG -o {typed}`"
+        elif suffix in JUNIT.values() and "text" in known:
+            hint = f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
         else:
             ending = ".csv" if suffix in SHEETS and "csv" in known else first
             hint = f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
@@ -223,11 +225,11 @@ def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
     return format
 
 
-def destinations(output: Sequence[str], format: str) -> dict[str, str]:
-    """Path of an output → its format; every suffix is checked before any work is done."""
+def destinations(output: Sequence[str], format: str, known: Sequence[str] = ()) -> dict[str, str]:
+    """Path of an output → its format, as :func:`format_of`; all are checked before any work is done."""
 
     def of(path: str) -> str:
-        found = format if path == "-" else format_of(path)
+        found = format if path == "-" else format_of(path, known)
         # Text has its details in files, too.
         return format if (format, found) == ("details", "text") else found
 

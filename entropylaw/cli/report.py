@@ -30,6 +30,7 @@ PAGES = (".html", ".htm")
 
 OTHERS = (
     *opt.SUFFIXES.values(),
+    *opt.JUNIT.values(),
     *(f".{kind}" for kind in opt.PICTURES),
     ".markdown",
     ".jsonl",

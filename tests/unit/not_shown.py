@@ -215,17 +215,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"|limit)\.(value|low|high)|forms\.shapes\.(low|high|note)|rate_tail|reach_note|skipped"
         ),
     },
-    ("averaged text", "averaged markdown", "averaged csv", "averaged latex"): {
-        "a standard error says less than the interval, whose level is in the head": (
-            r"ESTIMATES\.(level|std_error)"
-        ),
-    },
-    ("averaged csv", "averaged latex"): {
-        "a row per form; text and Markdown have the averages": (
-            r"run|gain|p_headroom|entropy_now|lowest_entropy|level|(ceiling|headroom|reward_now).*|skipped.*"
-            r"|ESTIMATES\..*"
-        ),
-    },
     ("arms details", "arms markdown", "arms csv"): {
         "curves, which the figure draws": r"arms\.(mean|low|high|runs\.(entropy|reward))|pairs\.band\.mean",
     },

@@ -290,7 +290,7 @@ def test_names_are_text(names, medium):
         return
     text = rendered(result, medium)
     assert "\x1b" not in text
-    assert "etc/" in text or (medium == "junit" and len(names) > 1)
+    assert "etc/" in text
     if medium == "markdown":
         assert "<script" not in text
         assert not re.search(r"(?<!\\)\]\(http", text)

@@ -55,7 +55,7 @@ from tests.unit.test_report_samples import report_csv, report_markdown
 
 Render = Callable[[Any], object]
 
-FORMATS = ("text", "markdown", "csv", "latex")
+FORMATS = ("text", "markdown", "csv")
 
 LIBRARY = {
     "comparison": compare_forms,
@@ -100,8 +100,8 @@ MEDIA: dict[str, dict[str, Render]] = {
     | {"text": partial(output.rendered, format="details")},
     "prediction": {name: partial(output.rendered, format=name) for name in FORMATS},
     "backtest": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "phases": {name: partial(output.rendered, format=name) for name in FORMATS[:3]},
-    "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "latex", "junit")},
+    "phases": {name: partial(output.rendered, format=name) for name in FORMATS},
+    "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "junit")},
     "report": {
         "markdown": report_markdown,
         "csv": report_csv,
@@ -329,8 +329,7 @@ def _differs(
 
 def reasons(kind: str, medium: str) -> list[str]:
     """The fields that are listed as not shown in a medium."""
-    # LaTeX has what Markdown has.
-    name = f"{kind} {medium.replace('latex', 'markdown')}"
+    name = f"{kind} {medium}"
     return [field for media, fields in NOT_SHOWN.items() if name in media for field in fields.values()]
 
 

@@ -75,6 +75,7 @@ def test_arms_that_match_no_run_get_a_pattern_that_does(log: Path) -> None:
         ("a b.docx", "type -o 'a b.txt'"),
         ("out", "type -o out.txt"),
         ("out.html", "type `entropylaw report LOG -o out.html`"),
+        ("out.xml", "type `entropylaw check LOG --fail-if GATE -o out.xml`"),
     ],
 )
 def test_a_suffix_that_is_not_written(log: Path, path: str, expected: str) -> None:

@@ -1,6 +1,7 @@
 """Renderers, one per medium: each takes every block, and so every result. CSV takes tables.
 
-Those of programs are here: CSV, and JUnit XML for GitLab, Jenkins and GitHub's reporters.
+Those of tables are here, CSV and LaTeX, and that of a check: JUnit XML for GitLab, Jenkins and GitHub's
+reporters.
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ from itertools import chain
 from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
-from entropylaw.report.blocks import Block, Cell, Heading, Table, Verdict, by_run
+from entropylaw.report.blocks import Block, Cell, Facts, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
+from entropylaw.report.numbers import fact_text, row_text
 
-MEDIA = ("text", "details", "markdown", "csv", "latex", "junit")
+MEDIA = ("text", "details", "markdown", "csv", "latex")
 """Text is for a terminal, ``details`` the same with nothing left out.
 
-In addition to JSON, which is the result itself, and HTML, which has pages of its own."""
+In addition to JSON, which is the result itself, HTML, which has pages of its own, and JUnit of a check."""
 
 
 def rendered(result: Any, medium: str) -> str:
     """A result or document in one of :data:`MEDIA`."""
     if medium == "csv":
         return csv_text(table(result))
+    if medium == "latex":
+        return latex_text(result)
     if medium == "junit":
         return junit_text(describe(result))
     if medium == "details":
@@ -70,10 +74,37 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
     return names, [list(row) for row in zip(*cells, strict=True)]
 
 
-def junit_text(blocks: Sequence[Block]) -> str:
-    """A suite per run and a case per verdict; without gates it is the run's verdict.
+def latex_text(result: Any) -> str:
+    r"""The tables of a result by pandas, for ``\\input``; a comment names what each is about.
 
-    A verdict that fails is a failure, an undecided one an error.
+    Numbers have the digits of other texts. A result without tables has that of its CSV.
+    """
+    import pandas
+
+    def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
+        columns = list(map(one_line, head))
+        cells = pandas.DataFrame([list(map(one_line, row)) for row in rows], columns=columns, dtype=str)
+        aligned = "l" * words + "r" * (len(columns) - words)
+        return str(cells.to_latex(index=False, escape=True, column_format=aligned))
+
+    text = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
+    blocks = describe(result)
+    if not any(isinstance(block, Facts | Table) for block in blocks):
+        blocks.append(table(result))
+    for block in blocks:
+        if isinstance(block, Heading):
+            text += f"\n% {one_line(block.text)}\n"
+        elif isinstance(block, Facts):
+            rows = [(fact.name, *fact_text(fact)) for fact in block.facts]
+            text += tabular((block.title, "value", block.interval, block.unsafe), rows, 1)
+        elif isinstance(block, Table) and not block.instead:
+            cells = [row_text(block, row) for row in block.rows]
+            text += tabular([column.label for column in block.columns], cells, block.words)
+    return text
+
+
+def junit_text(blocks: Sequence[Block]) -> str:
+    """A suite per run and a case per gate: one that fails is a failure, an undecided one an error.
 
     No times and no host: the same result has the same bytes. Control characters, which XML 1.0 excludes, are
     written out as in a terminal.
@@ -93,7 +124,7 @@ def junit_text(blocks: Sequence[Block]) -> str:
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
-            name, sentence = one_line(verdict.name or "verdict"), one_line(verdict.text)
+            name, sentence = one_line(verdict.name), one_line(verdict.text)
             case = ET.SubElement(suite, "testcase", {"classname": run, "name": name})
             outcome = ET.SubElement(case, tags[verdict.ok])
             outcome.text = f"{verdict.badge}: {sentence}"
