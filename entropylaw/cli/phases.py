@@ -13,6 +13,7 @@ from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
@@ -113,7 +114,7 @@ def phases(options: PhasesCommand) -> None:
         message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
     answers = output.answered(step, reading.runs, options.jobs, quiet=quiet)
-    document = step.document(reading, [entry for entry, _ in answers])
+    document = replace(step.document(reading, [entry for entry, _ in answers]), config=options.config)
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
