@@ -208,7 +208,6 @@ CASES = {
         (
             "tokens tokens.jsonl -o steps.csv",
             "tokens tokens.jsonl -o steps.json --format csv",
-            "tokens steps.hist.parquet --format json",
             "phases steps.csv",
         ),
     ),
