@@ -123,7 +123,7 @@ def settings_table() -> str:
         cells = (
             f"`{key}`",
             f"`{known.flag}`",
-            known.expected if known.general else f"{known.expected}, in the table of one command",
+            known.expected,
             " or ".join(dict.fromkeys(without(option) for option in having.values())),
             ", ".join(having),
             known.help,

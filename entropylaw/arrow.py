@@ -61,10 +61,5 @@ def from_codes(codes: NDArray[np.integer[Any]], names: Sequence[str]) -> pa.Arra
     return pa.StringArray.from_buffers(len(codes), *buffers)
 
 
-def release_memory() -> None:
-    """Return memory that Arrow holds and does not use to the system."""
-    pa.default_memory_pool().release_unused()
-
-
 def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))

@@ -107,9 +107,7 @@ def one_of(*choices: str) -> Kind:
 
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
-PATH = Kind(expected="a path", several="paths", metavar="FILE")
-ARM_PATH = Kind(expected="a path, or ARM=PATH", several="paths, or texts such as 'grpo=logs/grpo*'")
-"""A path, which may have the name of an arm before it."""
+PATH = Kind(expected="a path", metavar="FILE")
 
 NUMBER = Kind(expected="a number", several="numbers", example="100", read=_finite, types=(int, float))
 SPREAD = Kind(

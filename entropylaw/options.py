@@ -7,8 +7,9 @@ field's metadata hold an option's flags, help, values and key in a settings file
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.errors import UsageError
@@ -29,9 +30,6 @@ from entropylaw.kinds import (
     one_of,
 )
 
-if TYPE_CHECKING:
-    from entropylaw.cli.settings import InForce
-
 T = TypeVar("T")
 
 HUNDREDTH = "0.01 of an accuracy, else by its range"
@@ -47,8 +45,7 @@ class Option:
     """The description of an option, in the metadata of a field as ``option``.
 
     ``flags`` is empty for an argument, and ``key`` for an option that no settings file has. ``unset`` is the
-    behaviour without a value, in words. ``many`` values are a tuple. An option that is not ``general`` may
-    only be in one command's table.
+    behaviour without a value, in words. ``many`` values are a tuple.
     """
 
     flags: tuple[str, ...]
@@ -60,7 +57,6 @@ class Option:
     unset: str = "none"
     default: Any = None
     many: bool = False
-    general: bool = True
     required: bool = False
 
     @property
@@ -184,20 +180,33 @@ def formats(*choices: str) -> Any:
 
 def outputs(help: str = WRITE, unset: str = "none") -> Any:
     """Files to write, whose suffix decides the format."""
-    return option(
-        "-o --output", f"{help} Repeatable.", PATH, key="output", unset=unset, many=True, general=False
-    )
+    return option("-o --output", f"{help} Repeatable.", PATH, unset=unset, many=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """The settings file in force: path as given (never absolute), sha256 of its bytes."""
+
+    path: str
+    sha256: str
+
+
+Tables = Mapping[str, Mapping[str, Any]]
+"""Command → key → value, of a settings file; the command is empty for what applies to all."""
 
 
 # Only options in documents are compared and printed; these methods take a third of the time to make a class.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Command:
-    """The options of any command, and the fields with a value from the command line or a settings file."""
+    """The options of any command, and the fields with a value from the command line or a settings file.
+
+    ``config`` is the settings file in force, and ``settings`` are its contents.
+    """
 
     given: tuple[str, ...] = ()
     from_file: tuple[str, ...] = ()
-    settings: InForce | None = None
-    """The settings file that was read, and the search for it."""
+    config: ConfigFile | None = None
+    settings: Tables = field(default_factory=dict)
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
@@ -248,7 +257,6 @@ class Logs:
         "Log files or folders; '-' reads standard input; NAME:csv forces a format (csv, jsonl, parquet, "
         "verl); wandb://ENTITY/PROJECT/RUN reads a run at W&B.",
         PATH,
-        key="inputs",
         many=True,
         required=True,
     )
@@ -471,6 +479,7 @@ REMOVED = {
     "--shared": "`entropylaw compare` answers it with the seed as the unit",
     "--by": "`entropylaw compare -o arms.csv` has the numbers of every arm; fit a line through them with "
     "statsmodels",
+    "--allow-urls": "leave it out: logs at URLs are named on the command line, and then read",
     "--at-size": "no prediction for a size is made: three or four sizes decide nothing",
 }
 """Flags of earlier versions → what to do instead; the keys of settings are the same without ``--``."""

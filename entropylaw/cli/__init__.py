@@ -40,15 +40,10 @@ def root(
         None,
         "--config",
         metavar="FILE",
-        envvar="ENTROPYLAW_CONFIG",
-        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml, or "
-        "[tool.entropylaw] in "
-        "pyproject.toml, here or in a folder above]",
+        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml of the current "
+        "folder]",
     ),
     no_config: bool = typer.Option(False, "--no-config", help="Read no settings from any file."),
-    allow_urls: bool = typer.Option(
-        False, "--allow-urls", help="Open the URLs that a file of settings names, such as s3://…"
-    ),
 ) -> None:
     """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
 

@@ -43,7 +43,6 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Q
         "Documents that `fit`, `report`, `phases` or `predict` wrote; a report, by its folder or its "
         "report.json; or logs, which are fitted.",
         PATH,
-        key="inputs",
         many=True,
         required=True,
     )
@@ -113,6 +112,7 @@ def check(options: CheckCommand) -> None:
     cases = decide(gates, subjects, baselines, Rules(**rules))
     document = CheckDocument(
         inputs=tuple(dict.fromkeys(sources.inputs)),
+        config=options.config,
         gates=tuple(gate.shown for gate in gates),
         **rules,
         runs=len(subjects),

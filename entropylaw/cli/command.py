@@ -12,12 +12,13 @@ import shlex
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from entropylaw.cli.output import say
 from entropylaw.errors import UsageError
 from entropylaw.paths import is_folder
 
@@ -118,10 +119,19 @@ class _Reader:
     _read = False
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; typer gets the rest: a command, or excess arguments."""
+        """Read the arguments; typer gets the rest: a command, or excess arguments.
+
+        A flag of an earlier version is a UsageError ``removed-option``.
+        """
         if ctx.resilient_parsing or (not args and self.no_args_is_help):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
-        given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+        try:
+            given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+        except Exception as error:  # typer's own, whose module differs between its releases
+            from entropylaw.options import refuse_removed
+
+            refuse_removed(getattr(error, "option_name", ""))
+            raise
         given = {name: value for name, value in given.items() if value not in (None, ())}
         for parameter in self.get_params(ctx):
             # An option without a value for the command acts at once, such as --version and completion.
@@ -155,36 +165,37 @@ class Command(_Reader, TyperCommand):
 
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a flag of an earlier version is a UsageError ``removed-option``."""
-        from entropylaw.options import refuse_removed
-
-        for word in takewhile(lambda word: word != "--", args):
-            refuse_removed(word.partition("=")[0])
-        return super().parse_args(ctx, args)
-
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
         """Make the options from the arguments, a settings file, and the defaults.
 
-        Raises UsageError and InputError: a wrong value of an option; as
+        Raises UsageError and InputError: a wrong value of an option; ``no-working-folder``; as
         :func:`entropylaw.cli.settings.in_force`.
         """
-        from entropylaw.cli.settings import from_file, in_force
+        from entropylaw.cli.settings import in_force, values_of
 
         known = self.known
         values = {name: known[name].parsed(given[name]) for name in known if name in given}
-        typed, filled = tuple(values), dict[str, Any]()
-        force = in_force(ctx.parent.params, None if self.name in WITHOUT else all_settings)
-        if force.file is not None:
-            lacking = {name: option for name, option in known.items() if name not in values}
-            filled = from_file(force.file, str(self.name), lacking, allow_urls=force.allow_urls)
-            values |= filled
+        typed = tuple(values)
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            hint = "cd to a folder that exists"
+            raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
+        config, tables = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
+        lacking = {name: option for name, option in known.items() if name not in values}
+        filled = values_of(tables, str(self.name), lacking)
+        values |= filled
         for name, option in known.items():
             if option.required and name not in values:
                 what = "option" if option.flags else "argument"
                 ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
-        sources = {"given": typed, "from_file": tuple(filled), "settings": force}
-        ctx.meta[_OPTIONS] = self.callback.options(**values, **sources)  # type: ignore[union-attr]
+        sources = {"given": typed, "from_file": tuple(filled), "config": config, "settings": tables}
+        options = self.callback.options(**values, **sources)  # type: ignore[union-attr]
+        if config is not None and self.name != "config":
+            from entropylaw.escaping import one_line
+
+            say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
+        ctx.meta[_OPTIONS] = options
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""

@@ -14,8 +14,9 @@ from entropylaw.cli.command import takes
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
-from entropylaw.kinds import ARM_PATH, PATH
+from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
@@ -33,8 +34,7 @@ class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
         "ARM=LOGS|LOGS",
         "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
         "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
-        ARM_PATH,
-        key="inputs",
+        PATH,
         many=True,
         required=True,
     )
@@ -102,6 +102,7 @@ def compare(options: CompareCommand) -> None:
     if any(entry.answer is not None for entry in runs):
         curves = partial(output.result_of, steps.Averaged(), jobs=options.jobs)
         document = compared(grouping, entries, settings, gathered, curves)
+        document = replace(document, config=options.config)
         check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
         for path in draw(document, options.figure, picture, extra):
             output.say(f"wrote {path}", quiet=quiet)

@@ -24,6 +24,7 @@ from entropylaw.options import (
     part,
     switch,
 )
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument
@@ -44,7 +45,6 @@ class FitCommand(Parallel, FitOptions, Logs, Written):
         *(SWITCH, OUTPUT),
         key="save",
         default=True,
-        general=False,
     )
     details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
     to_wandb: str | None = option(
@@ -81,7 +81,10 @@ def fit(options: FitCommand) -> None:
     fits = dict(zip(reading.runs, results, strict=True))
     # A run belongs to the first argument that led to it.
     by_argument = reading.by_argument().items()
-    parts = {path: step.document(one, [fits[run] for run in one.runs]) for path, one in by_argument}
+    parts = {
+        path: replace(step.document(one, [fits[run] for run in one.runs]), config=options.config)
+        for path, one in by_argument
+    }
     combined = combine(list(parts.values()))
     output.say_skipped(combined.warnings, quiet=quiet)
     stored, kept = store(parts) if options.save and not options.output else ({}, [])

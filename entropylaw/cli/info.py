@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from entropylaw.cli.command import all_settings, takes
 from entropylaw.cli.output import print_result, read_shown, show_error, shown
-from entropylaw.cli.settings import InForce, SettingsFile, general_settings, located, with_paths
+from entropylaw.cli.settings import OWN_FILE, general_settings
 from entropylaw.documents.loading import KINDS
-from entropylaw.kinds import one_of
-from entropylaw.options import ColumnOptions, Command, Logs, Option, formats, option
+from entropylaw.kinds import PATH, one_of
+from entropylaw.options import ColumnOptions, Command, ConfigFile, Logs, Option, formats, option
 from entropylaw.paths import shown_path
+from entropylaw.results.result import replace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -53,7 +54,8 @@ def columns(options: ColumnsCommand) -> None:
         explain(run, entropy=entropy, reward=reward, pair=options.pair, problem=problems.get(run.source.path))
         for run in (*reading.runs, *counted)
     ]
-    print_result(shown(columns_document(reports), options.format))
+    document = replace(columns_document(reports), config=options.config)
+    print_result(shown(document, options.format))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -67,51 +69,46 @@ class ConfigCommand(Command):
 def config(options: ConfigCommand) -> None:
     """Print the settings in force and their sources.
 
-    A source is a file and its key, or the default. A file is looked for here and in the folders above, up
-    to the one with .git; entropylaw.toml wins over [tool.entropylaw] in pyproject.toml, and a flag over
-    both. `entropylaw --config FILE config` shows another file, and so does ENTROPYLAW_CONFIG.
+    A source is a file and its key, or the default. The file is entropylaw.toml of the current folder; a
+    flag wins over it. `entropylaw --config FILE config` shows another file.
     """
     from entropylaw import __version__
-    from entropylaw.documents.codec import dumps
+    from entropylaw.documents.codec import dumps, encode
 
-    force = options.settings
-    assert force is not None
     known = general_settings(all_settings())
-    rows = list(rows_of(force.file, known))
+    rows = list(rows_of(options, known))
     if options.format == "text":
-        print_result(config_text(force, rows, known))
+        print_result(config_text(options.config, rows, known))
         return
-    document = {
-        "schema": "entropylaw/config/1",
-        "version": __version__,
-        "file": force.file.shown if force.file else None,
-        "named_by": force.named_by,
-        "looked_for": force.search.looked_for if force.search else None,
-        "not_read": force.search.beside if force.search else None,
-        "settings": rows,
-    }
-    print_result(dumps(document))
+    document = {"schema": "entropylaw/config/2", "version": __version__, "settings": rows}
+    print_result(dumps(document | {"config": encode(options.config)}))
 
 
-def rows_of(file: SettingsFile | None, known: Mapping[str, Option]) -> Iterator[dict[str, Any]]:
+def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str, Any]]:
     """Every setting of all commands, and those that one command has for itself.
 
     Plain JSON values; ``where`` is None for a default, ``value`` None for what the command chooses.
     """
+    from entropylaw.gates.expression import parse
+
     for key, setting in known.items():
-        tables = [(None, file.general), *file.commands.items()] if file else []
-        there = [(command, values[key]) for command, values in tables if key in values]
-        if setting.general and (not there or there[0][0] is not None):
+        there = [(command, values[key]) for command, values in options.settings.items() if key in values]
+        if not there or there[0][0]:
             default = None if setting.default == () else setting.default
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
         for command, value in there:
-            assert file is not None
-            shown = with_paths(setting, located(setting, value, file.folder), shown_path)
-            where = file.place(key, command)
-            yield {"key": key, "command": command, "value": shown, "source": "file", "where": where}
+            assert options.config is not None
+            if key == "gates":
+                value = [parse(gate).shown for gate in value]
+            elif setting.kind is PATH:
+                value = shown_path(value)
+            where = f"{options.config.path}: {f'{command}.' if command else ''}{key}"
+            yield {"key": key, "command": command or None, "value": value, "source": "file", "where": where}
 
 
-def config_text(force: InForce, rows: Sequence[dict[str, Any]], known: Mapping[str, Option]) -> str:
+def config_text(
+    config: ConfigFile | None, rows: Sequence[dict[str, Any]], known: Mapping[str, Option]
+) -> str:
     """The settings for a terminal: one line per value."""
     from entropylaw.escaping import one_line
 
@@ -126,7 +123,9 @@ def config_text(force: InForce, rows: Sequence[dict[str, Any]], known: Mapping[s
         cells += [("", value, "") for value in values[1:]]
     left, middle = (min(max(len(cell[i]) for cell in cells), 40) for i in (0, 1))
     lines = [f"  {name:<{left}}  {value:<{middle}}  {where}".rstrip() for name, value, where in cells]
-    return "\n".join([*map(one_line, force.heading), "", *lines]) + "\n"
+    none = f"no settings are read: there is no {OWN_FILE} here, or --no-config was given"
+    heading = f"settings from {one_line(config.path)}" if config is not None else none
+    return "\n".join([heading, "", *lines]) + "\n"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
@@ -24,8 +25,7 @@ class TokensCommand(opt.TokenOptions, opt.Quiet):
 
     tables: tuple[str, ...] = opt.option(
         "TABLES",
-        "Parquet or JSONL files, or folders of them, with a row per token or per sequence; or the "
-        ".hist.parquet files of shards, to join them.",
+        "Parquet or JSONL files, or folders of them, with a row per token or per sequence.",
         many=True,
         required=True,
     )
@@ -44,8 +44,7 @@ def tokens(options: TokensCommand) -> None:
 
     The entropy of all tokens and of each class, for `entropylaw phases`. Every number follows from exact
     sums, so that it does not depend on the order of the rows, on their division into files, or on the
-    engine. That holds for joined shards, too: a response with tokens in two of them is one response,
-    unless there are more than a million; what is then unknown is left empty.
+    engine. All files are read as one table: give the shards of a run in one call.
     """
     from entropylaw.escaping import one_line
     from entropylaw.tokens.run import (
@@ -113,7 +112,7 @@ def phases(options: PhasesCommand) -> None:
         message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
     answers = output.answered(step, reading.runs, options.jobs, quiet=quiet)
-    document = step.document(reading, [entry for entry, _ in answers])
+    document = replace(step.document(reading, [entry for entry, _ in answers]), config=options.config)
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])

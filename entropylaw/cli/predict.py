@@ -13,6 +13,7 @@ from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
 from entropylaw.kinds import GAIN, LEVEL, NUMBER, PATH, TEXT, Kind
+from entropylaw.results.result import replace
 
 _MOST = 10_000
 TARGETS = "Targets"
@@ -92,7 +93,7 @@ def predict(options: PredictCommand) -> None:
     if fits.fitted:
         from entropylaw.pipeline.answers import predict_runs
 
-        document = predict_runs(fits, **targets, level=options.level)
+        document = replace(predict_runs(fits, **targets, level=options.level), config=options.config)
         output.deliver(document, {target or "-": format}, quiet=quiet)
     output.finish_fits(fits.runs)
 
@@ -162,7 +163,7 @@ def backtest(options: BacktestCommand) -> None:
     refuse_documents(options.logs)
     step, reading = output.read_for("Backtest", options.logs, opt.part(options, opt.FitOptions), options.jobs)
     answers = output.answered(step, reading.runs, options.jobs, quiet=options.quiet)
-    document = step.document(reading, [entry for entry, _ in answers])
+    document = replace(step.document(reading, [entry for entry, _ in answers]), config=options.config)
     output.say_skipped(document.warnings, quiet=options.quiet)
     tested = bool(document.overall)
     output.finish_runs(document, formats, reading, answers, answered=tested, quiet=options.quiet)

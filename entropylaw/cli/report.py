@@ -76,7 +76,6 @@ class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
         "-o --output FOLDER|FILE.html",
         "Folder to write into, or the one HTML file to write, with everything in it.",
         *(PATH, opt.OUTPUT),
-        key="folder",
         default=opt.FOLDER,
     )
     figures: tuple[str, ...] | None = opt.option(
@@ -139,6 +138,7 @@ def report(options: ReportCommand) -> None:
         phases=options.phases,
         style=options.style,
         arms=options.arms,
+        config=options.config,
         cache=user_cache(),
     )
     fixed, jobs = options.flags_given(opt.FitOptions), options.jobs or cores()

@@ -16,7 +16,7 @@ from msgspec import Struct
 from entropylaw import __version__
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.loading import KINDS
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
@@ -47,9 +47,10 @@ class InputFile(Struct, frozen=True, kw_only=True):
 class AnyDocument(Result, frozen=True, kw_only=True):
     """What every document has: the version of entropylaw that made it, and the schema of its kind.
 
-    See :data:`entropylaw.documents.loading.KINDS`.
+    See :data:`entropylaw.documents.loading.KINDS`. ``config`` is the settings file in force, or None.
     """
 
+    config: ConfigFile | None = None
     version: str = __version__
     schema: str
 
@@ -322,6 +323,7 @@ def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
         settings=fits.settings,
         runs=tuple(runs),
         warnings=fits.warnings,
+        config=fits.config,
         version=fits.version,
     )
 

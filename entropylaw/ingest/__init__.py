@@ -6,5 +6,3 @@ from entropylaw.ingest.load import read_all as read_all
 from entropylaw.ingest.load import read_runs as read_runs
 from entropylaw.ingest.runs import Table as Table
 from entropylaw.ingest.select import select as select
-from entropylaw.ingest.sources.content import Content as Content
-from entropylaw.ingest.sources.registry import Reader as Reader

@@ -32,7 +32,7 @@ from entropylaw.documents.loading import load_report
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.select import phase_series
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache, canonical, run_content
@@ -57,7 +57,7 @@ class Making:
 
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
     is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
-    is a regular expression for the arms of the index.
+    is a regular expression for the arms of the index. ``config`` is the settings file in force.
     """
 
     folder: Path
@@ -66,6 +66,7 @@ class Making:
     phases: bool
     style: str | None = None
     arms: str | None = None
+    config: ConfigFile | None = None
     cache: Cache = OFF
 
 
@@ -74,9 +75,9 @@ class Task:
     """One run: as read (``run``), or ``known`` from a stored document or a failure to read it.
 
     ``before`` and ``after`` are its neighbours in the report; ``histogram`` is path and sha256 of the tokens'
-    sums with a log that ``entropylaw tokens`` wrote. ``fit_key`` identifies all that the numbers depend on,
-    ``key`` all that the files depend on. ``again`` says that the numbers are known, and only the files are
-    made.
+    sums with a log that ``entropylaw tokens`` wrote; ``config`` the settings file of its fit. ``fit_key``
+    identifies all that the numbers depend on, ``key`` all that the files depend on. ``again`` says that the
+    numbers are known, and only the files are made.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Task:
     known: RunFit | RunReport | None = None
     inputs: tuple[InputFile, ...] = ()
     histogram: tuple[str, str] | None = None
+    config: ConfigFile | None = None
     before: Neighbour | None = None
     after: Neighbour | None = None
     fit_key: str = ""
@@ -121,6 +123,7 @@ class Task:
             "style": hashlib.sha256(Path(making.style).read_bytes() if making.style else b"").hexdigest(),
             "neighbours": [self.before, self.after],
             "histogram": self.histogram[1] if self.histogram else None,
+            "config": encode(self.config),
         }
         return replace(self, fit_key=fit_key, key=hashlib.sha256(canonical(files)).hexdigest())
 
@@ -207,7 +210,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
     """Write the run's files, the document after the page, and then the note that the task is done."""
     making, entry = task.making, report.fit
     phases = report.phases.phases if report.phases is not None else None
-    fits = FitDocument(inputs=task.inputs, settings=making.settings, runs=(entry,))
+    fits = FitDocument(inputs=task.inputs, settings=making.settings, runs=(entry,), config=task.config)
     document = from_fits(fits, [report])
     contents = [*_page(task, document), (f"runs/{task.slug}.json", dumps(document.to_json()).encode())]
     for name, data in contents:

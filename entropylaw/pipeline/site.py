@@ -165,7 +165,7 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
             fit = entry.fit if isinstance(entry, RunReport) else entry
             alone = len(document.runs) == 1
             files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-            task = Task(name=fit.run, making=making, known=entry, inputs=files)
+            task = Task(name=fit.run, making=making, known=entry, inputs=files, config=document.config)
             tasks.append((fit.path, task))
     if logs:
         read_tasks, warnings = read_logs(logs, replace(making, settings=settings))
@@ -183,10 +183,17 @@ def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task
         beside, warning = histogram_beside(run)
         warnings += [warning] if warning else []
         histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
-        task = Task(name=run.name, making=making, run=run, inputs=input_files([run]), histogram=histogram)
+        task = Task(
+            name=run.name,
+            making=making,
+            run=run,
+            inputs=input_files([run]),
+            histogram=histogram,
+            config=making.config,
+        )
         tasks.append((run.source.path, task))
     for entry in (refused_run(path, None, error, name) for path, error, name in reading.failures):
-        tasks.append((entry.path, Task(name=entry.run, making=making, known=entry)))
+        tasks.append((entry.path, Task(name=entry.run, making=making, known=entry, config=making.config)))
     return tasks, tuple(warnings)
 
 
@@ -253,6 +260,7 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
         unfinished=outcome.unfinished,
         warnings=warnings,
         across=across,
+        config=tasks[0].making.config,
     )
     figures = {
         slug: {name: path for name in NAMED if (path := f"figures/{slug}-{name}.svg") in one.files}

@@ -306,7 +306,13 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
     names = distinct_names([run.run for run in runs], [run.path for run in runs])
     named = tuple(map(renamed, runs, names))
     files = {(file.path, file.sha256): file for file in inputs}
-    return FitDocument(inputs=tuple(files.values()), settings=settings, runs=named, warnings=warnings)
+    return FitDocument(
+        inputs=tuple(files.values()),
+        settings=settings,
+        runs=named,
+        warnings=warnings,
+        config=documents[0].config,
+    )
 
 
 def renamed(entry: RunFit, name: str) -> RunFit:

@@ -89,7 +89,11 @@ def run_page(
             given = " ".join(map(str, value)) if isinstance(value, tuple) else value
             options += f", {field.name.replace('_', ' ')} '{given}'"
     written = f"Written by entropylaw {document.version}; document {document.schema}."
-    files = [(file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)]
+    files: list[tuple[str, str, int | None, str]] = [
+        (file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)
+    ]
+    if document.config is not None:
+        files.append((document.config.path, "settings", None, document.config.sha256))
     inputs = Table(columns("file format records sha256"), files)
     blocks += [
         *figures_of("tokens", None),

@@ -89,7 +89,7 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
     if 0 < len(lines) < len(ordered):
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
-        hint = "summarise each format and join them: entropylaw tokens *.hist.parquet"
+        hint = "write the files in one format"
         raise InputError("mixed-formats", message, hint)
     opened = [_opened(path, name, names) for name, path in ordered]
     files = [file for file in opened if not file.ours]
@@ -97,7 +97,7 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     ours, named = listing([*skipped.values()]), set(map(Path.resolve, map(Path, tables)))
     if given := next(filter(named.__contains__, skipped), None):
         message = f"{shown(skipped[given])} was written by entropylaw tokens, and holds no tokens"
-        hint = "leave it out; sums of shards are joined from their .hist.parquet"
+        hint = "leave it out, and give the token files of all shards in one call"
         raise InputError("already-summarised", message, hint)
     if not files:
         message = f"the table has only files that entropylaw tokens wrote: {ours}"

@@ -1,4 +1,4 @@
-"""From token tables to summaries: find, check, query, summarise, write; and join the sums of shards."""
+"""From token tables to summaries: find, check, query, summarise, write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,21 +15,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from entropylaw.errors import InputError, OutputError, UsageError
-from entropylaw.escaping import counted, listing, shown
+from entropylaw.errors import OutputError, UsageError
 from entropylaw.options import TokenOptions
 from entropylaw.paths import check_targets, note_input, shown_path
 from entropylaw.results.columns import TokenSummary
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
-from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, copies, find, matching
+from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, find
 from entropylaw.tokens.sums import Sums
 
 if TYPE_CHECKING:
     from entropylaw.tokens.backends import Backend, Progress
-
-Part = tuple[str, Sums, dict[str, Any]]
-"""A shard: its name, its sums, and the metadata of its file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +44,7 @@ def summarise_tokens(
     output: str | None = None,
     progress: Progress | None = None,
 ) -> Summarised:
-    """Summarise token logs, or join the sums of shards that were summarised separately.
+    """Summarise token logs.
 
     ``output`` is the file to which the summary will be written, with the histograms next to it: it must not
     be an input. ``progress`` is called with the share of a query that is done.
@@ -57,11 +52,10 @@ def summarise_tokens(
     Raises
     ------
     InputError
-        If a file cannot be read or is not a table of entropies; see the modules of this package. For shards:
-        ``file-not-found``, ``shard-twice``, ``shards-differ``, and the errors of :meth:`Sums.read`.
+        If a file cannot be read or is not a table of entropies; see the modules of this package.
     UsageError
-        ``bad-quantile``, ``two-class-rules``, ``sums-are-fixed``, ``grams-need-duckdb``,
-        ``master-needs-spark``, ``output-is-input``.
+        ``bad-quantile``, ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``,
+        ``output-is-input``.
     """
     share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
     for wrong, slug, message, hint in (
@@ -92,12 +86,7 @@ def summarise_tokens(
     ):
         if wrong:
             raise UsageError(slug, message, hint)
-    stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
-    if 0 < len(stored) < len(tables):
-        tokens = min({*tables} - {*stored})
-        message = f"{shown(stored[0])} holds sums, and {shown(tokens)} tokens"
-        raise UsageError("sums-are-fixed", message, "summarise the tokens first, then join the sums")
-    return _joined(stored, options, output) if stored else _summarised(tables, options, output, progress)
+    return _summarised(tables, options, output, progress)
 
 
 def _summarised(
@@ -113,7 +102,10 @@ def _summarised(
     columns, column_notes = query.resolve(files, options)
     check_alike(files, columns.stored)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
-    about: dict[str, Any] = {"read": _read(read), "columns": columns.named()}
+    about: dict[str, Any] = {
+        "read": {"files": read, "bytes": sum(file.size for file in files)},
+        "columns": columns.named(),
+    }
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
     spark = spark_backend(options.master, console=progress is not None)
@@ -128,10 +120,6 @@ def _summarised(
             return _finished(_queried(engine, table, columns), options, about, notes)
         sums, about["class"], others = _by_grams(engine, table, columns, options.grams)
     return _finished(sums, options, about, notes, others)
-
-
-def _read(files: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"files": files, "bytes": sum(file["bytes"] for file in files)}
 
 
 def _check_inputs(files: Sequence[Path], output: str | None) -> None:
@@ -152,11 +140,7 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
     if not columns.response:
         return sums
-    # Responses one by one, or only their sums by step if there are too many.
-    rows = engine.run(f"{query.each_response(table, columns)} LIMIT {token_sums.MOST + 1}")
-    if rows.num_rows <= token_sums.MOST:
-        return sums.with_responses(token_sums.responses_of(rows, columns), prompts=columns.prompt is not None)
-    del rows
+    # All responses to one prompt form one cluster.
     by_step: dict[str, Any] = {}
     for role, keys in (("responses", columns.response), ("prompts", (columns.prompt or "",))):
         if any(keys):
@@ -224,80 +208,6 @@ def _finished(
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
     result = TokenSummary(columns=columns, about=about, notes=notes)
     return Summarised(result=result, steps=steps, histogram=sums.to_arrow(about))
-
-
-def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> Summarised:
-    """The sums of several shards as one, equal to those of all their tokens read at once."""
-    if any(getattr(options, role) for role in (*query.NAMES, "response", "grams")):
-        message = "sums have no columns and no text, and options that name some were given"
-        raise UsageError("sums-are-fixed", message, "summarise the tokens themselves with these options")
-    parts = _shards(paths, output)
-    names, shards, metadata = zip(*parts, strict=True)
-    sums, first = Sums.merged(shards), metadata[0]
-    summary.check(sums, query.TokenColumns(step="step", entropy="entropy"))
-    read = [
-        (name, file) for name, facts in zip(names, metadata, strict=True) for file in facts["read"]["files"]
-    ]
-    files = sorted((file for _, file in read), key=lambda file: str(file["name"]))
-    about = {"read": _read(files), "columns": first["columns"]}
-    notes: list[str] = []
-    seen: dict[tuple[str, int, int | None], str] = {}
-    for name, file in read:
-        earlier = seen.setdefault((file["name"], file["bytes"], file["rows"]), name)
-        if earlier != name:
-            notes.append(
-                f"{shown(name)} and {shown(earlier)} were both made from a file {shown(file['name'])} "
-                f"of {file['bytes']:,} bytes: if it is one file, its tokens count twice"
-            )
-    notes += _split_responses(parts, sums)
-    if "grams" in first["class"]:
-        notes.append(
-            "the sums do not hold n-grams: grams, entropy_semantic and entropy_conditional, and all columns "
-            "without 1-2-word grams (_long) are left out; summarise all tokens at once for them"
-        )
-    if options.top_quantile is None:
-        options = replace(options, top_quantile=first["class"].get("share"))
-        about["class"] = first["class"]
-    return _finished(sums, options, about, notes)
-
-
-def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
-    """The sums of each file; refuses copies, and shards that were made with different options."""
-    files: list[Path] = []
-    for path in map(Path, paths):
-        files += [path] if path.exists() else matching(str(path)) or [path]
-    for file in files:
-        if not file.is_file():
-            raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
-    _check_inputs(files, output)
-    for later, earlier in copies(list(zip(map(str, files), files, strict=True))):
-        message = f"{shown(later)} holds the same sums as {shown(earlier)}: its tokens would count twice"
-        raise InputError("shard-twice", message, "give each shard once")
-    parts = [(file.name, *Sums.read(file)) for file in files]
-    name, _, first = parts[0]
-    for (other, _, metadata), key in product(parts[1:], ("class", "columns")):
-        if metadata[key] != first[key]:
-            there, here = json.dumps(metadata[key], sort_keys=True), json.dumps(first[key], sort_keys=True)
-            message = f"{shown(other)} was made with {key} {there}, {shown(name)} with {here}"
-            raise InputError("shards-differ", message, "summarise all shards with the same options")
-    return parts
-
-
-def _split_responses(parts: Sequence[Part], sums: Sums) -> list[str]:
-    """Notes on responses that have tokens in several shards."""
-    if sums.responses is None:
-        missing = [name for name, part, _ in parts if part.responses is None]
-        return [f"no responses: {listing(missing)} has none"] if len(missing) < len(parts) else []
-    unknown = sum(step is None for step in sums.responses.values())
-    if unknown and len(parts) > 1:
-        return [
-            f"{counted(unknown, 'step')} in several shards whose responses are not kept one by one (too "
-            "many, or an earlier version's): responses, response_length, entropy_response_mean and the "
-            "errors between responses are unknown there; summarise all tokens at once for them"
-        ]
-    split = sum(part.number for _, part, _ in parts) - sums.number
-    note = f"{split:,} times a response has tokens in another shard, too: it counts as one response"
-    return [note] if split else []
 
 
 def table_format(path: str | None) -> str | None:

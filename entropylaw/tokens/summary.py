@@ -158,17 +158,17 @@ def _by_response(sums: Sums, steps: list[int], place: IntArray) -> dict[str, lis
         if by_step is None:
             continue
         ones = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
-        columns[name] = [one and one.number for one in ones]
+        columns[name] = [one.number for one in ones]
         if name == "responses":
-            columns["response_length"] = [one and one.length for one in ones]
-            columns["entropy_response_mean"] = [one and one.mean for one in ones]
-        columns[f"entropy_se_{name}"] = [one and one.error for one in ones]
+            columns["response_length"] = [one.length for one in ones]
+            columns["entropy_response_mean"] = [one.mean for one in ones]
+        columns[f"entropy_se_{name}"] = [one.error for one in ones]
     return columns
 
 
 def read_histogram(path: str) -> TokenHistogram:
     """Read a ``.hist.parquet``, with all classes together; the errors are those of :meth:`Sums.read`."""
-    sums, _ = Sums.read(Path(path))
+    sums = Sums.read(Path(path))
     cells, steps = sums.cells, np.array(sums.steps, dtype=float)
     counts = np.zeros((steps.size, BINS), dtype=np.int64)
     place = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))

@@ -1,17 +1,12 @@
-"""Exact sums over tokens and over responses: from the query, joined over shards, to Parquet and back.
-
-Each response has a hash of its key: shards are joined exactly even if a response has tokens in two of them.
-"""
+"""Exact sums over tokens and over responses: from the query, to Parquet and back."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +21,7 @@ from entropylaw.escaping import shown
 from entropylaw.results.arrays import IntArray
 from entropylaw.tokens import query
 from entropylaw.tokens.files import METADATA, metadata_of
-from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, TokenColumns
+from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, SUM_SHIFT
 
 Columns = dict[str, NDArray[Any]]
 """Columns of one length by name."""
@@ -35,19 +30,7 @@ KEYS = ("step", "planning", "correct", "bin")
 SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_total")
 FORMAT = "entropylaw tokens 1"
 
-MOST = 1_000_000
-"""Largest number of responses that are kept one by one (32 bytes each); of more only sums are kept."""
-ROW_KEY = np.uint64(0)
-"""Key of a response that is one row of the table."""
-
 _CLASSES, _CORRECT = ("execution", "planning"), (False, True)
-_LISTS = {
-    "response_key": ("key", "u8"),
-    "response_prompt": ("prompt", "u8"),
-    "response_tokens": ("tokens", "i8"),
-    "response_entropy": ("total", "i8"),
-}
-"""List columns of the file: the column of responses and its type."""
 
 
 class Responses(NamedTuple):
@@ -88,8 +71,8 @@ class Responses(NamedTuple):
         return math.sqrt(max(spread, 0) * m / (m - 1)) / n / n / (POINT >> SUM_SHIFT)
 
 
-ByStep = dict[int, Responses | None]
-"""Step → the sums over its responses; None where they are unknown."""
+ByStep = dict[int, Responses]
+"""Step → the sums over its responses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +83,6 @@ class Sums:
     ----------
     cells
         Sorted columns (m,): :data:`KEYS` and :data:`SUMS`.
-    each_response
-        Columns (r,), sorted by step and key; None where there are more than :data:`MOST`. ``key`` is a hash
-        of the columns that identify a response, ``prompt`` a hash of the prompt column (0 without one),
-        ``tokens`` the number of tokens, ``total`` Σq, the sum of their entropies q in units of 2^−27 nats.
     responses, prompts
         Sums over the responses, and over the prompts; None where no column identifies them.
     """
@@ -112,12 +91,6 @@ class Sums:
     has_logprob: bool
     responses: ByStep | None = None
     prompts: ByStep | None = None
-    each_response: Columns | None = None
-
-    @property
-    def number(self) -> int:
-        """Number of responses over all steps in which they are known."""
-        return sum(sums.number for sums in (self.responses or {}).values() if sums)
 
     @property
     def steps(self) -> list[int]:
@@ -174,34 +147,6 @@ class Sums:
             cells = cells.drop_columns([name])
         return cls(cells=_add_cells([columns]), has_logprob=has_logprob)
 
-    def with_responses(self, each: Columns, *, prompts: bool) -> Sums:
-        """The sums with their responses, one by one and by step."""
-        # All responses to one prompt form one cluster.
-        clusters = sum_by_step(join_responses([each | {"key": each["prompt"]}])) if prompts else None
-        return replace(self, each_response=each, responses=sum_by_step(each), prompts=clusters)
-
-    @classmethod
-    def merged(cls, parts: Sequence[Sums]) -> Sums:
-        """The sums of several shards, equal to those of all their tokens read at once.
-
-        Responses are known only if they are known in all shards, and so are prompts. If a shard does not keep
-        its responses one by one, they are unknown in steps of several shards: some may have tokens in two.
-        """
-        has_logprob = all(part.has_logprob for part in parts)
-        sums = cls(cells=_add_cells([part.cells for part in parts]), has_logprob=has_logprob)
-        known, clusters, kept = (
-            [value for part in parts if (value := getattr(part, name)) is not None]
-            for name in ("responses", "prompts", "each_response")
-        )
-        if len(known) < len(parts):
-            return sums
-        prompts = len(clusters) == len(parts)
-        if len(kept) == len(parts):
-            sums = sums.with_responses(each := join_responses(kept), prompts=prompts)
-            return sums if len(each["step"]) <= MOST else replace(sums, each_response=None)
-        by_prompt = _join_by_step(clusters) if prompts else None
-        return replace(sums, responses=_join_by_step(known), prompts=by_prompt)
-
     def with_masked(self, all_tokens: Sums) -> Sums:
         """The sums, and in addition the tokens of ``all_tokens`` that a mask leaves out."""
         masked = all_tokens.rows(np.isin(all_tokens.cells["bin"], (query.MASKED, query.NO_MASK)))
@@ -230,7 +175,7 @@ class Sums:
 
         A row is a bin of one step, class and correctness: its edges ``low`` and ``high`` in nats, its
         ``tokens``, their summed ``entropy`` (nats). Rows without edges count tokens without a usable entropy;
-        ``bin`` gives the reason. The first row of each step has the lists of its responses, if they are kept.
+        ``bin`` gives the reason.
         """
         cells = self.cells
         irregular, at = cells["bin"] < 0, np.maximum(cells["bin"], 0)
@@ -246,22 +191,13 @@ class Sums:
             "bin": to_arrow(cells["bin"].astype(np.int16)),
             **{name: to_arrow(cells[name]) for name in SUMS[1:]},
         }
-        if (each := self.each_response) is not None:
-            first, step = _changes(cells["step"]), cells["step"]
-            start, stop = (
-                np.where(first, np.searchsorted(each["step"], step, side), 0) for side in ("left", "right")
-            )
-            offsets, mask = to_arrow(np.append(0, np.cumsum(stop - start)).astype(np.int64)), to_arrow(~first)
-            for name, (field, _) in _LISTS.items():
-                columns[name] = pa.LargeListArray.from_arrays(offsets, to_arrow(each[field]), mask=mask)
-        by_step = {name: to_json(getattr(self, name)) for name in ("responses", "prompts")}
-        metadata = {"format": FORMAT, "has_logprob": self.has_logprob, **by_step, **about}
+        metadata = {"format": FORMAT, "has_logprob": self.has_logprob, **about}
         stored = {METADATA: json.dumps(metadata, sort_keys=True).encode()}
         return pa.table(columns).replace_schema_metadata(stored)
 
     @classmethod
-    def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
-        """Sums of :meth:`to_arrow` and their ``about``; InputError ``not-token-sums``, ``file-corrupt``."""
+    def read(cls, path: Path) -> Sums:
+        """Sums of :meth:`to_arrow`, without responses; InputError ``not-token-sums``, ``file-corrupt``."""
         import pyarrow.compute as pc
 
         hint = "write it again with entropylaw tokens"
@@ -274,7 +210,7 @@ class Sums:
         if metadata.get("format") != FORMAT or "bin" not in table.column_names:
             known = f"format {shown(str(metadata.get('format', 'none')))}, expected {shown(FORMAT)}"
             message = f"{shown(path.name)} has the name of a file of token sums, but holds {known}"
-            hint = "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote"
+            hint = "move it elsewhere, or write it again with entropylaw tokens"
             raise InputError("not-token-sums", message, hint)
         try:
             cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
@@ -282,21 +218,7 @@ class Sums:
                 codes = pa.array(values)
                 index = pc.index_in(table.column(column).cast(codes.type), codes).fill_null(-1)
                 cells[name] = np.asarray(index, dtype=np.int64)
-            each = None
-            if {*_LISTS} <= {*table.column_names}:
-                lengths = pc.list_value_length(table.column("response_key")).fill_null(0).to_numpy()
-                each = {"step": np.repeat(cells["step"], lengths)}
-                for name, (field, kind) in _LISTS.items():
-                    each[field] = pc.list_flatten(table.column(name)).to_numpy().astype(kind)
-                each = join_responses([each])
-            return cls(
-                cells=_add_cells([cells]),
-                has_logprob=metadata.pop("has_logprob"),
-                responses=_from_json(metadata.pop("responses")),
-                # An earlier version had no prompts and kept no responses one by one.
-                prompts=_from_json(metadata.pop("prompts", None)),
-                each_response=each,
-            ), metadata
+            return cls(cells=_add_cells([cells]), has_logprob=metadata["has_logprob"])
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} is a damaged file of token sums: {type(problem).__name__}"
             raise InputError("file-corrupt", message, hint) from None
@@ -309,23 +231,16 @@ def _add_cells(parts: Sequence[Columns]) -> Columns:
     return {**cells, "square_high": high + (low >> HALF), "square_low": low & ((1 << HALF) - 1)}
 
 
-def add_rows(
-    parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str], then: Sequence[str] = ()
-) -> Columns:
-    """Sum the rows that have the same ``keys``; a column that is not ``summed`` keeps its first value.
-
-    Rows are sorted by ``keys`` and ``then``. Rows with :data:`ROW_KEY` stay separate.
-    """
+def add_rows(parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str]) -> Columns:
+    """Sum the ``summed`` columns of rows that have the same ``keys``, sorted by these."""
     columns = dict(parts[0])
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
     if len(parts) > 1:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
-    order = _order([columns[name] for name in (*keys, *then)])
+    order = _order([columns[name] for name in keys])
     for name in columns:
         columns[name] = columns[name][order]
     new = np.any([_changes(columns[name]) for name in keys], axis=0)
-    if "key" in columns:
-        new |= columns["key"] == ROW_KEY
     if new.all():
         return columns
     starts = np.flatnonzero(new)
@@ -361,72 +276,6 @@ def steps_of(cells: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
     return cells["step"][starts], starts
 
 
-def responses_of(table: pa.Table, columns: TokenColumns) -> Columns:
-    """Responses one by one from the rows of :func:`query.each_response`."""
-    # A row's number is never a key: nothing written may depend on it, and no row is in two shards.
-    hashes = {
-        name: _hashes(table.column(f"key_{i}")) for i, name in enumerate(columns.response) if name != ROW
-    }
-    none = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
-    one_row = ROW in columns.response
-    key = none if one_row else reduce(lambda key, one: _mix(key ^ one), hashes.values(), none)
-    prompt = none if columns.prompt is None else _mix(hashes[columns.prompt])
-    step, tokens, total = (to_numpy(table.column(name)).astype(np.int64) for name in ("step", "n", "s"))
-    return join_responses([{"step": step, "key": key, "prompt": prompt, "tokens": tokens, "total": total}])
-
-
-def _hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
-    """A number for each value, the same on every engine: whole numbers themselves, text by its hash."""
-    array = column.combine_chunks()
-    if not array.null_count and pa.types.is_signed_integer(array.type):
-        return _mix(to_numpy(array).astype(np.int64).astype(np.uint64))
-    if pa.types.is_integer(array.type):
-        known = array.cast(pa.uint64() if pa.types.is_uint64(array.type) else pa.int64())
-        numbers = known.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64, casting="unsafe")
-    elif pa.types.is_floating(array.type):
-        # pandas stores whole numbers as floats if one is null, and they name the same responses.
-        values = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-        whole = (values == np.floor(values)) & (np.abs(values) < 2.0**63)
-        integers = np.where(whole, values, 0.0).astype(np.int64).astype(np.uint64)
-        numbers = np.where(whole, integers, values.copy().view(np.uint64))
-    else:
-        coded = array.cast(pa.string()).dictionary_encode()
-        names = coded.dictionary.to_pylist()
-        hashes = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
-        index = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        numbers = np.append(np.frombuffer(hashes, "<u8"), np.uint64(0))[index]
-    absent = array.is_null().to_numpy(zero_copy_only=False)
-    # A null differs from zero by random bits, which no value of the column is likely to have.
-    return np.asarray(np.where(absent, np.uint64(0x9E3779B97F4A7C15), _mix(numbers)))
-
-
-def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64, a bijection of 64 bits."""
-    with np.errstate(over="ignore"):
-        mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
-
-
-def join_responses(parts: Sequence[Columns]) -> Columns:
-    """Responses of shards, by step and key; rows with equal step and key are one response."""
-    return add_rows(parts, ("step", "key"), ("tokens", "total"), then=("prompt", "tokens", "total"))
-
-
-def sum_by_step(each: Columns) -> ByStep:
-    """Sums over the responses of each step, equal to those of :func:`query.responses`."""
-    sums: ByStep = {}
-    for rows in np.split(np.arange(len(each["step"])), np.flatnonzero(_changes(each["step"])))[1:]:
-        n, s = each["tokens"][rows], each["total"][rows]
-        mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
-        # Python integers, because not every square fits into 63 bits.
-        wide, t = n.astype(object), ((s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT).astype(object)
-        values = (int(mean.sum()), sum(wide), sum(t), t @ t, t @ wide, wide @ wide)
-        sums[int(each["step"][rows[0]])] = Responses(len(n), *values)
-    return sums
-
-
 def sums_by_step(table: pa.Table) -> ByStep:
     """Sums over responses by step from the result of :func:`query.responses`."""
     sums: ByStep = {}
@@ -436,21 +285,8 @@ def sums_by_step(table: pa.Table) -> ByStep:
     return sums
 
 
-def _join_by_step(parts: Sequence[ByStep]) -> ByStep:
-    """Sums of shards that do not keep each response: None for a step that several shards have."""
-    shards = Counter(step for part in parts for step in part)
-    return {step: sums if shards[step] == 1 else None for part in parts for step, sums in part.items()}
-
-
-def to_json(by_step: ByStep | None) -> dict[str, list[str] | None] | None:
+def to_json(by_step: ByStep | None) -> dict[str, list[str]] | None:
     """Sums by step as JSON; integers are text, because many readers of JSON round those beyond 2^53."""
     if by_step is None:
         return None
-    return {str(step): sums and list(map(str, sums)) for step, sums in sorted(by_step.items())}
-
-
-def _from_json(stored: Mapping[str, Sequence[str] | None] | None) -> ByStep | None:
-    """Sums by step from the result of :func:`to_json`."""
-    if stored is None:
-        return None
-    return {int(step): None if sums is None else Responses(*map(int, sums)) for step, sums in stored.items()}
+    return {str(step): list(map(str, sums)) for step, sums in sorted(by_step.items())}

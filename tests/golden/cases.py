@@ -208,7 +208,6 @@ CASES = {
         (
             "tokens tokens.jsonl -o steps.csv",
             "tokens tokens.jsonl -o steps.json --format csv",
-            "tokens steps.hist.parquet --format json",
             "phases steps.csv",
         ),
     ),
@@ -240,8 +239,8 @@ CASES = {
             "--no-config config",
             "config",
             "config --format json",
-            "check",
-            "--config none.toml fit",
+            "check good.csv",
+            "--config none.toml fit good.csv",
             "--config good.csv config",
         ),
     ),

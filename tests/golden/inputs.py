@@ -171,7 +171,7 @@ def tokens(folder: Path) -> None:
 def settings(folder: Path) -> None:
     """A project's settings."""
     (folder / "entropylaw.toml").write_text(
-        'inputs = ["good.csv"]\nlevel = 0.9\ngates = ["ceiling<0.4", "fails"]\n'
-        '[columns]\nentropy = "actor/entropy"\n[report]\nfolder = "pages"\n',
+        'level = 0.9\ngates = ["ceiling<0.4", "fails"]\n'
+        '[columns]\nentropy = "actor/entropy"\n[report]\nlevel = 0.8\n',
         "utf-8",
     )

@@ -98,26 +98,6 @@ def test_the_same_bytes_from_both(tokens, tmp_path, summarised):
     assert None not in table.column("entropy_se_prompts").to_pylist()
 
 
-def test_shards_from_both_join_to_the_same_bytes(tokens, tmp_path, summarised):
-    """Responses are in all shards: their hashed keys are the same from either engine."""
-    first, second, *_ = sorted(tokens.iterdir())
-    for name, path, options in (("a", first, ()), ("b", second, SPARK), ("c", second, ())):
-        part = tmp_path / f"in_{name}.parquet"
-        pq.write_table(pq.read_table(path).slice(0, 3000), part)
-        summarised([part], f"{name}.parquet", *options)
-    assert (tmp_path / "b.hist.parquet").read_bytes() != (tmp_path / "a.hist.parquet").read_bytes()
-    found = [pq.read_table(tmp_path / f"{name}.hist.parquet") for name in ("b", "c")]
-    assert found[0].replace_schema_metadata(None).equals(found[1].replace_schema_metadata(None))
-    joined = summarised(["a.hist.parquet", "b.hist.parquet"], "joined.parquet")
-    summarised([tmp_path / "in_a.parquet", tmp_path / "in_b.parquet"], "whole.parquet")
-    names = [
-        pq.read_table(tmp_path / f"{name}.parquet").replace_schema_metadata(None)
-        for name in ("joined", "whole")
-    ]
-    assert joined
-    assert names[0].equals(names[1])
-
-
 def test_sequences_in_json_lines_too(tmp_path, summarised):
     folder = tmp_path / "token_exports" / "step_3"
     folder.mkdir(parents=True)

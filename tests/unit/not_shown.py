@@ -15,7 +15,9 @@ LAWS = (*FIT, *REPORT)
 
 NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     (*FIT, *PREDICTION, *BACKTEST, *PHASES, *CHECK, *TABLES): {
-        "where a result comes from: the JSON has it, and a report's page": r"inputs\..*|version|schema",
+        "where a result comes from: the JSON has it, and a report's page": (
+            r"(inputs|config)\..*|version|schema"
+        ),
     },
     COLUMNS: {
         "the file is named by its path": r"source\.sha256",

@@ -52,7 +52,7 @@ def parquet(path):
     pq.write_table(pa.table(columns | {"judge": [KEY] * len(ROWS), "prompt": [COMMAND] * len(ROWS)}), path)
 
 
-SETTINGS = {"level": f'[fit]\nlevel = "{KEY}"\n', "list": f'inputs = "{KEY}"\n', "broken": f"a = {KEY}\n"}
+SETTINGS = {"level": f'[fit]\nlevel = "{KEY}"\n', "list": f'gates = "{KEY}"\n', "broken": f"a = {KEY}\n"}
 # File or folder → what is in it, as text, bytes or a function that writes it.
 REFUSED = {
     "command.log": COMMAND + "\n" + "loading\n" * 5,

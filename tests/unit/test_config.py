@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,11 @@ from typer.main import get_command
 
 from entropylaw.cli import app
 from entropylaw.cli.command import NAMES, all_settings
-from entropylaw.cli.settings import VARIABLE, general_settings, located, look_for, read_settings
+from entropylaw.cli.settings import LARGEST, VARIABLE, general_settings, read_settings
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.options import Command, FitOptions
 from tests.conftest import ROOT
+from tests.typed import assert_error, write_csv
 
 COMMANDS = all_settings()
 BY_KEY = general_settings(COMMANDS)
@@ -23,9 +26,8 @@ BY_KEY = general_settings(COMMANDS)
 
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Path:
-    """An empty project: a folder with ``.git``, which is the current one."""
+    """An empty folder, which is the current one."""
     monkeypatch.delenv(VARIABLE, raising=False)
-    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -50,58 +52,22 @@ def refusal(text: str | bytes, path: Path) -> EntropyLawError:
     """How a file is refused."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(EntropyLawError) as caught:
-        read_settings(path, path.name, COMMANDS)
+        read_settings(str(path), COMMANDS)
     return caught.value
-
-
-def test_the_nearest_file_wins_and_git_ends_the_search(tmp_path):
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    (tmp_path / "entropylaw.toml").write_text("level = 0.5")
-    assert look_for(inner).found == "../../entropylaw.toml"
-    (tmp_path / "a" / "pyproject.toml").write_text("[tool.entropylaw]")
-    assert look_for(inner).found == "../pyproject.toml"
-    (inner / ".git").write_text("gitdir: elsewhere")
-    search = look_for(inner)
-    assert (search.found, search.folders, search.bounded) == (None, 1, True)
-
-
-def test_in_one_folder_our_own_file_wins_and_the_other_is_named(here):
-    (here / "pyproject.toml").write_text("[tool.entropylaw]\nlevel = 0.5")
-    assert look_for(here).found == "pyproject.toml"
-    (here / "entropylaw.toml").write_text("level = 0.6")
-    search = look_for(here)
-    assert (search.found, search.beside) == ("entropylaw.toml", "pyproject.toml")
-    assert received("fit", "x.csv")["level"] == 0.6
-    (here / "pyproject.toml").write_text("entropylaw = [broken")
-    assert look_for(here).beside is None
-
-
-def test_a_pyproject_without_our_table_is_skipped_even_broken(here):
-    (here / "entropylaw.toml").write_text("")
-    inner = here / "x"
-    inner.mkdir()
-    for text in ("[tool.ruff]\nthis is no TOML", '[project]\nname = "entropylaw"'):
-        (inner / "pyproject.toml").write_text(text)
-        assert look_for(inner).found == "../entropylaw.toml"
-    (inner / "pyproject.toml").write_text("[tool.entropylaw]\nlevel 0.9")
-    with pytest.raises(InputError, match=r"pyproject\.toml is not TOML: .*line 2"):
-        look_for(inner)
 
 
 def test_every_setting_arrives_and_a_flag_wins(here):
     (here / "entropylaw.toml").write_text(
-        'inputs = ["a.csv", "b.csv"]\nlevel = 0.9\ninterval = "walk"\neval-size = "30x32"\n'
+        'level = 0.9\ninterval = "walk"\neval-size = "30x32"\n'
         "entropy-sd = 0.25\n"
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
-        '[fit]\noutput = ["x.json", "x.csv"]\n'
+        "[fit]\nsave = false\n"
     )
     columns = {"entropy": "H", "reward": "R", "step": "s", "run": "r", "pair": "next"}
-    set_here = {"logs": ("a.csv", "b.csv"), "level": 0.9, "interval": "walk", "output": ("x.json", "x.csv")}
-    assert set_here.items() <= received("fit").items()
-    assert (columns | {"eval_size": 960, "entropy_sd": "0.25"}).items() <= received("fit").items()
-    flags = ("--level", "0.5", "--interval", "drift", "--entropy", "h", "-o", "y.csv")
-    given = {"logs": ("c.csv",), "level": 0.5, "interval": "drift", "entropy": "h", "output": ("y.csv",)}
+    set_here = {"level": 0.9, "interval": "walk", "save": False, "eval_size": 960, "entropy_sd": "0.25"}
+    assert (columns | set_here).items() <= received("fit", "a.csv").items()
+    flags = ("--level", "0.5", "--interval", "drift", "--entropy", "h", "--save")
+    given = {"logs": ("c.csv",), "level": 0.5, "interval": "drift", "entropy": "h", "save": True}
     assert given.items() <= received("fit", "c.csv", *flags).items()
 
 
@@ -127,54 +93,79 @@ def test_a_table_for_one_command_wins_there_alone(here):
         assert (options["level"], options["entropy"]) == expected
 
 
-def test_paths_start_at_the_file_and_patterns_are_expanded(here, monkeypatch):
-    (here / "logs").mkdir()
-    for name in ("b.csv", "a.csv", "[1].csv"):
-        (here / "logs" / name).touch()
-    (here / "entropylaw.toml").write_text(
-        'inputs = ["logs/?.csv", "logs/a.csv", "logs/[1].csv", "no/*.csv", "-", "s3://x/y", "/z.csv"]\n'
-        'folder = "pages"'
-    )
-    (here / "inner").mkdir()
-    monkeypatch.chdir(here / "inner")
-    names = ("logs/a.csv", "logs/b.csv", "logs/[1].csv", "no/*.csv")
-    assert received("--allow-urls", "fit")["logs"] == (
-        *(f"../{name}" for name in names),
-        "-",
-        "s3://x/y",
-        "/z.csv",
-    )
-    assert received("--allow-urls", "report")["output"] == "../pages"
-    assert received("--allow-urls", "report", "-o", "pages")["output"] == "pages"
-
-
-def test_gates_and_styles_have_paths_too():
-    gates = ["ceiling<0.62", "regression(old/base.fit.json)>1%", "regression(ceiling, 'x (1).json') > 2 %"]
-    assert located(BY_KEY["gates"], gates, Path("up")) == [
-        "ceiling<0.62",
-        "regression(up/old/base.fit.json)>1%",
-        "regression(ceiling, 'up/x (1).json') > 2 %",
-    ]
-    assert located(BY_KEY["style"], "my.mplstyle", Path("up")) == "up/my.mplstyle"
-
-
 def test_an_empty_list_sets_nothing(here):
-    (here / "entropylaw.toml").write_text("inputs = []")
-    with pytest.raises(Exception, match="Missing argument 'LOGS'"):
-        received("fit")
+    (here / "entropylaw.toml").write_text("gates = []")
+    assert received("check", "x.csv")["fail_if"] == ()
 
 
-def test_a_file_by_flag_by_variable_and_none(here, monkeypatch):
+def test_a_file_by_flag_of_the_current_folder_alone_and_none(here, monkeypatch):
     (here / "entropylaw.toml").write_text("level = 0.5")
+    (here / "pyproject.toml").write_text("[tool.entropylaw]\nlevel = 0.7")
     (here / "ci.toml").write_text("level = 0.6")
-    (here / "other.toml").write_text('[tool.entropylaw]\nlevel = 0.7\n[tool.ruff]\nx = 1\n[project]\ny = "z"')
-    flags = (["--config", "ci.toml"], ["--config", "other.toml"], ["--no-config"], [])
-    for variable, levels in (("", (0.6, 0.7, 0.95, 0.5)), ("ci.toml", (0.6, 0.7, 0.95, 0.6))):
-        monkeypatch.setenv(VARIABLE, variable)
-        assert tuple(received(*words, "fit", "x")["level"] for words in flags) == levels
+    flags = (["--config", "ci.toml"], ["--no-config"], [])
+    assert tuple(received(*words, "fit", "x")["level"] for words in flags) == (0.6, 0.95, 0.5)
     with pytest.raises(UsageError) as caught:
         received("--config", "ci.toml", "--no-config", "fit", "x")
     assert caught.value.slug == "config-and-no-config"
+    (here / "inner").mkdir()
+    monkeypatch.chdir(here / "inner")
+    assert received("fit", "x")["level"] == 0.95
+    assert received("--config", "../ci.toml", "fit", "x")["level"] == 0.6
+
+
+def test_the_variable_of_earlier_releases_is_refused(here, monkeypatch):
+    (here / "ci.toml").write_text("level = 0.6")
+    monkeypatch.setenv(VARIABLE, "ci.toml")
+    with pytest.raises(UsageError) as caught:
+        received("fit", "x")
+    assert (caught.value.slug, "--config FILE" in caught.value.hint) == ("removed-option", True)
+    assert received("--config", "ci.toml", "fit", "x")["level"] == 0.6
+
+
+COMMANDS_WITH_DOCUMENTS = (
+    "fit log.csv",
+    "predict log.csv",
+    "columns log.csv",
+    "backtest log.csv",
+    "phases log.csv",
+    "check log.csv --fail-if refused",
+    "compare a=log.csv b=log2.csv",
+)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("command", COMMANDS_WITH_DOCUMENTS)
+def test_the_file_in_force_is_printed_and_in_the_document(run, tmp_path, command):
+    for name, n in (("log.csv", 40), ("log2.csv", 44)):
+        write_csv(tmp_path / name, n=n)
+    text = b"level = 0.9\n"
+    (tmp_path / "entropylaw.toml").write_bytes(text)
+    expected = {"path": "entropylaw.toml", "sha256": hashlib.sha256(text).hexdigest()}
+    for flags, config in (([], expected), (["--no-config"], None)):
+        done = run(*flags, *command.split(), "--format", "json")
+        assert json.loads(done.stdout)["config"] == config, done.stderr
+        assert ("settings from entropylaw.toml" in done.stderr.splitlines()) == (config is not None)
+    if command != "columns log.csv":
+        assert "settings from" not in run(*command.split(), "-q", "--format", "json").stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_the_file_of_a_fit_is_in_its_document_and_in_the_report_of_it(run, tmp_path):
+    write_csv(tmp_path / "log.csv")
+    (tmp_path / "entropylaw.toml").write_text("level = 0.9\n")
+    assert run("fit", "log.csv").returncode == 0
+    (tmp_path / "entropylaw.toml").unlink()
+    (tmp_path / "far" / "ci").mkdir(parents=True)
+    (tmp_path / "far" / "ci" / "x.toml").write_text("jobs = 1\n")
+    config = str(tmp_path / "far" / "ci" / "x.toml")
+    done = run("--config", config, "report", "reports/log.fit.json", "-o", "out", "--figures", "none")
+    assert "settings from far/ci/x.toml" in done.stderr.splitlines()
+    stored, report, index = (
+        json.loads((tmp_path / name).read_text())["config"]
+        for name in ("reports/log.fit.json", "out/runs/log.json", "out/report.json")
+    )
+    assert (stored, stored["path"], index["path"]) == (report, "entropylaw.toml", "far/ci/x.toml")
+    assert stored["sha256"] in (tmp_path / "out" / "runs" / "log.html").read_text()
 
 
 def test_flags_and_settings_are_distinguished(here):
@@ -205,25 +196,23 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
         ('entropy = "H"', "did you mean 'columns.entropy'?"),
         ('entrop = "H"', "did you mean 'columns.entropy'?"),
         ("fail-if = []", "did you mean 'gates'?"),
-        ('logs = ["x"]', "did you mean 'inputs'?"),
         ("[phase]\nlevel = 0.9", "did you mean 'phases'?"),
-        ("zzzz = 1", "expected one of inputs, columns.step"),
+        ("zzzz = 1", "expected one of columns.step"),
         (
             "[columns]\nentorpy = 'H'",
-            "'columns.entorpy', which is no setting there; did you mean 'columns.entropy'",
+            "'columns.entorpy', which is not a setting there; did you mean 'columns.entropy'",
         ),
         (
             "[phases]\ninterval = 'drift'",
-            "'phases.interval', which is no setting there; expected one of output, ",
+            "'phases.interval', which is not a setting there; expected one of level, ",
         ),
-        ('output = ["x.json"]', "'output', which is no setting"),
-        ("[tool.entropylaw]\nlevel = 0.9", "'tool', which is no setting"),
+        (f"{'a.' * 5000}b = 1", "'a', which is not a setting there"),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
     error = refusal(text, tmp_path / "entropylaw.toml")
     assert (error.slug, error.exit_code) == ("unknown-setting", 2)
-    assert error.message.startswith("entropylaw.toml sets ")
+    assert "/entropylaw.toml sets " in error.message
     assert named in error.message
 
 
@@ -234,36 +223,30 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("level = true", "level = True"),
         ("level = 95", "level = 95"),
         ("level = nan", "level = nan"),
-        ("inputs = 'x.csv'", "inputs = 'x.csv', expected a list of paths"),
-        ("inputs = ['x.csv', 3]", "inputs = ['x.csv', 3]"),
+        ("gates = 'fails'", "gates = 'fails', expected a list of texts"),
+        ("gates = ['fails', 3]", "gates = ['fails', 3]"),
         ("interval = 'hac'", "interval = 'hac', expected 'drift', 'walk', 'odr' or 'ols'"),
         ("eval-size = 0", "eval-size = 0"),
         ("eval-size = '30x'", "eval-size = '30x'"),
         ("entropy-sd = inf", "entropy-sd = inf"),
         ("jobs = 2.0", "jobs = 2.0"),
-        ("folder = ''", "folder = ''"),
+        ("arms = ''", "arms = ''"),
         ("columns = 'H'", "columns = 'H', expected a table"),
         ("fit = 3", "fit = 3, expected a table"),
         ("[fit.columns]\nentropy = 3", "fit.columns.entropy = 3, expected a column's name"),
         ("style = ['a']", "style = ['a']"),
-        ("level = 0x" + "f" * 100_000, "level = an integer of thousands of digits"),
         ("max-reward = " + "9" * 400, "max-reward = 400 characters, expected a number"),
         ("from-step = inf", "from-step = inf, expected a number"),
-        ("folder = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 302 characters"),
+        ("arms = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 302 characters"),
+        (f"jobs = 0x{'f' * 30_000}", "jobs = a value that is too long to print, expected a whole number"),
+        (f"level{'.a' * 5000} = 1", "level = a value that is too long to print"),
     ],
 )
 def test_a_value_of_another_type_is_refused_with_file_key_and_value(tmp_path, text, shown):
     error = refusal(text, tmp_path / "entropylaw.toml")
     assert (error.slug, error.exit_code) == ("bad-setting", 2)
-    assert error.message.startswith(f"entropylaw.toml sets {shown}")
+    assert f"/entropylaw.toml sets {shown}" in error.message
     assert len(error.message) < 250
-
-
-def test_in_a_pyproject_keys_are_named_whole(tmp_path):
-    error = refusal("[tool.entropylaw.fit]\nlevel = 2", tmp_path / "pyproject.toml")
-    assert error.message.startswith("pyproject.toml sets tool.entropylaw.fit.level = 2,")
-    error = refusal("[tool.ruff]", tmp_path / "pyproject.toml")
-    assert error.slug == "no-settings"
 
 
 @pytest.mark.parametrize(
@@ -272,9 +255,9 @@ def test_in_a_pyproject_keys_are_named_whole(tmp_path):
         ("level = 0.9\nlevel = 0.8", "line 2"),
         ("a = 1\n\nb", "line 3"),
         (b"a = 1\nb = '\xff'", "line 2"),
-        ("a = " + "[" * 100_000, "nested"),
+        ("a = " + "[" * 10_000, "nested"),
+        (f"jobs = {'9' * 5000}", "an integer of thousands of digits"),
         ("[fit\n", "line 1"),
-        ("level = " + "9" * 100_000, "an integer of more digits than Python reads"),
     ],
 )
 def test_broken_toml_names_the_line(tmp_path, text, named):
@@ -285,59 +268,74 @@ def test_broken_toml_names_the_line(tmp_path, text, named):
 
 def test_a_byte_order_mark_is_no_error(tmp_path):
     (tmp_path / "entropylaw.toml").write_bytes(b"\xef\xbb\xbflevel = 0.9")
-    assert read_settings(tmp_path / "entropylaw.toml", "x", COMMANDS).general == {"level": 0.9}
+    assert read_settings(str(tmp_path / "entropylaw.toml"), COMMANDS)[1] == {"": {"level": 0.9}}
 
 
-@pytest.mark.parametrize(("name", "slug"), [("no.toml", "file-not-found"), (".git", "file-unreadable")])
-def test_a_file_that_is_not_there(here, name, slug):
-    with pytest.raises(InputError) as caught:
-        received("--config", name, "fit", "x")
-    assert (caught.value.slug, caught.value.message.split()[0]) == (slug, name)
+def test_a_file_that_is_not_there(here):
+    with pytest.raises(InputError, match=r"no\.toml does not exist") as caught:
+        received("--config", "no.toml", "fit", "x")
+    assert caught.value.slug == "file-not-found"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "long integer", "large", "link to nothing"])
+def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind):
+    path = here / "entropylaw.toml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind in ("device", "link to nothing"):
+        path.symlink_to("/dev/zero" if kind == "device" else "nowhere")
+    else:
+        path.write_text("jobs = " + "9" * 100_000 if kind == "long integer" else "#" * (LARGEST + 1))
+    for flags in ([], ["--config", "entropylaw.toml"]):
+        done = run(*flags, "fit", "x.csv")
+        assert_error(done, "file-not-found" if kind == "link to nothing" else "file-unreadable", 3)
+        assert done.stderr.startswith("error[file-")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "instead"),
+    [
+        ('inputs = ["a.csv"]', "'inputs'", "on the command line"),
+        ('[fit]\noutput = ["x.json"]', "'fit.output'", "-o FILE"),
+        ('[report]\nfolder = "x"', "'report.folder'", "-o FOLDER"),
+        ('[project]\nname = "x"\n[tool.entropylaw]\nlevel = 0.9', "'tool'", "to the top of entropylaw.toml"),
+    ],
+)
+def test_a_removed_key_says_what_to_do_instead(tmp_path, text, key, instead):
+    error = refusal(text, tmp_path / "entropylaw.toml")
+    assert (error.slug, error.exit_code) == ("removed-option", 2)
+    assert error.message == f"{tmp_path.name}/entropylaw.toml sets {key}, which was removed"
+    assert instead in error.hint
+
+
+def test_a_removed_flag_says_what_to_do_instead(run):
+    done = run("--allow-urls", "fit", "x.csv")
+    assert_error(done, "removed-option", 2)
+    assert "--allow-urls was removed" in done.stderr
 
 
 def test_config_prints_every_value_and_its_source(run, here):
-    (here / "pyproject.toml").write_text(
-        "[tool.entropylaw]\nlevel = 0.9\ninputs = ['a*.csv']\n[tool.entropylaw.fit]\nlevel = 0.8"
-    )
-    settings = json.loads(run("config", "--format", "json").stdout)["settings"]
-    rows = {(row.pop("key"), row.pop("command")): row for row in settings}
-    at = "pyproject.toml: tool.entropylaw."
-    assert rows["level", None] == {"value": 0.9, "source": "file", "where": f"{at}level"}
-    assert rows["level", "fit"] == {"value": 0.8, "source": "file", "where": f"{at}fit.level"}
-    assert rows["inputs", None]["value"] == ["a*.csv"]
-
-
-def test_config_as_text(run, tmp_path):
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "entropylaw.toml").write_text('inputs = ["a\\u001b[31m.csv", "b.csv"]')
-    (tmp_path / "pyproject.toml").write_text("[tool.entropylaw]")
-    lines = run("config").stdout.splitlines()
-    assert lines[:3] == [
-        "settings from entropylaw.toml",
-        "not read: [tool.entropylaw] in pyproject.toml, in the same folder",
-        "",
-    ]
-    assert lines[3].split() == ["inputs", "a\\x1b[31m.csv", "entropylaw.toml:", "inputs"]
-    assert lines[4].split() == ["b.csv"]
-    named = run("config", ENTROPYLAW_CONFIG="entropylaw.toml").stdout
-    assert named.startswith("settings from entropylaw.toml, named by ENTROPYLAW_CONFIG\n")
-
-
-def test_config_shows_no_absolute_path(run, tmp_path):
-    far = tmp_path / "secret" / "far"
+    far = here / "far" / "ci"
     far.mkdir(parents=True)
-    inside = tmp_path / "work" / "deep"
-    inside.mkdir(parents=True)
-    (far / "ci.toml").write_text(
-        f'inputs = ["{far}/x.csv", "y.csv"]\nfolder = "{far}/pages"\n'
-        f'gates = ["regression({far}/b.fit.json)>1%"]'
+    (far / "x.toml").write_text(
+        f"level = 0.9\ngates = ['fails', 'regression({far}/b.fit.json)>1%']\nstyle = '{far}/s'\n"
+        '[fit]\nlevel = 0.8\n[columns]\nstep = "a\\u001b[31m"'
     )
-    for form in ("text", "json"):
-        done = run("--config", far / "ci.toml", "config", "--format", form, cwd=inside)
-        assert done.returncode == 0, done.stderr
-        assert "far/ci.toml" in done.stdout
-        assert str(tmp_path) not in done.stdout
-        assert "secret" not in done.stdout.replace("../../secret", "")
+    done = run("--config", far / "x.toml", "config", "--format", "json")
+    document = json.loads(done.stdout)
+    rows = {(row.pop("key"), row.pop("command")): row for row in document["settings"]}
+    assert document["config"]["path"] == "far/ci/x.toml"
+    assert rows["level", None] == {"value": 0.9, "source": "file", "where": "far/ci/x.toml: level"}
+    assert rows["level", "fit"] == {"value": 0.8, "source": "file", "where": "far/ci/x.toml: fit.level"}
+    assert rows["gates", None]["value"] == ["fails", "regression(far/ci/b.fit.json)>1%"]
+    assert rows["save", None] == {"value": True, "source": "default", "where": None}
+    text = run("--config", far / "x.toml", "config").stdout
+    assert str(here) not in done.stdout + text
+    lines = text.splitlines()
+    assert lines[:2] == ["settings from far/ci/x.toml", ""]
+    assert lines[2].split() == ["columns.step", "a\\x1b[31m", "far/ci/x.toml:", "columns.step"]
 
 
 def test_the_choices_are_those_of_the_registry():

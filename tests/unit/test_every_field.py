@@ -35,7 +35,7 @@ from entropylaw.documents.document import (
 )
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import explain, read_all
-from entropylaw.options import PhaseOptions
+from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
@@ -148,7 +148,8 @@ def results(kind: str) -> tuple[Any, ...]:
     if kind == "phases":
         runs = (_phases(), *phase_samples.RUNS, phase_samples.refused())
         document = phase_samples.document(*runs, across=ACROSS, warnings=("a warning",))
-        return (replace(document, settings=PHASE_OPTIONS),)
+        config = ConfigFile(path="entropylaw.toml", sha256="0")
+        return (replace(document, settings=PHASE_OPTIONS, config=config),)
     if kind == "report":
         return tuple(map(_reported, results("fit")))
     if kind == "arms":
@@ -177,6 +178,7 @@ def _write_logs(folder: Path) -> None:
     inputs.three(folder)
     inputs.mixed(folder)
     inputs.tokens(folder)
+    (folder / "entropylaw.toml").touch()
     rows = inputs.evaluations(6)
     with_validation(folder / "validations.jsonl", 10)
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
@@ -188,7 +190,8 @@ def _decoded(result: Any, body: Any) -> Any:
     cases = tuple(GateCase(**{**case, "sources": tuple(case["sources"])}) for case in body["cases"])
     files = tuple(CheckedFile(**file) for file in body["inputs"])
     texts = {name: tuple(body[name]) for name in ("gates", "warnings")}
-    return CheckDocument(**{**body, **texts, "cases": cases, "inputs": files})
+    config = ConfigFile(**body["config"])
+    return CheckDocument(**{**body, **texts, "cases": cases, "inputs": files, "config": config})
 
 
 def _phases() -> RunPhases:

@@ -4,9 +4,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
-import re
 import sys
-import textwrap
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +16,6 @@ import pytest
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import UnreadFileWarning, read_all, read_runs, select
 from entropylaw.ingest.sources import content as contents
-from entropylaw.ingest.sources import registry
 from tests.hostile import refused
 
 ROOT = Path(__file__).parents[2]
@@ -105,56 +102,6 @@ def test_the_package_that_is_missing_is_that_of_the_kind_of_url(monkeypatch, kin
         read_runs(f"{kind}://host.example/x.csv")
     assert caught.value.slug == "remote-not-installed"
     assert caught.value.hint == "pip install aiohttp requests, or copy the file here first"
-
-
-@pytest.fixture
-def plugin(tmp_path, monkeypatch):
-    """Install a package with a reader, for the length of a test."""
-
-    def install(code):
-        (tmp_path / "mine.py").write_text(textwrap.dedent(code))
-        info = tmp_path / "mine-1.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
-        (info / "entry_points.txt").write_text("[entropylaw.readers]\nmine = mine:MyReader\n")
-        monkeypatch.syspath_prepend(str(tmp_path))
-        monkeypatch.delitem(sys.modules, "mine", raising=False)
-        registry.plugin_readers.cache_clear()
-
-    yield install
-    registry.plugin_readers.cache_clear()
-
-
-# The reader that docs/formats.md shows.
-READER = re.search(
-    r"## A format of your own.*?```python\n(.*?)```", (ROOT / "docs" / "formats.md").read_text(), re.DOTALL
-)[1]
-
-
-def test_a_reader_of_another_package_comes_first(tmp_path, plugin):
-    plugin(READER)
-    path = tmp_path / "x.mine"
-    path.write_text("MINE\n1 0.5 0.1\n2 0.4 0.2\n3 0.3 0.25\n")
-    (run,) = read_runs(path)
-    assert run.source.format == "mine"
-    assert select(run).entropy.tolist() == [0.5, 0.4, 0.3]
-    assert "mine" in registry.format_names()
-    path.write_text("MINE\n1 2\n")
-    with pytest.raises(InputError, match="ValueError") as caught:
-        read_runs(path)
-    assert caught.value.slug == "reader-failed"
-
-
-@pytest.mark.parametrize(
-    ("code", "what"),
-    [("import absent_module\n", "ModuleNotFoundError"), ("class MyReader: pass\n", "AttributeError")],
-)
-def test_a_reader_that_cannot_be_loaded_is_named(tmp_path, plugin, code, what):
-    plugin(code)
-    (tmp_path / "x.csv").write_text(CSV)
-    with pytest.raises(UsageError, match=what) as caught:
-        read_runs(tmp_path / "x.csv")
-    assert caught.value.slug == "reader-not-loaded"
 
 
 @pytest.mark.parametrize(("name", "text"), [("x.csv", CSV), ("x.jsonl", JSONL), ("x.log", VERL)])

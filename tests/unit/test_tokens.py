@@ -182,24 +182,6 @@ def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, see
     assert data(split.histogram) == data(whole.histogram)
 
 
-@pytest.mark.parametrize("share", [None, 0.2])
-def test_sums_of_shards_join_exactly(tmp_path, share):
-    table = made(4000)
-    columns = NO_CLASS if share else None
-    half = table.column("prompt").to_numpy() % 2
-    shards = [
-        written(
-            tmp_path / f"{number}.hist.parquet",
-            summary_of(
-                tmp_path, table.filter(pa.array(half == number)), top_quantile=share, columns=columns
-            ).histogram,
-        )
-        for number in (1, 0)
-    ]
-    whole = summary_of(tmp_path, table, top_quantile=share, columns=columns)
-    assert data(summary(*shards).steps) == data(whole.steps)
-
-
 def test_json_lines_and_partitions_have_the_summary_of_one_file(tmp_path):
     table = made(2000)
     table = table.set_column(3, "entropy", table.column("entropy").cast("float64"))

@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.errors import InputError
 from entropylaw.tokens.files import METADATA
+from entropylaw.tokens.summary import read_histogram
 from tests.conftest import HANGS, LAB, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
 from tests.typed import assert_error
@@ -265,20 +267,6 @@ def test_compressed_lines_with_whole_and_other_numbers(tmp_path):
     assert rows(summary(tmp_path / "t.jsonl.gz"))[1]["entropy"] == pytest.approx(0.25, abs=1e-8)
 
 
-def test_sums_are_not_mixed_with_tokens_nor_given_columns(table, tmp_path):
-    sums = written(tmp_path / "t.hist.parquet", summary(table()).histogram)
-    assert summary(sums).steps.num_rows == 2
-    refused("sums-are-fixed", sums, table())
-    refused("sums-are-fixed", sums, columns={"entropy": "h"})
-    refused("file-not-found", tmp_path / "other.hist.parquet")
-    classes = summary(table(is_planning=[True, False] * 2)).histogram
-    classes = written(tmp_path / "c.hist.parquet", classes)
-    assert "'c.hist.parquet'" in refused("shards-differ", sums, classes).message
-    refused("not-token-sums", written(sums, {"step": [1]}))
-    sums.write_bytes(b"PAR1")
-    refused("file-corrupt", sums)
-
-
 @pytest.mark.parametrize(
     ("spoil", "slug"),
     [
@@ -286,10 +274,6 @@ def test_sums_are_not_mixed_with_tokens_nor_given_columns(table, tmp_path):
         (lambda table, facts: (table, b"[1, 2]"), "not-token-sums"),
         (lambda table, facts: (table, json.dumps({**facts, "format": 3}).encode()), "not-token-sums"),
         (lambda table, facts: (table.drop_columns(["class"]), json.dumps(facts).encode()), "file-corrupt"),
-        (
-            lambda table, facts: (table, json.dumps({**facts, "responses": {"0": [1]}}).encode()),
-            "file-corrupt",
-        ),
         (lambda table, facts: (table, json.dumps({"format": facts["format"]}).encode()), "file-corrupt"),
     ],
 )
@@ -297,7 +281,12 @@ def test_damaged_sums_are_refused(tmp_path, spoil, slug):
     table = summary(LAB / "grpo_s0" / "tokens.parquet").histogram
     spoiled, facts = spoil(table, json.loads(table.schema.metadata[METADATA]))
     path = written(tmp_path / "bad.hist.parquet", spoiled.replace_schema_metadata({METADATA: facts}))
-    assert refused(slug, path).exit_code == 3
+    with pytest.raises(InputError) as caught:
+        read_histogram(str(path))
+    assert caught.value.slug == slug
+    path.write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        read_histogram(str(path))
 
 
 def test_the_command_and_its_files(run, table, tmp_path):

@@ -118,15 +118,6 @@ def test_a_row_is_a_response_if_no_column_identifies_responses(write, tmp_path):
     assert rows(unnamed)[0]["responses"] == 10
     assert noted(unnamed, "each row counts as one")
     assert unnamed.result.about["columns"]["response"] == ["(each row)"]
-    parts = [
-        written(
-            tmp_path / f"{start}.hist.parquet", summary(write(records[start::3], f"part{start}")).histogram
-        )
-        for start in range(3)
-    ]
-    joined = summary(*parts)
-    assert data(joined.steps) == data(unnamed.steps)
-    assert data(joined.histogram) == data(unnamed.histogram)
     flat = summary(written(tmp_path / "x.parquet", {"step": [1, 1], "entropy": [0.1, 0.2]}))
     assert noted(flat, "no column identifies responses")
 

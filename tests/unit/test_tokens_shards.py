@@ -1,20 +1,17 @@
-"""Files that are copies, missing, or written by us; and shards that join as if read at once."""
+"""Files that are copies, missing, or written by us."""
 
-import json
 import math
 import os
 import shutil
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import OutputError
-from entropylaw.tokens import sums
-from entropylaw.tokens.files import METADATA, copies, histogram_of
+from entropylaw.tokens.files import copies, histogram_of
 from entropylaw.tokens.run import write_together
-from tests.token_tables import data, made, noted, refused, rows, summary, summary_of, written
+from tests.token_tables import made, summary, summary_of, written
 from tests.typed import assert_error
 
 
@@ -22,14 +19,6 @@ from tests.typed import assert_error
 def tokens(tmp_path):
     """A file of tokens; returns its path."""
     return written(tmp_path / "tokens.parquet", made(2000))
-
-
-def summed(table, path, **options):
-    """Write a shard's sums to ``path``; returns it."""
-    raw = written(path.with_suffix(".raw.parquet"), table)
-    written(path, summary(raw, **options).histogram)
-    raw.unlink()
-    return path
 
 
 @pytest.mark.parametrize(
@@ -40,13 +29,11 @@ def summed(table, path, **options):
         ("link.parquet", "tokens.parquet"),
         (".", "tokens.parquet"),
         ("tokens.parquet", "hard.parquet"),
-        ("a.hist.parquet", "a.csv"),
     ],
 )
 def test_a_summary_does_not_replace_its_input(run, tokens, tmp_path, given, output):
     (tmp_path / "link.parquet").symlink_to(tokens)
     (tmp_path / "hard.parquet").hardlink_to(tokens)
-    summed(made(500), tmp_path / "a.hist.parquet")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     assert_error(run("tokens", given, "-o", output), "output-is-input", 2)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -63,91 +50,12 @@ def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
     assert "skipped 'steps.parquet'" in again.stderr
     assert_error(run("tokens", "runs/steps.parquet"), "already-summarised", 3)
     shutil.copy(folder / "steps.hist.parquet", folder / "renamed.parquet")
-    assert_error(run("tokens", "runs/renamed.parquet"), "already-summarised", 3)
+    for histogram in ("runs/renamed.parquet", "runs/steps.hist.parquet"):
+        done = run("tokens", histogram)
+        assert_error(done, "already-summarised", 3)
+        assert "give the token files of all shards in one call" in done.stderr
     (folder / "tokens.parquet").unlink()
     assert_error(run("tokens", "runs"), "no-token-files", 3)
-
-
-@pytest.mark.parametrize("share", [None, 0.2])
-@pytest.mark.parametrize("kind", ["numbers", "floats", "names"])
-def test_responses_in_two_shards_join_exactly(tmp_path, share, kind):
-    """Rows are split anywhere: the bytes are those of all rows read at once."""
-    table = made(3000)
-    options = {"top_quantile": share, "columns": {"planning": ""}}
-    prompt = {
-        "numbers": table.column("prompt"),
-        "floats": table.column("prompt").cast(pa.float64()),
-        "names": pa.array([f"prompt {i} \u00e9" if i else None for i in table.column("prompt").to_pylist()]),
-    }[kind]
-    shards = table.set_column(1, "prompt", prompt)
-    whole = summary_of(tmp_path, shards if kind == "names" else table, **options)
-    order = np.random.default_rng(3).permutation(3000)
-    parts = [
-        summed(shards.take(order[start::3]), tmp_path / f"{start}.hist.parquet", **options)
-        for start in range(3)
-    ]
-    joined = summary(*parts, top_quantile=share)
-    assert data(joined.steps) == data(whole.steps)
-    assert data(joined.histogram) == data(whole.histogram)
-    assert noted(joined, "a response has tokens in another shard")
-    two = written(tmp_path / "two.hist.parquet", summary(*parts[:2], top_quantile=share).histogram)
-    assert data(summary(two, parts[2], top_quantile=share).steps) == data(whole.steps)
-
-
-def test_shards_of_an_earlier_version_join_to_the_same_bytes(tmp_path):
-    """They hold sums of the halves of each token's square, whose lower one is beyond 31 bits."""
-    new = summary_of(tmp_path, made(3000)).histogram
-    high, low = (new[name].to_numpy().copy() for name in ("square_high", "square_low"))
-    assert low.max() < 1 << 31
-    carried = high > 0
-    high[carried], low[carried] = high[carried] - 1, low[carried] + (1 << 31)
-    old = new
-    for name, values in (("square_high", high), ("square_low", low)):
-        old = old.set_column(old.column_names.index(name), name, pa.array(values))
-    joined = summary(written(tmp_path / "old.hist.parquet", old))
-    assert data(joined.histogram) == data(new) != data(old)
-
-
-def test_too_many_responses_are_unknown_where_shards_share_a_step(tmp_path, monkeypatch):
-    table = made(3000)
-    expected = summary_of(tmp_path, table).steps
-    monkeypatch.setattr(sums, "MOST", 10)
-    assert data(summary_of(tmp_path, table).steps) == data(expected)
-    step = table.column("step").to_numpy()
-    first = (step < 10) | ((step == 10) & (np.arange(3000) % 2 == 0))
-    parts = [
-        summed(table.filter(pa.array(mask)), tmp_path / f"{n}.hist.parquet")
-        for n, mask in enumerate((first, ~first))
-    ]
-    joined = summary(*parts)
-    assert noted(joined, "1 step in several shards")
-    unknown = ("responses", "response_length", "entropy_response_mean", "entropy_se_responses", "prompts")
-    assert {rows(joined)[10][name] for name in unknown} == {None}
-    for row, known in zip(joined.steps.to_pylist(), expected.to_pylist(), strict=True):
-        assert row["step"] == 10 or row == known
-        assert row["entropy"] == known["entropy"]
-
-
-def test_a_shard_counts_once(tmp_path):
-    one = summed(made(500, seed=1), tmp_path / "a.hist.parquet")
-    two = summed(made(500, seed=2), tmp_path / "b.hist.parquet")
-    shutil.copy(one, tmp_path / "copy.hist.parquet")
-    assert "holds the same sums as" in refused("shard-twice", one, two, one).message
-    refused("shard-twice", one, two, f"{tmp_path}/../{tmp_path.name}/a.hist.parquet")
-    refused("shard-twice", one, two, tmp_path / "copy.hist.parquet")
-    assert sum(summary(one, two).steps.column("tokens").to_pylist()) == 1000
-    assert sum(summary(tmp_path / "[ab].hist.parquet").steps.column("tokens").to_pylist()) == 1000
-    refused("file-not-found", tmp_path / "[xy].hist.parquet")
-
-
-def test_shards_of_one_file_are_noted(tmp_path):
-    one = summed(made(500), tmp_path / "a.hist.parquet")
-    table = pq.read_table(one)
-    about = json.loads(table.schema.metadata[METADATA])
-    about["read"]["files"].append({"name": "other.parquet", "bytes": 1, "rows": 1})
-    again = table.replace_schema_metadata({METADATA: json.dumps(about)})
-    two = written(tmp_path / "c.hist.parquet", again)
-    assert noted(summary(one, two), "both made from a file 'a.hist.raw.parquet'")
 
 
 def test_a_copy_of_a_token_file_is_noted(tmp_path):
@@ -164,17 +72,6 @@ def test_a_copy_of_a_token_file_is_noted(tmp_path):
     assert [note for note in notes if "same bytes" in note] == [
         "'b.parquet' holds the same bytes as 'a.parquet': if it is a copy, its tokens count twice"
     ]
-
-
-def test_grams_that_sums_do_not_hold_are_noted(tmp_path):
-    columns = {"step": [0] * 8, "sequence": [0] * 4 + [1] * 4, "position": [*range(4)] * 2}
-    columns |= {"token": [" so", " we", " try", " again"] * 2, "entropy": [0.5] * 8}
-    (tmp_path / "grams.txt").write_text("so\nwe try again\n", encoding="utf-8")
-    part = summed(pa.table(columns), tmp_path / "a.hist.parquet", grams=str(tmp_path / "grams.txt"))
-    joined = summary(part)
-    assert noted(joined, "do not hold n-grams: grams, entropy_semantic")
-    assert "entropy_planning_long" not in joined.steps.column_names
-    assert rows(joined)[0]["responses"] == 2
 
 
 def test_prompts_are_the_clusters_of_their_responses(tmp_path):

@@ -255,66 +255,12 @@ def test_hidden_files_of_the_user_stay(call, tmp_path):
         assert (tmp_path / name).read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    "outputs",
-    [
-        '"../outside/package.json"',
-        '"fine.json", "OUTSIDE/package.json"',
-        '"link/package.json"',
-        '"package.json"',
-        '"~/package.json"',
-    ],
-)
-def test_outputs_of_a_settings_file_stay_in_its_folder(call, tmp_path, outputs):
-    outside, project = tmp_path / "outside", tmp_path / "project"
-    outside.mkdir()
-    project.mkdir()
-    (outside / "package.json").write_text("{}")
-    (project / "link").symlink_to(outside)
-    (project / "package.json").symlink_to(outside / "package.json")
-    (tmp_path / "log.csv").rename(project / "log.csv")
-    text = f"[fit]\noutput = [{outputs.replace('OUTSIDE', str(outside))}]"
-    (project / "entropylaw.toml").write_text(text)
-    os.chdir(project)
-    before = contents(tmp_path)
-    assert_refused(call("fit", "log.csv"), tmp_path, before, "output-outside")
-    assert call("fit", "log.csv", "-o", "mine.json").returncode == 0
-    assert (outside / "package.json").read_text() == "{}"
-
-
-def test_the_folder_of_a_report_and_outputs_below_a_settings_file(call, tmp_path):
-    project = tmp_path / "project"
-    (project / "sub").mkdir(parents=True)
-    (tmp_path / "log.csv").rename(project / "sub" / "log.csv")
-    (project / "entropylaw.toml").write_text('folder = "../out"\n[fit]\noutput = ["new/fit.json", "-"]')
-    os.chdir(project / "sub")
-    assert_refused(call("report", "log.csv"), tmp_path, contents(tmp_path), "output-outside")
-    assert call("fit", "log.csv").stdout != ""
-    assert load_fit(project / "new" / "fit.json").fitted
-
-
-@pytest.mark.parametrize(
-    ("settings", "arguments"),
-    [
-        ('inputs = ["s3://bucket/log.csv"]', ["fit"]),
-        ('inputs = ["https://me:secret-word@host/log.csv?sig=secret-word"]', ["fit"]),
-        ('gates = ["fails", "regression(s3://bucket/fit.json)>1%"]', ["check", "log.csv"]),
-        ('gates = ["regression(reward_now, https://host/fit.json)>1%"]', ["check", "log.csv"]),
-        ('style = "https://host/dark.mplstyle"', ["plot", "law", "log.csv", "-o", "law.svg"]),
-    ],
-)
-def test_a_url_in_a_settings_file_needs_a_word_on_the_command_line(
-    call, tmp_path, monkeypatch, settings, arguments
-):
-    opened = []
-    monkeypatch.setattr("entropylaw.ingest.sources.opening.remote_files", opened.append)
-    (tmp_path / "entropylaw.toml").write_text(settings)
-    done = call(*arguments)
-    assert_error(done, "url-in-settings", 2)
-    assert "--allow-urls" in done.stderr
-    assert "secret-word" not in done.stderr
-    assert not opened
-    assert "error[url-in-settings]" not in call("--allow-urls", *arguments).stderr
+def test_a_default_folder_that_is_a_link_is_refused(call, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "reports").symlink_to("elsewhere")
+    for command in ("fit", "report"):
+        assert_error(call(command, "log.csv"), "output-outside", 2)
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_a_fit_with_other_options_takes_another_name(call, tmp_path):

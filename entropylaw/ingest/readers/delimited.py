@@ -26,8 +26,6 @@ _HEAD = 1 << 16
 # A table with more columns is read in part: those that are used. One with many more is no log.
 _WIDE, _WIDEST = 1 << 12, 1 << 17
 _LONGEST_ROW = 1 << 26
-# A smaller file is read before Arrow is imported.
-_LARGE = 1 << 22
 
 TOO_LONG = "row with more cells than the header"
 CUT_OFF = "last row cut off"
@@ -57,21 +55,16 @@ def sample(content: Content, most: int, size: int) -> list[list[str]]:
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where there is a header and nothing below it."""
     delimiter = _sniff(content)
-    lines = _Lines(content, delimiter)
+    lines = _Lines(content)
     with _long_cells():
-        header, notes = unique_names(
-            next((row for text in iter(lines.rest, "") for row in lines.rows(text)), [])
-        )
+        rows = filter(None, csv.reader(lines, delimiter=delimiter))
+        header, notes = unique_names(next(rows, []))
         if len(header) > _WIDEST:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
         kept = content.column_filter if len(header) <= _WIDE else content.useful
         shape = _Rectangle(Rows(header, kept), header, delimiter)
-        while block := lines.rest():
-            if content.extent >= _LARGE and shape.add_at_once(block):
-                lines.number += block.count("\n") + (not lines.ended)
-            else:
-                for row in lines.rows(block):
-                    shape.add(row)
+        for row in rows:
+            shape.add(row)
         shape.put_short(complete=lines.ended)
     if shape.rows.rows == len(shape.unreadable):
         what = f"has a header of {counted(len(header), 'column')} and no rows below it"
@@ -80,14 +73,8 @@ def read(content: Content) -> Table:
     whole = lines.number - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
-    columns = shape.rows.columns()
-    if content.extent >= _LARGE:
-        from entropylaw.arrow import release_memory
-
-        # The blocks' numbers, which Arrow would keep although they are in the columns now.
-        release_memory()
     return Table(
-        columns=columns,
+        columns=shape.rows.columns(),
         rows=shape.seen,
         dropped=dict(shape.dropped),
         notes=(*content.text_notes, *notes, *shape.notes),
@@ -99,44 +86,21 @@ def read(content: Content) -> Table:
 
 
 class _Lines:
-    """Rows of a text, block by block; ``number`` lines are read, ``ended`` is whether the last one ended."""
+    """Lines of a text with their ends; ``number`` are read, ``ended`` is whether the last one ended."""
 
-    def __init__(self, content: Content, delimiter: str) -> None:
+    def __init__(self, content: Content) -> None:
         self.number, self.ended = 0, False
-        self._content, self._delimiter = content, delimiter
-        self._blocks, self._text = content.blocks(), io.StringIO()
+        self._content = content
 
-    def rest(self) -> str:
-        """Return what is left of the block, or the next one; nothing at the end."""
-        return self._text.read() or self._next()
-
-    def rows(self, block: str) -> Iterator[list[str]]:
-        """Yield the rows of a block; a cell in quotes may end in a later one, whose rows then follow."""
-        self._text, within = io.StringIO(block, newline=""), False
-
-        def lines() -> Iterator[str]:  # with their ends, for the csv module
-            nonlocal within
-            while True:
-                for line in self._text:
-                    self.number, within = self.number + 1, True
-                    yield line
-                if not within or not (later := self._next()):
-                    return
-                self._text = io.StringIO(later, newline="")
-
-        for row in csv.reader(lines(), delimiter=self._delimiter):
-            within = False
-            if row:
-                yield row
-
-    def _next(self) -> str:
-        block = next(filter(None, self._blocks), "")
-        # A block is longer only for a single line's sake.
-        if len(block) > _LONGEST_ROW:
-            raise _no_table(self._content, f"has a line of {counted(len(block), 'character')}")
-        if block:
+    def __iter__(self) -> Iterator[str]:
+        for block in filter(None, self._content.blocks()):
+            # A block is longer only for a single line's sake.
+            if len(block) > _LONGEST_ROW:
+                raise _no_table(self._content, f"has a line of {counted(len(block), 'character')}")
             self.ended = block.endswith(("\n", "\r"))
-        return block
+            for line in io.StringIO(block, newline=""):
+                self.number += 1
+                yield line
 
 
 def _no_table(content: Content, why: str) -> InputError:
@@ -188,23 +152,6 @@ class _Rectangle:
         else:
             self._refuse(row, TOO_LONG)
 
-    def add_at_once(self, block: str) -> bool:
-        """Take all rows of a block; False, and none is taken, where they have to be added one by one."""
-        from entropylaw.ingest.readers.at_once import read_block
-
-        places = {index: self._places[index] if self._places else index for index in self.rows.kept}
-        used = [place for place in places.values() if place >= 0]
-        text = (self._labels | self._text).intersection(used)
-        columns = read_block(block, self._delimiter, self._width, used, text)
-        if columns is None:
-            return False
-        self._text |= {place for place, cells in columns.items() if isinstance(cells, list)}
-        self.put_short(complete=True)
-        rows = len(next(iter(columns.values())))
-        self.rows.extend({index: columns.get(place) for index, place in places.items()}, rows)
-        self.seen += rows
-        return True
-
     def put_short(self, *, complete: bool) -> None:
         """Put a short row that was held back, if it is complete."""
         if self._short is not None and complete:
@@ -233,8 +180,6 @@ class _Rectangle:
         self._width = len(header)
         # Where the cells are that name a run.
         self._labels = frozenset(place for name, place in at.items() if folded(name) in RUN_NAMES)
-        # Where a block read at once had text.
-        self._text = set[int]()
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""

@@ -32,7 +32,7 @@ from entropylaw.ingest.runs.number_parsing import JSON_DECODER, parse_number
 from entropylaw.ingest.runs.step_column import STEP_NAMES, folded
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.gather import Records
-from entropylaw.ingest.sources.registry import readers
+from entropylaw.ingest.sources.registry import READERS
 
 _OPENS = re.compile(rb"\s*\{\s*\"")
 _MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
@@ -121,7 +121,7 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
     """Try the readers of consoles, which have a console's suffix, and then look for JSON lines."""
     content = _in_memory(path, text)
-    for reader in readers():
+    for reader in READERS:
         if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
             with suppress(InputError):
                 yield _Log(reader.name, position, reader.read(content))

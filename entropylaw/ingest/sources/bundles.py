@@ -28,7 +28,7 @@ from entropylaw.ingest.runs.number_parsing import Column, classify, parse_column
 from entropylaw.ingest.runs.step_column import NO_STEP
 from entropylaw.ingest.sources.content import Content, is_blank
 from entropylaw.ingest.sources.opening import load
-from entropylaw.ingest.sources.registry import BundleReader, Reader, find_reader, reader_of
+from entropylaw.ingest.sources.registry import BundleReader, Format, find_reader, reader_of
 from entropylaw.paths import is_file
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
@@ -360,7 +360,7 @@ def _length(table: Table) -> int:
     return len(next(iter(table.columns.values())))
 
 
-def _opens_as(reader: Reader, path: Path) -> bool:
+def _opens_as(reader: Format, path: Path) -> bool:
     """Whether a file has the format of its name."""
     with suppress(InputError):
         return reader.recognises(load(str(path)))

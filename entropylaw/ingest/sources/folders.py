@@ -26,7 +26,7 @@ from entropylaw.ingest.sources.assemble import GENERIC_STEMS
 from entropylaw.ingest.sources.bundles import bundle_readers
 from entropylaw.ingest.sources.content import Content, missing_file, plain_name, unreadable_file
 from entropylaw.ingest.sources.opening import is_remote, remote_listing
-from entropylaw.ingest.sources.registry import BundleReader, find_reader, plugin_readers
+from entropylaw.ingest.sources.registry import BundleReader, find_reader
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -144,8 +144,7 @@ def _problem(path: str) -> InputError | None:
 def may_be_log(path: str) -> bool:
     """Whether a file's name lets it be a log."""
     plain = plain_name(path)
-    suffixes = _LOG_SUFFIXES.union(*(reader.suffixes for reader in plugin_readers()))
-    fits = plain.suffix.lower() in suffixes or _NUMBERED.fullmatch(plain.name)
+    fits = plain.suffix.lower() in _LOG_SUFFIXES or _NUMBERED.fullmatch(plain.name)
     return not plain.name.startswith(".") and bool(fits)
 
 
@@ -221,7 +220,7 @@ def looks_measured(content: Content) -> bool:
     with suppress(InputError):
         reader, _ = find_reader(content)
         named = not content.is_text or b"entropy" in content.head.lower()
-        return named and not getattr(reader, "refuses", False)
+        return named and not reader.refuses
     return False
 
 

@@ -193,13 +193,6 @@ class _Dense:
         for row in parsed.nans:
             self._texts.put_nan(at + row)
 
-    def extend(self, cells: FloatArray | Sequence[str] | None, rows: int, at: int) -> None:
-        """Add the cells of so many rows: numbers, text, or None where all are missing."""
-        if cells is None or isinstance(cells, np.ndarray):
-            self._chunks.append(np.full(rows, np.nan) if cells is None else cells)
-        else:
-            self.add(cells, at)
-
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)
         self._chunks = []
@@ -238,18 +231,6 @@ class Rows:
         self._pending.append(row)
         if len(self._pending) * len(row) >= _CHUNK * 64 or len(self._pending) == _CHUNK:
             self._flush()
-
-    @property
-    def kept(self) -> list[int]:
-        """Places of the columns that are kept."""
-        return [*self._columns]
-
-    def extend(self, cells: Mapping[int, FloatArray | Sequence[str] | None], rows: int) -> None:
-        """Add so many rows: the cells of each column by its place, None where all are missing."""
-        self._flush()
-        for index, (_, column) in self._columns.items():
-            column.extend(cells[index], rows, self._flushed)
-        self._flushed += rows
 
     def columns(self) -> dict[str, Column]:
         """Return the columns."""

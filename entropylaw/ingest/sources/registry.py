@@ -1,8 +1,7 @@
 """Which reader reads a file: its content decides, then its name, and a format that the user forces wins.
 
 ``READERS`` lists the formats of this package. Adding one is an entry there and a module in ``readers`` with
-the functions ``recognises`` and ``read``. Another package brings one by an entry point of the group
-``entropylaw.readers``.
+the functions ``recognises`` and ``read``.
 """
 
 from __future__ import annotations
@@ -10,48 +9,23 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.escaping import counted, nearest, quoted_path, shown
+from entropylaw.errors import UsageError
+from entropylaw.escaping import counted, nearest, shown
 from entropylaw.ingest.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.sources.content import Content
 
 
-class Reader(Protocol):
-    """Reads one format.
-
-    A reader whose files hold one metric of several has ``joins = True``: such files are joined with their
-    like, by run and step. One that recognises a format in order to say what is wrong with it has
-    ``refuses = True``. ``about`` says in the documentation what is read.
-    """
-
-    @property
-    def name(self) -> str:
-        """What the user writes after the colon in ``name.dat:jsonl``."""
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        """Lower-case suffixes that such files usually have, with the dot."""
-
-    def recognises(self, content: Content) -> bool:
-        """Whether the bytes look like this format; the name may help, and cannot suffice."""
-
-    def read(self, content: Content) -> Table:
-        """Read all of it; raises an :class:`InputError` where the content is not what this reader reads."""
-
-
 class BundleReader(ABC):
     """Reads one kind of folder.
 
-    ``name`` and ``about`` are as in :class:`Reader`; ``skips`` are folders in it that are not searched.
+    ``name`` and ``about`` are as in :class:`Format`; ``skips`` are folders in it that are not searched.
     """
 
     name: str
@@ -85,7 +59,8 @@ class FormatFunctions(NamedTuple):
 class Format:
     """An entry of ``READERS``: a reader whose module is imported when it is first needed.
 
-    ``name``, ``about``, ``suffixes`` (by default a console's) and ``joins`` are as in :class:`Reader`.
+    ``name`` is what the user writes after the colon in ``name.dat:jsonl``, ``about`` says in the
+    documentation what is read, ``suffixes`` are those that such files usually have, by default a console's.
     ``module`` is the module in ``readers`` with ``recognises`` and ``read``, or as ``module:OBJECT`` the
     object in it with these methods, or for a refused format the function that recognises it; by default
     ``NAME``; empty where the signature is enough. ``signature`` is a pattern for the start of such a file;
@@ -98,7 +73,6 @@ class Format:
     suffixes: tuple[str, ...] = (".log", ".out", ".txt")
     module: str | None = None
     _: KW_ONLY
-    joins: bool = False
     signature: bytes = b""
     title: str = ""
     why: str = ""
@@ -220,13 +194,11 @@ READERS: tuple[Format, ...] = (
         "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
         "are joined by step",
         module="console.one_line:prime",
-        joins=True,
     ),
     Format(
         "tensorboard-csv",
         "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
         suffixes=(".csv", ".json"),
-        joins=True,
         module="trackers.charts:tensorboard",
     ),
     Format(
@@ -287,14 +259,12 @@ READERS: tuple[Format, ...] = (
         "or a clock; charts of one run are joined by step, and points that summarise several values "
         "pair within their bucket only",
         suffixes=(".csv",),
-        joins=True,
         module="trackers.charts:wandb",
     ),
     Format(
         "swanlab-csv",
         "a chart exported from SwanLab; charts of one run are joined by step",
         (".csv",),
-        joins=True,
         module="trackers.charts:swanlab",
     ),
     Format(
@@ -307,72 +277,14 @@ READERS: tuple[Format, ...] = (
 )
 
 
-@cache
-def plugin_readers() -> tuple[Reader, ...]:
-    """List the readers of other packages, by name, or raise ``reader-not-loaded``; they come before ours."""
-    found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
-    return tuple(_Plugin(point) for point in found)
-
-
-class _Plugin:
-    """A reader of another package, whose failures are reported as its own."""
-
-    def __init__(self, point: EntryPoint) -> None:
-        try:
-            made: Any = point.load()
-            self._reader: Any = made() if isinstance(made, type) else made
-            self.name = str(self._reader.name)
-            self.suffixes = tuple(map(str, self._reader.suffixes))
-            self.joins = bool(getattr(self._reader, "joins", False))
-            if not (callable(self._reader.recognises) and callable(self._reader.read)):
-                raise TypeError("recognises and read are no methods")
-        except Exception as problem:  # whatever another package raises
-            what = f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used"
-            why = f"{what}: {type(problem).__name__}: {shown(problem, 200)}"
-            raise UsageError("reader-not-loaded", why, "update or uninstall that package") from problem
-
-    def recognises(self, content: Content) -> bool:
-        """Whether that reader recognises the bytes."""
-        with self._named(content):
-            return bool(self._reader.recognises(content))
-
-    def read(self, content: Content) -> Table:
-        """Read with that reader, and check the table."""
-        with self._named(content):
-            table = self._reader.read(content)
-            if not isinstance(table, Table):
-                raise TypeError(f"it returned {type(table).__name__}, no Table")
-            lengths = {len(column) for column in table.columns.values()}
-            if set(map(type, table.columns)) != {str} or len(lengths) != 1 or lengths == {0}:
-                raise ValueError("its columns need names that are text, and one length")
-            return table
-
-    @contextmanager
-    def _named(self, content: Content) -> Iterator[None]:
-        """Attribute any failure to that reader."""
-        try:
-            yield
-        except EntropyLawError:
-            raise
-        except Exception as problem:
-            what = f"the reader {shown(self.name)} of another package failed on {quoted_path(content.path)}: "
-            hint = "report it to those who wrote that reader, or force another format with FILE:csv"
-            raise InputError("reader-failed", what + type(problem).__name__, hint) from problem
-
-
-def readers() -> tuple[Reader, ...]:
-    """List every reader, in the order in which they are tried."""
-    return (*plugin_readers(), *READERS)
-
-
-def reader_of(name: str) -> Reader:
+def reader_of(name: str) -> Format:
     """Return the reader of a format."""
-    return next(reader for reader in readers() if reader.name == name)
+    return next(reader for reader in READERS if reader.name == name)
 
 
 def format_names() -> tuple[str, ...]:
     """Name the formats that a user can force."""
-    return tuple(reader.name for reader in readers() if not getattr(reader, "refuses", False))
+    return tuple(reader.name for reader in READERS if not reader.refuses)
 
 
 def split_format(path: str) -> tuple[str, str | None]:
@@ -393,15 +305,14 @@ def split_format(path: str) -> tuple[str, str | None]:
     return base, name
 
 
-def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tuple[str, ...]]:
+def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tuple[str, ...]]:
     """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
     if forced is not None:
         return reader_of(forced), ()
-    everyone = readers()
-    for reader in everyone:
+    for reader in READERS:
         if reader.recognises(content):
             content.free_opening()
-            expected = [other.name for other in everyone if (content.suffix or None) in other.suffixes]
+            expected = [other.name for other in READERS if (content.suffix or None) in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
     # Its content is not quoted: a file that is no log may hold secret keys.
