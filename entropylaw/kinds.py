@@ -62,6 +62,7 @@ def _most(text: str) -> float | str:
 NO_LARGEST = "none"
 """Says that no largest reward is possible, where a column's name says that there is one."""
 
+
 def _level(text: str) -> float:
     number = float(text)
     if not 0 < number < 1:

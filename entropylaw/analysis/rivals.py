@@ -408,7 +408,8 @@ def compare_forms(law: Fit | LawFit) -> Comparison:
     rows = (
         FormResult(
             **described(fit, probability[name], reward, law.level),
-            ceiling=none or from_mixture(at_most(ceiling_of(fit), largest(law)), level=law.level, method=method),
+            ceiling=none
+            or from_mixture(at_most(ceiling_of(fit), largest(law)), level=law.level, method=method),
             variable=fit.form.variable,
             log_odds=fit.log_evidence - base,
         )

@@ -238,7 +238,7 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
         f"{values['curve']} has no value between steps "
         + ", ".join(map("{:g} and {:g}".format, values["after"], values["until"]))
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
-        + ": what it does there cannot be told"
+        + ": what it does there is unknown"
     ),
     "drift-long": "what a smooth curve leaves of {curve} moves for a good part of the run (probability "
     "{probability:.2g}), and can look like a turn: the p-values are multiplied by {factor:g}, and a second "
