@@ -237,7 +237,7 @@ def refuse_settings(options: CheckCommand, stored: Iterable[tuple[str, Mapping[s
         for name, value in named.items():
             if name in settings and settings[name] != value:
                 what = f"a settings file sets {own[name].key} = {value}, and {path} was made with "
-                what += f"{settings[name]}"
+                what += "its default" if settings[name] is None else f"{settings[name]}"
                 hint = "give the log itself to fit it anew, or leave the setting out with --no-config"
                 raise UsageError("fit-is-fixed", what, hint)
 
