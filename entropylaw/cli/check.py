@@ -146,7 +146,7 @@ class _Sources:
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns the other sources, which are logs."""
         from entropylaw.documents.loading import FITS
-        from entropylaw.gates.quantities import READ, documents_of, missing_pages, unread
+        from entropylaw.gates.quantities import READ, documents_of, flaws_of, unread
         from entropylaw.pipeline.sources import places
 
         logs = []
@@ -161,7 +161,7 @@ class _Sources:
                 if one.kind == "index":
                     # The runs of a report; those in a folder are found there.
                     self.documents.add(place.path)
-                    self.subjects += missing_pages(one)
+                    self.subjects += [unread(path, error) for path, error in flaws_of(one)]
                     self.read([] if place.folder else documents_of(one))
                 elif not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
                     self.documents.add(place.path)
@@ -237,7 +237,7 @@ def refuse_settings(options: CheckCommand, stored: Iterable[tuple[str, Mapping[s
         for name, value in named.items():
             if name in settings and settings[name] != value:
                 what = f"a settings file sets {own[name].key} = {value}, and {path} was made with "
-                what += f"{settings[name]}"
+                what += "its default" if settings[name] is None else f"{settings[name]}"
                 hint = "give the log itself to fit it anew, or leave the setting out with --no-config"
                 raise UsageError("fit-is-fixed", what, hint)
 

@@ -30,6 +30,7 @@ from entropylaw.gates.quantities import (
     Subject,
     Unknown,
     Value,
+    flaws_of,
     pages_of,
     read_document,
     subjects_of,
@@ -300,6 +301,8 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         index = find_document(named)
         pages = [str(page) for page in pages_of(index)] if index is not None and index.data else []
         try:
+            for _, error in flaws_of(index) if pages and index is not None else ():
+                raise error
             loaded[path] = list(chain.from_iterable(map(_baseline, pages or [named])))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, partial
@@ -426,16 +426,26 @@ def stored_subjects(document: Stored) -> list[Subject]:
     try:
         if document.data is None:
             raise document.damaged(shown)
-        return subjects_of(read_document(document.data, shown), shown)
+        subjects = subjects_of(read_document(document.data, shown), shown)
+        runs = [(one.run, one.path) for one in subjects if one.refusal is None]
+        if len(set(runs)) < len(runs):
+            raise damaged(shown, "at $.runs: expected each run once")
+        return subjects
     except InputError as error:
         return [unread(shown, error)]
 
 
+def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The path of the document of each run that a report's index names, with its row there."""
+    rows = index.data.get("rows") if index.kind == "index" else None
+    rows = [row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    folder = Path(index.path).parent / "runs"
+    return [(folder / f"{row['slug']}.json", row) for row in rows if isinstance(row.get("slug"), str)]
+
+
 def pages_of(index: Stored) -> list[Path]:
     """The paths of the runs' documents that a report's index names; none of other documents."""
-    rows = index.data.get("rows") if index.kind == "index" else None
-    slugs = [row.get("slug") for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
-    return [Path(index.path).parent / "runs" / f"{slug}.json" for slug in slugs if isinstance(slug, str)]
+    return [page for page, _ in _pages(index)]
 
 
 def documents_of(index: Stored) -> list[Stored]:
@@ -447,12 +457,36 @@ def documents_of(index: Stored) -> list[Stored]:
     ]
 
 
-def missing_pages(index: Stored) -> list[Subject]:
-    """The runs in a report's index whose documents are missing from its folder; none of other documents."""
-    missing = [shown_path(str(path)) for path in pages_of(index) if not is_file(path)]
-    why = "there is no {}, which the index of the report names"
-    hint = "make the report again"
-    return [unread(shown, InputError("file-not-found", why.format(shown), hint)) for shown in missing]
+def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
+    """Runs of a report's index whose documents are missing or say something else; none of other documents."""
+    unfinished = index.data.get("unfinished") if index.kind == "index" else 0
+    if unfinished:
+        shown = shown_path(index.path)
+        what = f"{shown}: the report was interrupted before {unfinished} of its runs"
+        yield shown, InputError("file-not-found", what, "make the report again, which finishes it")
+    for page, row in _pages(index):
+        shown = shown_path(str(page))
+        if not is_file(page):
+            what = f"there is no {shown}, which the index of the report names"
+            yield shown, InputError("file-not-found", what, "make the report again")
+        elif (document := find_document(str(page))) and (what := _differs(row, document.data)):
+            yield shown, damaged(shown, f"(its {what} is not the one in the index of the report)")
+
+
+def _differs(row: Mapping[str, Any], document: Any) -> str:
+    """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
+    try:
+        (run,) = document["runs"]
+        fit, cells = run["fit"], row["cells"]
+        answer = fit["answer"] or {}
+        numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
+        slug = (fit["refusal"] or {}).get("slug")
+        pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
+        pairs |= {"refusal": (row["refusal"], slug)}
+        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ""
+    return next((name for name, (one, other) in pairs.items() if one != other), "")
 
 
 def unread(source: str, error: InputError) -> Subject:

@@ -24,11 +24,11 @@ from entropylaw.documents.document import (
 )
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
-from entropylaw.gates.quantities import pages_of
+from entropylaw.gates.quantities import flaws_of, pages_of
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part
-from entropylaw.paths import expanded, is_file, shown_path
+from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.arms import Grouping, Member
 from entropylaw.pipeline.cache import user_cache
@@ -142,10 +142,9 @@ def _sources(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     for place in places([path for path in paths if isinstance(path, str)]):
         index = next((one for one in place.documents if one.kind == "index"), None)
         if index is not None:
+            for _, error in flaws_of(index):
+                raise error
             pages = [str(page) for page in pages_of(index)]
-            if missing := [page for page in pages if not is_file(page)]:
-                what = f"there is no {shown_path(missing[0])}, which {shown_path(index.path)} names"
-                raise InputError("file-not-found", what, "make the report again")
             documents += [load_runs(one) for page in pages for one in next(places([page])).documents]
         elif place.stored:
             documents += map(load_runs, place.documents)

@@ -291,6 +291,15 @@ class ArmComparison(Result, frozen=True, kw_only=True):
         """Limitations in sentences."""
         return sentences(self.findings, "caution")
 
+    def flaw(self) -> str:
+        """An arm, a pair of arms or a quantity of a pair that occurs twice."""
+        arms = [arm.arm for arm in self.arms]
+        pairs = [frozenset((pair.arm, pair.baseline)) for pair in self.pairs]
+        if len(set(arms)) < len(arms) or len(set(pairs)) < len(pairs):
+            return "each arm and each pair of arms once"
+        named = ([one.quantity for one in pair.differences] for pair in self.pairs)
+        return "each quantity of a pair once" if any(len(set(one)) < len(one) for one in named) else ""
+
     def name_of(self, pair: Pair) -> str:
         """The arm of a pair; where all pairs are compared ``a − b``."""
         return pair.arm if self.baseline is not None else f"{pair.arm} − {pair.baseline}"

@@ -14,6 +14,7 @@ from entropylaw.documents.loading import KINDS, load_document
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import EntropyLawError
 from tests.conftest import LAB, ROOT
+from tests.fuzz.sets import jsonl, records
 from tests.typed import assert_error, imported, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -318,3 +319,21 @@ def test_arms_of_the_lab_by_its_configurations(tmp_path):
     _, document = stored(tmp_path, *logs, "--arms", "config:objective/clip_cov")
     assert [one.arm for one in document.grouped] == ["clip_cov=0", "clip_cov=0.02"]
     assert str(ROOT) not in (tmp_path / "comparison.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "arms", ["tr=tr_* hi=hi_*", "tr_s0.jsonl tr_s1.jsonl tr_s3.jsonl hi_s0.jsonl hi_s1.jsonl"]
+)
+def test_seeds_that_could_not_be_read_stand_in_the_document_and_in_its_first_lines(run, tmp_path, arms):
+    for seed in range(2):
+        (tmp_path / f"tr_s{seed}.jsonl").write_bytes(jsonl(records(True, seed)))
+        (tmp_path / f"hi_s{seed}.jsonl").write_bytes(jsonl(records(False, seed)))
+    (tmp_path / "tr_s3.jsonl").touch()
+    done = run("--no-config", "compare", *arms.split(), "-o", "c.json")
+    assert done.stderr.splitlines()[0].startswith("tr_s3.jsonl could not be read: ")
+    left_out = json.loads((tmp_path / "c.json").read_text())["left_out"]
+    assert [(one["run"], one["arm"], one["read"]) for one in left_out] == [("tr_s3", "tr", False)]
+    assert "not read" in run("--no-config", "compare", *arms.split()).stdout.splitlines()[1]
+    gate = "difference(tr, hi).reward_at_entropy<0"
+    done = run("--no-config", "check", "c.json", "--fail-if", gate)
+    assert (done.returncode, "tr_s3 of tr could not be read" in done.stdout) == (5, True)

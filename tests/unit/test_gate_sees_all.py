@@ -8,6 +8,7 @@ import os
 
 import pytest
 
+from entropylaw import fit_logs
 from tests.fuzz.sets import GATE, comma, console, jsonl, records, stored
 
 # The subject is which runs a gate sees: the few that it sees are fitted once.
@@ -74,6 +75,61 @@ def test_a_run_whose_records_are_broken_is_refused_under_its_name(check, put):
     assert "error[records-without-run]" in done.stderr
 
 
+NO_STEP = {
+    "one level down": lambda row: {"data": row},
+    "two levels down": lambda row: {"runs": {"B": row}},
+    "an empty key": lambda row: {"": row},
+    "a prefix": lambda row: {f"clip_cov/{name}": cell for name, cell in row.items()},
+    "a suffix": lambda row: {f"{name}@B": cell for name, cell in row.items()},
+    "one metric": lambda row: {"B.acc": row["reward"]},
+    "short names": lambda row: {"t": row["step"], "ent": row["entropy"], "ret": row["reward"]},
+    "a list": lambda row: {"B": [row]},
+    "a medium": lambda row: {"B": {"_type": "run", **row}},
+    "a text": lambda row: {"message": f"step {row['step']}: entropy={row['entropy']}"},
+    "a long name": lambda row: {"x" * 1200: row},
+    "names as values": lambda row: {"metric": "entropy", "value": row["entropy"]},
+}
+
+
+@pytest.mark.parametrize("shape", NO_STEP)
+@pytest.mark.parametrize("label", [{}, {"run": "A"}])
+def test_evaluations_without_a_step_are_a_refused_run_in_every_shape(put, tmp_path, shape, label):
+    """However few they are among the others, and whatever run the record says that it belongs to."""
+    bad = [{**label, **NO_STEP[shape](row)} for row in BAD]
+    many = [{**GOOD[0], **label, "step": step} for step in range(1000)]
+    for good in ([*many[:500], *bad, *many[500:]], [*bad, *many]):
+        put("a.jsonl", jsonl(good))
+        refused = [one for one in fit_logs([tmp_path / "a.jsonl"]).runs if one.refusal and not one.read]
+        assert [one.refusal.slug for one in refused] == ["records-without-run"]
+        assert refused[0].run.endswith("a.jsonl")
+
+
+def test_configurations_and_clocks_without_a_step_are_no_run(check, put):
+    others = [
+        {"config": {"lr": 1e-6, "entropy_coef": 0.01}},
+        *({"system/gpu.0.memory": 3.5, "_timestamp": float(i), "timing_s/reward": 0.1} for i in range(40)),
+        *({"message": f"saved checkpoint {i}", "seconds": 3.0} for i in range(40)),
+    ]
+    put("a.jsonl", jsonl([*GOOD[:20], *others, *GOOD[20:]]))
+    done = check("a.jsonl")
+    assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
+
+
+def test_every_command_shows_a_run_without_steps(check, run, put, tmp_path):
+    put("a.jsonl", jsonl(GOOD + [{"runs": {"B": row}} for row in BAD]))
+    put("b.jsonl", jsonl(BAD))
+    done = check("a.jsonl")
+    assert (done.returncode, outcomes(done)) == (5, {"a": "passed", "a.jsonl": "unknown"})
+    for command in (["fit", "a.jsonl", "--no-save"], ["report", "a.jsonl", "-o", "r"]):
+        assert "error[records-without-run]" in run("--no-config", *command).stderr
+    assert [row["verdict"] for row in json.loads((tmp_path / "r/report.json").read_text())["rows"]] == [
+        "holds",
+        "refused",
+    ]
+    compared = run("--no-config", "compare", "a=a.jsonl", "b=b.jsonl", "--format", "json")
+    assert [one["arm"] for one in json.loads(compared.stdout)["left_out"]] == ["a"]
+
+
 def test_a_last_record_that_is_cut_off_is_no_run(check, put):
     put("a.jsonl", jsonl(GOOD)[:-9])
     assert (check("a.jsonl").returncode, check("a.jsonl").stderr) == (0, "")
@@ -132,6 +188,14 @@ def test_a_log_that_cannot_be_read_fails_in_a_folder(check, put, name, data):
         ("b.json", b""),
         ("b.log", console(BAD).replace(b"step", b"when").replace(b"entropy", b"ent")),
         ("metrics.jsonl.1", jsonl(BAD)),
+        ("b.jsonl", jsonl([{"runs": {"B": row}} for row in BAD])),
+        ("b.csv.lz4", bytes(range(255, -1, -1)) * 3),
+        ("b.tsv.7z", b""),
+        ("b.jsonl.br", b"\x8b\x07" + bytes(range(256))),
+        ("b.csv.unheard", b"\x8b\x07" + bytes(range(256))),
+        ("b.feather", b"ARROW1"),
+        ("B.ORC", b"ORC" + bytes(30)),
+        ("b.arrow", b""),
     ],
 )
 def test_a_log_of_which_nothing_can_be_used_fails_in_a_folder(check, put, name, data):
@@ -314,3 +378,43 @@ def test_a_page_that_is_missing_from_a_report_is_a_run(run, check, put, tmp_path
     (tmp_path / "pages" / "runs" / "few.json").unlink()
     done = check("pages")
     assert (done.returncode, outcomes(done)["good"]) == (5, "passed")
+
+
+def test_a_file_in_a_format_that_is_not_read_says_what_to_do(check, put):
+    put("b.csv.lz4", b"\x04\x22\x4d\x18" + bytes(range(256)))
+    put("b.csv.sha256", b"0123  b.csv\n")
+    put("good.csv", comma(GOOD))
+    for source in ("b.csv.lz4", "."):
+        done = check(source)
+        assert done.returncode == 5
+        assert "error[format-not-read]" in done.stderr
+        assert "write it as CSV, JSONL or Parquet, or unpack it" in done.stderr
+        assert len(outcomes(done)) == (1 if source != "." else 2)
+
+
+def test_a_report_whose_runs_are_not_those_of_its_index_is_refused(check, run, put, tmp_path):
+    for name, rows in (("lo_0", BAD), ("hi_0", GOOD)):
+        put(f"{name}.jsonl", jsonl(rows))
+    assert run("--no-config", "report", "lo_0.jsonl", "hi_0.jsonl", "-o", "r").returncode == 0
+    assert outcomes(check("r")) == {"hi_0": "passed", "lo_0": "tripped"}
+    pages = tmp_path / "r" / "runs"
+    low, high = ((pages / f"{name}.json").read_bytes() for name in ("lo_0", "hi_0"))
+    other = json.loads(high)
+    other["runs"][0]["fit"] |= {"run": "lo_0", "path": "lo_0.jsonl"}
+    for content in (high, json.dumps(other).encode()):
+        (pages / "lo_0.json").write_bytes(content)
+        for source in ("r", "r/report.json"):
+            done = check(source)
+            assert (done.returncode, outcomes(done)["r/runs/lo_0.json"]) == (5, "unknown")
+            assert "not the one in the index of the report" in done.stderr
+    (pages / "lo_0.json").write_bytes(low)
+    index = json.loads((tmp_path / "r/report.json").read_text())
+    (tmp_path / "r/report.json").write_text(json.dumps(index | {"unfinished": 1}))
+    assert outcomes(check("r"))["r/report.json"] == "unknown"
+
+
+def test_a_document_with_one_run_twice_is_refused(check, put):
+    body = stored(True)
+    put("x.fit.json", json.dumps(body | {"runs": body["runs"] * 2}).encode())
+    done = check("x.fit.json")
+    assert (done.returncode, "each run once" in done.stderr) == (5, True)

@@ -203,6 +203,30 @@ def test_a_check_of_a_stored_comparison(tmp_path):
     assert imported(["check", path.name, "--fail-if", "difference(grpo, clip).a<0"], heavy, tmp_path) == []
 
 
+@pytest.mark.parametrize("arm", ["clip", "grpo", "", "rloo"])
+def test_a_difference_of_an_arm_with_a_file_that_could_not_be_read_is_unknown(arm):
+    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    data["left_out"] = [{"run": "x", "why": "it is empty", "arm": arm, "read": False}]
+    for gate in (GATE, "difference(grpo, clip).failure_rate>50%"):
+        found = case(data, gate, even_if_fails=True)
+        assert (found.outcome == "unknown") is (arm != "rloo")
+    data["left_out"][0]["read"] = True
+    assert case(data, GATE).outcome == "passed"
+
+
+def test_a_pair_that_is_there_twice_is_refused():
+    data = compared(
+        ("clip", "grpo", estimate(0.02, 0.01, 0.04)), ("clip", "grpo", estimate(-0.2, -0.3, -0.1))
+    )
+    turned = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)), ("grpo", "clip", estimate(0.2, 0.1, 0.3)))
+    twice = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
+    (pair,) = twice["comparison"]["pairs"]
+    pair["differences"] += pair["differences"][:1]
+    for one, words in ((data, "each pair of arms once"), (turned, "each pair"), (twice, "each quantity")):
+        with pytest.raises(InputError, match=words):
+            cases([one], GATE)
+
+
 def test_a_damaged_comparison_fails(tmp_path):
     from entropylaw.documents.codec import dumps
     from entropylaw.gates.quantities import read_document

@@ -49,6 +49,12 @@ _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 # Files whose names are given where the one that was sought is not there.
 _LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".log", ".wandb", ".ipynb")
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
+# Formats of logs, in whatever they are packed, and of tables that are not read.
+DATA_SUFFIXES = frozenset(
+    (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt", ".wandb")
+)
+_OTHER_TABLES = frozenset((".feather", ".arrow", ".arrows", ".ipc", ".orc", ".avro", ".7z", ".rar"))
+_OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
 Part = TypeVar("Part", str, bytes)
 Read = Callable[[int], bytes]
@@ -300,6 +306,24 @@ def plain_name(path: str) -> PurePath:
     while pure.suffix.lower() in COMPRESSION_SUFFIXES:
         pure = pure.with_suffix("")
     return pure
+
+
+def format_not_read(path: str, content: Content | None = None) -> InputError | None:
+    """Make the error of a table in a compression or a format that is not read, by its name; None for others.
+
+    With the ``content``, binary bytes behind a log's suffix and another one are such a table, too.
+    """
+    *inner, last = [suffix.lower() for suffix in PurePath(path).suffixes] or [""]
+    packed = not DATA_SUFFIXES.isdisjoint(inner) and last not in (*DATA_SUFFIXES, *COMPRESSION_SUFFIXES)
+    if content is not None and packed:
+        found = not content.is_text
+    else:
+        found = last in _OTHER_TABLES or (packed and last in _OTHER_PACKINGS)
+    if not found:
+        return None
+    what = f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})"
+    hint = "write it as CSV, JSONL or Parquet, or unpack it: gzip, Zstandard, bzip2 and xz are unpacked here"
+    return InputError("format-not-read", what, hint)
 
 
 def _decompressed(read: Read, how: str) -> Iterator[bytes]:

@@ -24,7 +24,13 @@ from entropylaw.ingest.runs.number_parsing import parse_column, parse_number
 from entropylaw.ingest.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.sources.assemble import GENERIC_STEMS
 from entropylaw.ingest.sources.bundles import bundle_readers
-from entropylaw.ingest.sources.content import Content, missing_file, plain_name, unreadable_file
+from entropylaw.ingest.sources.content import (
+    Content,
+    format_not_read,
+    missing_file,
+    plain_name,
+    unreadable_file,
+)
 from entropylaw.ingest.sources.opening import is_remote, remote_listing
 from entropylaw.ingest.sources.registry import BundleReader, find_reader
 from entropylaw.paths import walk
@@ -32,7 +38,7 @@ from entropylaw.paths import walk
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
 _LOG_SUFFIXES = {
     *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
-    *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz"),
+    *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst"),
     *(".err", ".stdout", ".stderr"),
 }
 # train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
@@ -97,7 +103,10 @@ def logs_in(folder: str) -> Iterator[Log]:
     is a log with a problem. The files of a remote folder are listed one by one.
     """
     if is_remote(folder):
-        yield from map(Log, filter(may_be_log, remote_listing(folder)))
+        for path in remote_listing(folder):
+            problem = format_not_read(path)
+            if problem or may_be_log(path):
+                yield Log(path=path, problem=problem)
         return
     claimed: set[str] = set()
     copies: dict[str, str] = {}
@@ -114,8 +123,8 @@ def logs_in(folder: str) -> Iterator[Log]:
             path = str(Path(where) / name)
             if path in claimed:
                 continue
-            named, problem = may_be_log(name), _problem(path)
-            if named or not problem:
+            named, problem = may_be_log(name), _problem(path) or format_not_read(path)
+            if named or not problem or problem.slug == "format-not-read":
                 copy_of = copies.get(path, copies.get(where, ""))
                 yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
 
@@ -217,6 +226,8 @@ def is_of_numbers(table: Table) -> bool:
 
 def looks_measured(content: Content) -> bool:
     """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
+    if format_not_read(content.path, content):
+        return True
     with suppress(InputError):
         reader, _ = find_reader(content)
         named = not content.is_text or b"entropy" in content.head.lower()

@@ -19,7 +19,7 @@ from entropylaw.errors import UsageError
 from entropylaw.escaping import counted, nearest, shown
 from entropylaw.ingest.readers.trackers.wandb import COMPLETE_HISTORY
 from entropylaw.ingest.runs import Table
-from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.content import Content, format_not_read
 
 
 class BundleReader(ABC):
@@ -309,6 +309,8 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tu
     """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
     if forced is not None:
         return reader_of(forced), ()
+    if not content.is_text and (problem := format_not_read(content.path, content)):
+        raise problem
     for reader in READERS:
         if reader.recognises(content):
             content.free_opening()
