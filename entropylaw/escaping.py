@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -44,6 +45,16 @@ def shown_cell(cell: object) -> str:
 def quoted_path(path: str) -> str:
     """Quote a path as :func:`shown`, without its host and nearly always in full."""
     return shown(hostless(path), 400)
+
+
+def in_shell(text: str) -> str:
+    r"""``text`` as a word of a command on one line; with control characters as bash has it: ``$'a\x0d'``."""
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = text.replace("\\", "\\\\").replace("'", "\\'")
+    escapes = (f"\\x{ord(c):02x}" if c.isascii() else f"\\U{ord(c):08x}" for c in plain)
+    letters = (c if c.isprintable() else escape for c, escape in zip(plain, escapes, strict=True))
+    return f"$'{''.join(letters)}'"
 
 
 def listing(names: Sequence[str], most: int = 12) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import counted, listing, nearest, quoted_path, shown, shown_cell
+from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.ingest import catalog
 from entropylaw.ingest.catalog import Match
 from entropylaw.ingest.runs import FRAME, ROWS_COUNTED, Run, Table
@@ -176,8 +175,8 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
         hint = f"name another column with --{role}, {NUMBERS}"
         path = run.source.path
         if _DECIMAL_COMMA.fullmatch(run.texts[text]) and _command("fit", path):
-            plain = shlex.quote(str(Path(path).with_suffix(".points.csv")))
-            hint = f"its numbers have decimal commas: tr , . < {shlex.quote(path)} > {plain}; "
+            plain = in_shell(str(Path(path).with_suffix(".points.csv")))
+            hint = f"its numbers have decimal commas: tr , . < {in_shell(path)} > {plain}; "
             hint += _command("columns", plain)
         return InputError("column-not-numeric", what, hint)
     trainer, columns = catalog.detect(run.names).trainer, run.names[1:]
@@ -307,7 +306,7 @@ def _near(found: Likely) -> str:
 
 def _hint(columns: Mapping[str, str], path: str) -> str:
     """Say which flags to add, and the whole command where the path can be typed."""
-    flags = " ".join(f"--{role} {shlex.quote(column)}" for role, column in columns.items())
+    flags = " ".join(f"--{role} {in_shell(column)}" for role, column in columns.items())
     command = _command("fit", path)
     return f"add {flags}, as in: {command} {flags}" if command else f"add {flags}"
 
@@ -315,7 +314,7 @@ def _hint(columns: Mapping[str, str], path: str) -> str:
 def _command(name: str, path: str) -> str:
     """A command with a file as it was named; empty where the name cannot be typed."""
     typed = hostless(path)
-    return f"entropylaw {name} {shlex.quote(path)}" if path not in ("", "-", FRAME) and typed == path else ""
+    return f"entropylaw {name} {in_shell(path)}" if path not in ("", "-", FRAME) and typed == path else ""
 
 
 def _words(name: str) -> list[str]:

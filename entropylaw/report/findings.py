@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from entropylaw.escaping import counted, shown
+from entropylaw.escaping import counted, in_shell, shown
 from entropylaw.results.result import Finding
 
 Values = Mapping[str, Any]
@@ -34,7 +33,7 @@ def sentence(finding: Finding) -> str:
 
 
 def _longer_reward(values: Values) -> str:
-    found, column = counted(values["evaluations"], "evaluation"), shlex.quote(values["column"])
+    found, column = counted(values["evaluations"], "evaluation"), in_shell(values["column"])
     return f"the training reward has {found}, this one {values['used']}: --reward {column}"
 
 

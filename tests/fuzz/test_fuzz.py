@@ -119,7 +119,6 @@ def test_hostile_files_end_in_runs_or_in_errors(found):
     _check(found, OF_HOSTILE)
 
 
-@pytest.mark.usefixtures("one_cache")
 @pytest.mark.parametrize("part", range(8))
 def test_no_gate_passes_on_a_set_that_hides_a_run(part):
     """Folders, files of several runs, documents beside logs; the sets without such a run pass."""

@@ -51,9 +51,11 @@ def test_the_first_command_runs_as_printed(clone):
     assert done.stdout.splitlines()[0] in README
 
 
-def test_the_test_command_is_what_ci_runs():
-    (command,) = (line for line in commands() if "pytest" in line)
-    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+def test_ci_runs_the_commands_of_this_page():
+    assert "grep '^python -m pip install' README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    begins = [line for line in README.splitlines() if line.startswith("python -m pip install")]
+    assert begins == [line for line in commands() if "pip install" in line]
+    assert begins[1] == 'python -m pip install ".[test]" && python -m pytest'
 
 
 @pytest.mark.parametrize("page", [README, GUIDE], ids=["README", "guide"])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.escaping import safe_name
+from entropylaw.escaping import in_shell, safe_name
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,12 @@ def test_any_name_is_safe_and_unique(names: list[str]) -> None:
         assert not name.startswith(".")
         assert ".." not in name
         assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize("name", ["plain", "a b", "it's", "a\r\nb'c\\d", "\x1b[2J\x07日本\x85\u2028", ""])
+def test_a_name_that_is_typed_is_that_name(name: str) -> None:
+    word = in_shell(name)
+    assert word.isprintable()
+    done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, env={"LC_ALL": "C.UTF-8"})
+    assert done.stdout.decode() == name

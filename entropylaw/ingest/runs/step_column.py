@@ -8,7 +8,6 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import counted, listing, nearest, quoted_path, shown, shown_cell
+from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.ingest.runs import NO_ROW, Table, added
 from entropylaw.ingest.runs.number_parsing import Column, is_missing, parse_column, parse_step
 from entropylaw.results.arrays import FloatArray
@@ -107,7 +106,7 @@ def require_column(
     close = alike or nearest([column], names, most=5)
     what = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
     hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` says what each could be"
-    hint = f"did you mean {listing(close)}? Type {option} {shlex.quote(close[0])}" if close else hint
+    hint = f"did you mean {listing(close)}? Type {option} {in_shell(close[0])}" if close else hint
     raise InputError("column-not-found", f"{what}{counted(width or len(names), 'column')}", hint)
 
 
