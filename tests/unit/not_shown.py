@@ -75,7 +75,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
         ),
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
-            r"runs\.answer\.(findings\..*|if_short\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
+            r"runs\.answer\.(findings\.(?!code).*|if_short\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
             r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval|lag\..*"
             r"|max_reward|residuals\.(drift_share|lag1|p_thirds|sd)|smoothed_entropy)|skipped|tests\..*"
             r"|used\.note)|runs\.drop_per_100_steps\.note"
