@@ -398,7 +398,7 @@ def compare_forms(law: Fit | LawFit) -> Comparison:
     """
     law = law_of(law)
     step, entropy, reward = law.step, law.smoothed_entropy, law.reward
-    grid = law.residual_covariances
+    grid, most = law.residual_covariances, largest(law)
     forms, skipped = all_forms(entropy, step)
     fits, degenerate = fit_each(forms, step, reward, grid)
     probability = _probabilities(fits)
@@ -408,8 +408,7 @@ def compare_forms(law: Fit | LawFit) -> Comparison:
     rows = (
         FormResult(
             **described(fit, probability[name], reward, law.level),
-            ceiling=none
-            or from_mixture(at_most(ceiling_of(fit), largest(law)), level=law.level, method=method),
+            ceiling=none or from_mixture(at_most(ceiling_of(fit), most), level=law.level, method=method),
             variable=fit.form.variable,
             log_odds=fit.log_evidence - base,
         )

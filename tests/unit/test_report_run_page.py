@@ -137,7 +137,8 @@ def test_tiles_have_the_verdict_and_the_numbers() -> None:
     for tile, one in ((now, fit.reward_now), (ceiling, fit.ceiling), (left, fit.headroom)):
         text = format_estimate(one)
         assert f"{text.value} {text.interval}".replace("-", "−") in tile
-    assert "P(≥ 0.01) = " in left or "P(≥ 0.01) > " in left
+    chance = f"P(≥ {fit.gain:.3g})"
+    assert f"{chance} = " in left or f"{chance} > " in left
     assert "at step 585" in forecast
     assert tiles(none()) == []
     assert len(tiles(short())) == 4
