@@ -241,7 +241,8 @@ def _band(pair: Pair) -> str:
 def _other(pair: Pair, name: str) -> str:
     if name not in ("movement", "shift"):
         return in_bold(pair[name])
-    return MISSING if pair.split is None else signed(getattr(pair.split, name))
+    part = None if pair.split is None else getattr(pair.split, name)
+    return MISSING if part is None or part.value is None else signed(part)
 
 
 def enough(pairs: Sequence[Pair]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from entropylaw.escaping import counted, in_shell, shown
@@ -30,6 +30,14 @@ def sentence(finding: Finding) -> str:
     if "name" in values:
         values = {**values, "name": shown(values["name"])}
     return wording(values) if callable(wording) else wording.format_map(values)
+
+
+def weightiest(findings: Iterable[Finding]) -> list[str]:
+    """The sentence of the caution that comes first in :data:`SENTENCES`; none where there is no caution."""
+    order = {code: place for place, code in enumerate(SENTENCES)}
+    cautions = [finding for finding in findings if finding.severity == "caution"]
+    cautions.sort(key=lambda finding: order.get(finding.code, len(order)))
+    return [finding.sentence for finding in cautions[:1]]
 
 
 def _longer_reward(values: Values) -> str:
@@ -117,7 +125,7 @@ def _some(names: Sequence[str]) -> str:
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
 
-SENTENCES: dict[str, str | Callable[[Values], str]] = {
+SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Why the law fails.
     "another-curve": lambda values: (
         "{label} fits {times} (probability {probability:.2g}, the law {own:.2g})".format_map(
@@ -154,7 +162,7 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "slope-unclear": f"reward may rise or fall with entropy: {_A}",
     "one-evaluation-decides": "the fit depends on one evaluation: without step {step:g} least squares give "
     "{a_ratio:.2f} times the a",
-    # Cautions.
+    # Cautions, the weightiest first.
     "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
     "them",
     "rests-on-first": lambda values: (
@@ -167,6 +175,13 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "for runs without such an intervention",
     "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: the curve says what "
     "it was, and neither a ceiling nor what is left",
+    "entropy-controlled": lambda values: (
+        "the entropy is controlled: "
+        + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})
+        + "; it is then set and not an outcome of the training, so that the law's fit tests nothing"
+    ),
+    "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
+    "is stated for validation scores, and training ceilings are higher",
     "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
     "given sample size (by more than a factor of {factor}): check the sample size",
     "entropy-noise-differs": lambda values: (
@@ -203,15 +218,8 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",
     # Columns and settings of a run.
-    "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
-    "is stated for validation scores, and training ceilings are higher",
     "training-reward-longer": _longer_reward,
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
-    "entropy-controlled": lambda values: (
-        "the entropy is controlled: "
-        + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})
-        + "; it is then set and not an outcome of the training, so that the law's fit tests nothing"
-    ),
     "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
     "directly; the law is stated without",
     "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "

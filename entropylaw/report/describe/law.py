@@ -10,6 +10,7 @@ from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report import methods, words
 from entropylaw.report.figures import figures_of
+from entropylaw.report.findings import weightiest
 from entropylaw.report.numbers import (
     format_interval,
     format_number,
@@ -176,11 +177,14 @@ def sections(
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
     said = f"{words.headline(fit)} {text}"
     reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in said))
+    # The first answer says that reward was lost.
+    unsaid = [finding for finding in fit.findings if finding.code != "reward-lost"]
     cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
     return [
         heading,
         b.Verdict(fit.verdict, words.headline(fit), b.HOLDS[fit.verdict], titled=True),
         b.Answers([b.Note(question, answer) for question, answer in words.answers(fit)]),
+        b.Notes([b.Note("caution", "", said) for said in weightiest(unsaid)], instead=True),
         b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
         brief_forms(fit),
         b.Notes([b.Note("data", "", data)] if data else []),

@@ -59,10 +59,12 @@ def _lines(run: Sequence[Block], details: bool) -> list[str]:
     hidden = Counter(
         note.label
         for block in run
-        if isinstance(block, Notes) and block not in shown
+        if isinstance(block, Notes) and block not in shown and not block.instead
         for note in block.notes
         if note.label in COUNTED
     )
+    brief = (block for block in shown if isinstance(block, Notes) and block.instead)
+    hidden -= Counter(note.label for block in brief for note in block.notes)
     if hidden:
         counts = " · ".join(f"+{counted(number, label)}" for label, number in hidden.items())
         lines.append(f"  {counts}: --details")
