@@ -168,7 +168,7 @@ def comparisons() -> str:
     alone = tuple(arms.arm(name, seeds=1) for name in ("grpo", "clip_cov"))
     untested = {"estimate": arms.estimate(0.012, None, note=why), "p_value": None, "p_adjusted": None}
     nothing = {"estimate": arms.unknown("no common range of entropy"), "p_value": None}
-    parts = dict.fromkeys(("total", "shift", "movement", "share"), arms.unknown("no arm has two seeds"))
+    parts = dict.fromkeys(("shift", "movement", "share"), arms.unknown("no arm has two seeds"))
     grid = (0.1, 0.2, 0.3, 0.4, 0.5)
     low, high = (0.01, 0.01, -0.01, -0.03, -0.02), (0.03, 0.03, 0.02, -0.01, 0.01)
     band = Band(entropy=grid, mean=(0.0,) * 5, low=low, high=high)
