@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.golden.cases import CASES
-from tests.golden.kept import kept, played, stale
+from tests.golden.kept import NAMES, kept, played, stale
 
 
 def main(names: list[str]) -> None:
-    unknown = [name for name in names if name not in CASES]
+    unknown = [name for name in names if name not in NAMES]
     if unknown:
-        sys.exit(f"no case {unknown[0]!r}; there are {', '.join(CASES)}")
-    for name in names or CASES:
+        sys.exit(f"no case {unknown[0]!r}; there are {', '.join(NAMES)}")
+    for name in names or NAMES:
         path, text = kept(name), played(name)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")

@@ -68,7 +68,7 @@ def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]]
                 if text in known:
                     parts.append(f"--- {title}: as {known[text]}\n")
                 elif text or title in files:
-                    parts.append(f"--- {title}\n{_shortened(text)}")
+                    parts.append(f"--- {title}\n{shortened(text)}")
                 if len(text) > LEAST_REPEATED:
                     known[text] = title if title in files else f"{title} of command {number}"
             made |= {hashlib.sha256(after[path]).hexdigest(): path for path in written}
@@ -114,7 +114,7 @@ _STYLE = re.compile(r"(<style>).*?(</style>)", re.DOTALL)
 _VERSION = re.compile(rf"(?<![\d.]){re.escape(__version__)}(?!\.?\d)")
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
     """JSON by its shape; a page without its drawings and style; no long lists of numbers, nor the version."""
     text = _VERSION.sub("VERSION", text)
     text = kept_json(text) or text

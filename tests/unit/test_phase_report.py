@@ -16,13 +16,12 @@ from entropylaw.documents.loading import KINDS, load_phases
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import InputError
 from entropylaw.escaping import wrapped
-from entropylaw.report.describe import phases as words
 from entropylaw.report.figures.phases import phase_figure
 from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.render import MEDIA, rendered
 from entropylaw.results import Estimate
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal
-from entropylaw.results.phases import LEAST_P, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.result import note, replace
 from tests.findings import stated
 from tests.unit.test_report_samples import HOSTILE
@@ -172,88 +171,17 @@ def both(planning=None, execution=None, **other) -> RunPhases:
 
 
 NONE = {"rises": False}
-RISE = "by 0.160 nats [0.130, 0.190] (p = 0.005)"
 
 
-def said(*changes, **other) -> str:
-    return words.headline(both(*changes, **other))
-
-
-def test_the_verdict_in_one_sentence():
-    order = f"execution turns to rise at step 40 [28, 54] {RISE}"
-    later = "planning turns to rise 86 steps [60, 112] later"
-    assert words.headline(ordered()) == f"execution first: {order}, {later}"
-    assert lines_of(ordered())[1].startswith("  execution first execution turns to rise at step 40 [28, 54]")
-    gap = estimate(-86.0, -112.0, -60.0)
-    assert said({}, {"at": 126.0}, delta=gap, verdict="planning first") == (
-        f"planning first: planning turns to rise at step 40 [28, 54] {RISE}, "
-        "execution turns to rise 86 steps [60, 112] later"
-    )
-    assert said({"at": 50.0}, delta=estimate(10.0, -20.0, 40.0), later=0.74, verdict="overlapping") == (
-        f"overlapping: planning turns to rise at step 50 [38, 64] {RISE}; {order}; "
-        "the order is open (planning is later with probability 0.74)"
-    )
-    assert said(NONE, verdict="one turns to rise") == (
-        f"one turns to rise: planning does not turn to rise (p = 0.41); {order}; "
-        "80 % power in planning to detect a rise of 0.081 nats over the second half"
-    )
-    assert words.headline(neither()) == (
-        "none turns to rise: planning does not turn to rise (p = 0.41); execution does not turn to rise "
-        "(p = 0.22); 80 % power to detect a rise of 0.081 nats over the second half"
-    )
-
-
-def test_a_second_fall_and_a_long_drift_are_said():
+def test_a_second_fall_is_drawn():
     again = NONE | {"falls_again": True, "p_second_fall": 0.01, "second_fall": (60.0, 90.0)}
-    text = (
-        "planning does not turn to rise (p = 0.41) and falls a second time between steps 60 and 90 (p = 0.01)"
-    )
-    assert text in said(again)
     assert "second fall" in drawn(both(again))
     assert "second fall" not in drawn(both(NONE))
-    assert "planning does not turn to rise (p = 0.41, long drift)" in said(NONE | {"long_drift": 0.9})
 
 
 def drawn(run: RunPhases) -> str:
     """The words in the strips of a figure."""
     return " ".join(text.get_text() for axes in phase_figure(run).axes[1:] for text in axes.texts)
-
-
-def test_one_curve_is_not_separated():
-    assert words.headline(whole_only()) == (
-        "one curve, classes not separated: the token entropy of all tokens turns to rise at step 40 [28, 54] "
-        + RISE
-    )
-    text = "\n".join(lines_of(whole_only()))
-    assert "cannot be separated" in text.split("all tokens", 2)[2]
-    assert "planning tokens" not in text
-
-
-def test_a_test_without_power_says_so():
-    blind = NONE | {"detectable": None}
-    assert said(NONE, blind).endswith(
-        "; the test has no power in execution, which does not fall clearly in its first half"
-    )
-    assert said(NONE, blind | {"long_drift": 0.9}).endswith("execution, which drifts for too long")
-    assert "80 % power" not in said(NONE, blind)
-    assert "; 80 % power to detect a rise of 0.60 nats over" in said(NONE | {"detectable": 0.6}, NONE)
-
-
-def test_a_turn_after_the_end_of_a_fall():
-    late, fall = {"at": 126.0}, "execution has completed 95 % of its fall"
-    after, turn = estimate(38.0, 29.0, 46.0), "planning's turning point is"
-    assert f"; {turn} 38.0 steps [29.0, 46.0] after {fall};" in said(late, NONE, after_fall=after)
-    before = estimate(-38.0, -46.0, -29.0)
-    assert f"; {turn} 38.0 steps [29.0, 46.0] before {fall};" in said(late, NONE, after_fall=before)
-    either = estimate(-3.0, -54.0, 89.0)
-    open_ = f"; it is not decided whether {turn} before or after {fall} (-3 "
-    assert open_ in said(late, NONE, after_fall=either)
-    assert fall not in words.headline(ordered())
-
-
-def test_p_values_are_not_below_the_floor_of_the_simulations():
-    assert words.p_value(LEAST_P) == "p ≤ 0.0017"
-    assert words.p_value(2 * LEAST_P) == "p = 0.0033"
 
 
 def test_semantic_entropy_is_never_called_token_entropy():
@@ -268,34 +196,6 @@ def test_semantic_entropy_is_never_called_token_entropy():
     figure = phase_figure(semantic())
     assert figure.axes[0].get_ylabel() == "entropy (nats)"
     assert phase_figure(ordered()).axes[0].get_ylabel() == "token entropy (nats)"
-
-
-def test_without_a_turn_its_numbers_are_not_shown():
-    text = "\n".join(lines_of(neither()))
-    assert re.search(r"turns to rise +no, p = 0.41 +no, p = 0.22", text)
-    assert not any(name in text for name in ("turning point, step", "\n  rise "))
-    assert "detectable rise" in text
-    assert "detectable rise" not in "\n".join(lines_of(ordered()))
-
-
-def test_a_curve_that_ends_early_is_not_now():
-    short = curve("execution")
-    short = replace(short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in SERIES})
-    lines = lines_of(run_of(fit(curve("planning"), short)))
-    assert any(
-        line.startswith("  entropy now") and line.endswith("0.162 [0.150, 0.174], step 58") for line in lines
-    )
-    assert "at step 200; execution's curve ends at step 58" in " ".join(" ".join(lines).split())
-    assert "ends at" not in "\n".join(lines_of(ordered()))
-
-
-def test_the_numbers_stand_side_by_side():
-    lines = lines_of(ordered())
-    (rise,) = [line for line in lines if line.startswith("  rise")]
-    assert rise.split() == ["rise", *["0.160", "[0.130,", "0.190]"] * 2]
-    assert any(
-        "planning tokens have 42.0 % [40.0, 44.0] of the total entropy at step 200" in line for line in lines
-    )
 
 
 @pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])
@@ -336,26 +236,6 @@ def test_nothing_is_left_out():
     assert all(text in "\n".join(lines) for text in (*notes, UNKNOWN_SHARE))
 
 
-def test_the_head_has_the_curves_own_steps_and_not_the_middles_of_blocks():
-    lines = lines_of(run_of(fit(curve("planning", first_step=-1.0, last_step=201.0), curve("execution"))))
-    assert lines[0] == "made · 101 block averages, steps -1–201 · logs/made.csv"
-
-
-def test_several_runs_end_with_what_they_say_together():
-    text = rendered(document(ordered(), neither(), across=across()), "text")
-    last = text.split("\n\n")[-1]
-    assert last.startswith("  3 runs together:\n")
-    assert "both turn to rise in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
-    assert "planning turns to rise after execution's fall in 1 of 3 runs: 33 % [6, 79]" in " ".join(
-        last.split()
-    )
-    assert last.index("planning turns to rise") < last.index("63 %") < last.index("in 3 of 8")
-    assert "arXiv:2509.03646" in last
-    assert "semantic entropy of strategic n-grams" in " ".join(last.split())
-    assert "63 % [50, 76] of the run" in last
-    assert "two runs have no order" in last
-
-
 def test_a_document_comes_back_as_it_was_and_reads_the_same(tmp_path):
     whole = document(*RUNS, refused(), across=across(), warnings=("a.csv was not read: empty",))
     text = dumps(whole.to_json())
@@ -391,22 +271,6 @@ def test_documents_follow_the_schema():
     del good["runs"][0]["phases"]["planning"]["p_rise"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(good, schema)
-
-
-def test_a_row_a_curve_in_full_precision():
-    rows = list(csv.DictReader(io.StringIO(rendered(document(ordered(), refused()), "csv"))))
-    assert [row["curve"] for row in rows] == ["planning", "execution", ""]
-    planning, execution, bad = rows
-    assert float(execution["rise"]) == 0.16
-    assert (float(planning["turning_point"]), float(planning["turning_point_low"])) == (126.0, 114.0)
-    assert float(planning["delta_low"]) == 60.0
-    assert (planning["rises"], float(planning["settled_high"])) == ("true", 97.0)
-    assert (float(planning["first_step"]), float(planning["last_step"])) == (0.0, 200.0)
-    assert planning["after_fall_low"] == ""
-    assert (bad["refusal"], bad["turning_point"], bad["verdict"]) == ("too-few-points", "", "")
-    known = run_of(replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0)))
-    (row, _) = csv.DictReader(io.StringIO(rendered(document(known), "csv")))
-    assert [float(row[f"after_fall{end}"]) for end in ("", "_low", "_high")] == [38.0, 29.0, 46.0]
 
 
 def test_names_from_logs_do_no_harm():

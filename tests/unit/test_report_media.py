@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from entropylaw.documents.document import RunFit
 from entropylaw.escaping import one_line
 from entropylaw.report import pages, words
 from entropylaw.report.describe.runs import index_row, index_table
@@ -170,3 +171,16 @@ def test_rows_are_enough() -> None:
     runs = [run_report(synthetic()), run_report(falling())]
     made = csv_text(index_table(index_row(run, run.run) for run in runs))
     assert made == report_csv(report_runs(document(synthetic(), falling())))
+
+
+NEVER = "model alpha sigma uncertainty bits experiment asymptote nan None"
+
+
+@pytest.mark.parametrize(
+    "run", [synthetic(), falling(), refused(), run_by_hand(by_hand())], ids=lambda run: run.run
+)
+def test_vocabulary(run: RunFit) -> None:
+    # Titles of papers have words of their own.
+    text = re.sub(r"title = .*", "", rendered(document(run), "markdown"))
+    for word in NEVER.split():
+        assert not re.search(rf"\b{word}s?\b", text, re.IGNORECASE), word

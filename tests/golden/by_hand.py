@@ -1,0 +1,216 @@
+"""Golden cases of results that are made by hand: what is said of every turn that an answer can take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from entropylaw.documents.document import RunReport
+from entropylaw.report import words
+from entropylaw.report.describe.runs import IndexRow, index_row, overall
+from entropylaw.report.findings import sentence
+from entropylaw.report.render import rendered
+from entropylaw.results import Verdict, Why
+from entropylaw.results.arms import Band, Decision
+from entropylaw.results.fit import Fit
+from entropylaw.results.phases import LEAST_P
+from entropylaw.results.result import caution, note, reason, replace
+from tests import arms
+from tests.findings import stated
+from tests.unit import test_phase_report as phases
+from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand
+
+NARROW = "entropy spans 0.04 nats; to estimate both a and b takes at least 0.15"
+UNKNOWN = estimate(None, None, None, "the run lost its reward: from 0.75 to 0.0123")
+FALLS = reason("reward-falls", a=-1.0, low=-1.2, high=-0.9)
+NEAREST = reason("curve-as-good", curve="line", odds=0.9, nats=0.3, evaluations=None)
+LOG_STEP = reason("curve-as-good", curve="log_step", odds=0.9, nats=None, evaluations=None)
+WEAK = reason("weak-relation", r_squared=0.1, needed=0.5)
+
+
+def undecided(*said: str, **more: Any) -> Fit:
+    more = {"findings": stated("reason", *(said or (NARROW, "another")))} | more
+    return by_hand(verdict=Verdict.undecided, **more)
+
+
+def failing(why: Why, *said: str, **more: Any) -> Fit:
+    return by_hand(verdict=Verdict.fails, why=why, findings=stated("reason", *said), **more)
+
+
+def fits() -> dict[str, Fit]:
+    """An answer of every kind."""
+    lost = caution("reward-lost", first=0.5, best=0.75, last=0.0123)
+    none = by_hand(p_headroom=0.0, headroom=estimate(0.0, 0.0, 0.0))
+    return {
+        "holds": by_hand(),
+        **{f"a gain with P = {p}": by_hand(p_headroom=p) for p in (0.95, 0.94, 0.5, 0.49, 0.051, 0.05)},
+        "a gain that is too small to count": replace(by_hand(p_headroom=0.0), gain=5.0),
+        "no gain": by_hand(p_headroom=0.0, headroom=estimate(0.01, -0.02, 0.03)),
+        "the ceiling below the reward now": none,
+        "and the reward falls": replace(none, verdict=Verdict.fails, why=Why.no_relation, findings=(FALLS,)),
+        "lost": replace(by_hand(headroom=UNKNOWN), ceiling=UNKNOWN, p_headroom=None, findings=(lost,)),
+        "one form alone": by_hand(law_probability=0.96, line_probability=0.02),
+        "two forms": by_hand(law_probability=0.5, line_probability=0.48),
+        "a largest reward": by_hand(max_reward=1.0),
+        "by a walk": by_hand(interval="walk"),
+        "narrow": undecided(),
+        "undecided for no reason": by_hand(verdict=Verdict.undecided, findings=()),
+        "undecided for a reason of a later version": undecided("something-new"),
+        "a line as good": undecided(findings=(NEAREST,)),
+        "a curve of the step as good": undecided(findings=(LOG_STEP,)),
+        "weak and a line as good": undecided(findings=(WEAK, NEAREST)),
+        "a line better": failing(
+            Why.another_curve, "a line fits better", law_probability=0.000_15, line_probability=0.97
+        ),
+        "another curve for no reason": failing(Why.another_curve),
+        "more than entropy": failing(Why.more_than_entropy, "the step helps"),
+        "no relation": failing(Why.no_relation, "a constant fits"),
+    }
+
+
+def answers() -> str:
+    """Headline, chip and answers of every fit, and what is said over several runs."""
+    parts = []
+    for name, fit in fits().items():
+        entry = run_by_hand(fit)
+        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}", *entry.summary]
+        parts += [words.short_why(entry), words.law_line(fit), ""]
+    parts += [
+        "# refused",
+        words.verdict_cell(refused()),
+        words.short_why(refused()),
+        *words.summary(refused()),
+    ]
+    parts += ["", f"# falling\n{words.headline(falling().answer)} · {words.verdict_cell(falling())}", ""]
+    steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
+    parts += [f"earliest{words.earliest(step)}; {words.step_words(step)}" for step in steps]
+    rows = _rows()
+    for some in ([], rows, rows[-2:], [rows[0], rows[0]], rows[:1], rows[-1:]):
+        parts += ["", f"# {len(some)} runs", *overall(some)]
+    return "\n".join(parts)
+
+
+def _rows() -> list[IndexRow]:
+    none, some = (0.2, -0.1, 0.5), (0.1, 0.05, 0.15)
+    flat = failing(Why.no_relation, "a constant fits")
+    made = (
+        ("one", by_hand(), none, (0.97, 0.95, 0.99)),
+        ("two", by_hand(), some, (0.5, 0.4, 0.6)),
+        ("three", by_hand(), none, (0.9, 0.8, 0.95)),
+        ("four", by_hand(), none, (None, None, None)),
+        ("five", undecided(), none, (0.9, 0.8, 0.95)),
+        ("six", flat, (9.0, 8.0, 10.0), (0.1, 0.0, 0.2)),
+    )
+    rows = []
+    for name, fit, headroom, share in made:
+        used = estimate(*share, None if share[0] else "unknown")
+        known = replace(fit, headroom=estimate(*headroom), used=used)
+        rows.append(index_row(RunReport(fit=run_by_hand(known, name)), name))
+    return [*rows, index_row(RunReport(fit=refused()), "short")]
+
+
+def curves() -> str:
+    """The texts of phases of every kind, their tables, and those of several runs."""
+    none, late = {"rises": False}, {"at": 126.0}
+    again = none | {"falls_again": True, "p_second_fall": 0.01, "second_fall": (60.0, 90.0)}
+    blind = none | {"detectable": None}
+    drifting = {"long_drift": 0.9}
+    after = {
+        end: phases.estimate(*end) for end in ((38.0, 29.0, 46.0), (-38.0, -46.0, -29.0), (-3.0, -54.0, 89.0))
+    }
+    short = phases.curve("execution")
+    short = replace(
+        short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in phases.SERIES}
+    )
+    averaged = phases.curve("planning", first_step=-1.0, last_step=201.0)
+    unknown = (*stated("caution", "first", "second"), note("planning-share-unknown", why="no-value"))
+    share = replace(phases.ordered().phases, share_planning=None, findings=unknown)
+    order, gap = phases.estimate(10.0, -20.0, 40.0), phases.estimate(-86.0, -112.0, -60.0)
+    both = phases.both
+    runs = {
+        **dict(zip(phases.NAMES, phases.RUNS, strict=True)),
+        "refused": phases.refused(),
+        "planning first": both({}, late, delta=gap, verdict="planning first"),
+        "overlapping": both({"at": 50.0}, delta=order, later=0.74, verdict="overlapping"),
+        "one turns": both(none, verdict="one turns to rise"),
+        "at the least p": both({"p_rise": LEAST_P}, {"p_rise": 2 * LEAST_P}),
+        "a second fall": both(again),
+        "a long drift": both(none | drifting),
+        "no power": both(none, blind),
+        "no power for a drift": both(none, blind | drifting),
+        "power for a large rise": both(none | {"detectable": 0.6}, none),
+        **{f"after the fall {end}": both(late, none, after_fall=found) for end, found in after.items()},
+        "a curve that ends early": phases.run_of(phases.fit(phases.curve("planning"), short)),
+        "block averages": phases.run_of(phases.fit(averaged, phases.curve("execution"))),
+        "cautions, notes and no share": phases.run_of(share, notes=("in another order; sorted", "a note")),
+    }
+    parts = [f"# {name}\n{rendered(phases.document(run), 'text')}" for name, run in runs.items()]
+    tabled = (
+        phases.ordered(),
+        phases.refused(),
+        phases.semantic(),
+        runs["after the fall (38.0, 29.0, 46.0)"],
+    )
+    several = phases.document(phases.ordered(), phases.neither(), across=phases.across())
+    parts += [rendered(phases.document(*tabled), "csv"), f"# several\n{rendered(several, 'text')}"]
+    return "\n".join(parts)
+
+
+def one_pair(decision: Decision = Decision.undecided, change: Mapping[str, Any] | None = None, **other: Any):
+    first, *others = arms.pair("clip_cov", decision=decision).differences
+    pair = arms.pair("clip_cov", differences=(replace(first, **(change or {})), *others), **other)
+    return arms.comparison("clip_cov", pairs=(pair,))
+
+
+def comparisons() -> str:
+    """The texts of comparisons of every kind, with a table and all details of the complete one."""
+    why = "no arm has two seeds: no between-seed variance, not comparable"
+    alone = tuple(arms.arm(name, seeds=1) for name in ("grpo", "clip_cov"))
+    untested = {"estimate": arms.estimate(0.012, None, note=why), "p_value": None, "p_adjusted": None}
+    nothing = {"estimate": arms.unknown("no common range of entropy"), "p_value": None}
+    parts = dict.fromkeys(("shift", "movement", "share"), arms.unknown("no arm has two seeds"))
+    grid = (0.1, 0.2, 0.3, 0.4, 0.5)
+    low, high = (0.01, 0.01, -0.01, -0.03, -0.02), (0.03, 0.03, 0.02, -0.01, 0.01)
+    band = Band(entropy=grid, mean=(0.0,) * 5, low=low, high=high)
+    changes = [arms.stage(change=change) for change in (0.02, -0.02, 0.005)]
+    transfer = arms.transfer()
+    missing = replace(
+        transfer,
+        reward=((transfer.reward[0][0], arms.unknown("not evaluated")), transfer.reward[1]),
+        backward=arms.unknown("one stage"),
+    )
+    results = {
+        "two arms": arms.comparison(),
+        **{decision.value: one_pair(decision) for decision in Decision},
+        "enough seeds": one_pair(change={"seeds_needed": 2}),
+        "never enough seeds": one_pair(change={"seeds_needed": None}),
+        "no spread": one_pair(change=untested),
+        "no common range": one_pair(change=nothing),
+        "one seed each": arms.comparison("clip_cov", arms=alone),
+        "one seed each and a spread": arms.comparison("clip_cov", arms=alone, between_sd=0.1),
+        "all pairs": arms.comparison(baseline=None),
+        "no run failed": arms.comparison("a", arms=(arms.arm("grpo"), arms.arm("a"))),
+        "a share that is unknown": one_pair(split=arms.split(share=arms.unknown("the difference may be 0"))),
+        "parts that are unknown": one_pair(split=arms.split(**parts)),
+        "a band on both sides of 0": one_pair(band=band),
+        "a band around 0": one_pair(band=replace(band, low=(-0.1,) * 5, high=(0.1,) * 5)),
+        "many arms": arms.comparison(*arms.MANY),
+        "changes": arms.comparison(stages=tuple(changes)),
+        "transfers that are unknown": arms.comparison(transfers=(missing,)),
+    }
+    texts = [f"# {name}\n{rendered(result, 'text')}" for name, result in results.items()]
+    for medium in ("details", "markdown", "csv"):
+        texts.append(f"# complete, {medium}\n{rendered(arms.complete(), medium)}")
+    found = (
+        caution("law-fails-in-arms", failing=3, runs=7),
+        caution("between-sd-given", sd=0.02),
+        caution("left-out-of-curves", runs=tuple(f"s{i}" for i in range(15))),
+    )
+    return "\n".join([*texts, *map(sentence, found)])
+
+
+BY_HAND: dict[str, Callable[[], str]] = {
+    "made-answers": answers,
+    "made-phases": curves,
+    "made-comparisons": comparisons,
+}
