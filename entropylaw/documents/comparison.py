@@ -36,7 +36,7 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     """Arms compared, with their provenance.
 
     ``grouped`` has the runs of every arm, ``left_out`` those that belong to none. ``warnings`` are about
-    files. ``seed`` is None: results depend on no seed.
+    files.
     """
 
     inputs: tuple[InputFile, ...]
@@ -46,4 +46,3 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["comparison"].schema
-    seed: int | None = None
