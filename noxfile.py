@@ -51,7 +51,8 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
-    session.run("python", "-m", "pytest", "-q", "tests/unit/test_arrows.py", "tests/unit/test_words.py")
+    tests = [f"tests/unit/test_{name}.py" for name in ("arrows", "words", "budget")]
+    session.run("python", "-m", "pytest", "-q", *tests)
 
 
 @nox.session

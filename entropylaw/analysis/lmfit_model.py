@@ -98,8 +98,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     -----
     The covariance is the most probable one of this form's own posterior at its most probable shape: under a
     wrong form the drift absorbs misfit. lmfit takes it as known, up to its scale, and the smoothed entropy
-    too: its intervals are narrower than the engine's, much narrower where drift is strong
-    (``docs/decisions.md``).
+    too: its intervals are narrower than the engine's, much narrower where drift is strong.
     """
     law, form = law_of(law), of_kind(form, str, "form")
     check_fixed_level(law.interval, "a model of lmfit", "; a model of lmfit has none")

@@ -38,7 +38,7 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     """Arms compared, with their provenance.
 
     ``grouped`` has the runs of every arm, ``left_out`` those that belong to none or could not be read, which
-    gates need. ``warnings`` are about files. ``seed`` is None: results depend on no seed.
+    gates need. ``warnings`` are about files.
     """
 
     inputs: tuple[InputFile, ...]
@@ -48,9 +48,8 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["comparison"].schema
-    seed: int | None = None
 
     @property
     def unread(self) -> list[LeftOut]:
         """The runs that could not be read; one in no arm may be of any."""
-        return [one for one in self.left_out if not one.read]
+        return [run for run in self.left_out if not run.read]

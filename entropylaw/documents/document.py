@@ -63,12 +63,10 @@ class Document(AnyDocument, Generic[Run], frozen=True, kw_only=True):
     """Results of one or many runs, with their provenance.
 
     ``inputs`` are the files that were read. A run without a result is among the others with the reason.
-    ``seed`` is None: results depend on no seed.
     """
 
     inputs: tuple[InputFile, ...]
     runs: tuple[Run, ...]
-    seed: int | None = None
 
 
 def refusal_of(error: EntropyLawError | Refusal, log: Log | str) -> Refusal:
@@ -456,7 +454,6 @@ class CheckDocument(AnyDocument, frozen=True, kw_only=True):
     cases: tuple[GateCase, ...]
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["check"].schema
-    seed: int | None = None
 
     @property
     def counts(self) -> dict[str, int]:

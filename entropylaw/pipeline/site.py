@@ -98,7 +98,6 @@ class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     across: PhasesAcross | None = None
     schema: str = KINDS["index"].schema
-    seed: int | None = None
 
 
 def report_logs(

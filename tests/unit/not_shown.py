@@ -247,17 +247,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
 }
 """Results and media → why they leave out fields → a regular expression of the fields."""
 
-SEEDED = (
-    "FitDocument",
-    "PredictionDocument",
-    "BacktestDocument",
-    "PhasesDocument",
-    "CheckDocument",
-    "ReportDocument",
-)
-
 NO_EXAMPLE = {
-    **{(name, "seed"): "nothing is drawn at random" for name in SEEDED},
     ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
     ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
     ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",

@@ -92,13 +92,6 @@ def estimates_of_each(mixtures: Sequence[Mixture], *, level: float, method: str)
     return found
 
 
-def weighted_quantiles(values: FloatArray, weight: FloatArray, probability: FloatArray) -> FloatArray:
-    """Quantiles of a distribution over values (m,), interpolated between the middles of their weights."""
-    order = np.argsort(values, kind="stable")
-    mass = weight[order] / weight.sum()
-    return np.asarray(np.interp(probability, np.cumsum(mass) - 0.5 * mass, values[order]))
-
-
 def spent_entropy(now: float, share: float) -> float:
     """Entropy at which ``share`` of exp(now) − 1 is spent; 0 where the entropy is not above 0."""
     return float(np.log1p((1.0 - share) * np.expm1(max(now, 0.0))))
