@@ -135,8 +135,7 @@ def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
         yield one_line(f"  {arm.sentence}")
     reasons: dict[str, list[str]] = {}
     for one in grouping.left_out:
-        if not one.arm:
-            reasons.setdefault(one.why, []).append(one.run)
+        reasons.setdefault(one.why, []).append(one.run)
     for why, names in reasons.items():
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{more} ({why})")

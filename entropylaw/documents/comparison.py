@@ -26,7 +26,7 @@ class ArmRuns(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """A run that is in no arm, where ``arm`` is empty, or that could not be ``read``; and why."""
+    """A run of an ``arm`` without a result, or one in no arm; why, and whether its log could be ``read``."""
 
     run: str
     why: str
@@ -37,8 +37,8 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     """Arms compared, with their provenance.
 
-    ``grouped`` has the runs of every arm, ``left_out`` those that belong to none or could not be read, which
-    gates need. ``warnings`` are about files.
+    ``grouped`` has the runs of every arm, ``left_out`` those of none, and those that could not be read or
+    fitted. ``warnings`` are about files.
     """
 
     inputs: tuple[InputFile, ...]
@@ -50,6 +50,6 @@ class ComparisonDocument(AnyDocument, frozen=True, kw_only=True):
     schema: str = KINDS["comparison"].schema
 
     @property
-    def unread(self) -> list[LeftOut]:
-        """The runs that could not be read; one in no arm may be of any."""
-        return [run for run in self.left_out if not run.read]
+    def missing(self) -> list[LeftOut]:
+        """The runs that the differences do not show; one that could not be read may be of any arm."""
+        return [run for run in self.left_out if run.arm or not run.read]

@@ -282,10 +282,11 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
             return Unknown(reason=f"{what} is not in the comparison; {again}")
-        for file in document.unread:
-            if file.arm in ("", arm, baseline):
-                whose = f"of {file.arm}" if file.arm else "in no arm"
-                return Unknown(reason=f"{what}: {file.run} {whose} could not be read: {file.why}")
+        for run in document.missing:
+            # The failure rate counts the runs that were read, and have no fit.
+            if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
+                whose = f"of {run.arm}" if run.arm else "in no arm"
+                return Unknown(reason=f"{what}: {run.run} {whose} has no result: {run.why}")
         compared = next((row for row in pair.differences if row.quantity == name), None)
         if compared is None:
             return Unknown(reason=f"{what} was not compared in {name}")

@@ -253,18 +253,31 @@ def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
 def measured(names: Iterable[str]) -> list[str]:
     """Return those names that are a metric's, after any prefix or before any suffix.
 
-    Short forms, such as ``ent`` and ``ret``, count where there is one of an entropy and one of a reward.
+    Short forms count where there is one of an entropy and one of a reward with the same prefix or suffix,
+    such as ``B/ent`` and ``B/ret``, or both alone.
     """
-    known, short = list[str](), dict[str, list[str]]({"entropy": [], "reward": []})
-    for name in names:
-        if _is_measured(name):
-            known.append(name)
-            continue
-        for role, alike in short.items():
-            if _holds(name, frozenset(_WORDS[role])):
-                alike.append(name)
-    both = dict.fromkeys([*short["entropy"], *short["reward"]])
-    return [*known, *(both if all(short.values()) and len(both) > 1 else ())]
+    names = list(dict.fromkeys(names))
+    entropies, rewards = (
+        {affix: name for name in names for affix in _affixes(name, role)} for role in ("entropy", "reward")
+    )
+    common = sorted(entropies.keys() & rewards.keys())
+    short = [alike[affix] for affix in common for alike in (entropies, rewards)]
+    return list(dict.fromkeys([*filter(_is_measured, names), *short]))
+
+
+def _affixes(name: str, role: str) -> set[str]:
+    """The first and the last word of a name, if another one is short for a role; nothing for other names."""
+    words = _words(name)
+    places = [place for place, word in enumerate(words) if word in _WORDS[role]]
+    if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
+        return set()
+    if len(words) == 1:
+        return {""}
+    first, last = (
+        f"{words[0]}/" if places[-1] > 0 else "",
+        f"/{words[-1]}" if places[0] < len(words) - 1 else "",
+    )
+    return {first, last} - {""}
 
 
 def measured_in_text(text: str) -> bool:

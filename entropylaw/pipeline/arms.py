@@ -69,7 +69,7 @@ class Member(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """Name of an arm → its runs and how they were found; and the runs in none, or that could not be read."""
+    """Name of an arm → its runs and how they were found; and the runs that belong to none."""
 
     arms: dict[str, list[Member]]
     by: dict[str, str]
@@ -108,19 +108,17 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
         if arm:
             whole.arms.setdefault(arm, []).append(member)
             whole.by.setdefault(arm, by)
-        if not arm or member.unread is not None:
-            known = getattr(member.known, "refusal", None)
-            why = known.message if known else missing
-            read = member.unread is None
-            whole.left_out.append(LeftOut(run=member.name, why=why, arm=arm or "", read=read))
+        else:
+            unread = member.unread
+            why = missing if unread is None else unread.message
+            whole.left_out.append(LeftOut(run=member.name, why=why, read=unread is None))
     if not whole.arms:
         names = listing([one.name for one in members], 8)
         message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
         raise UsageError("no-arm-recognised", message, HOW)
     if len(whole.arms) < 2:
         sentences = "; ".join(one.sentence for one in whole.grouped)
-        rest = [one.run for one in whole.left_out if not one.arm]
-        more = f"; in no arm: {listing(rest, 8)}" * bool(rest)
+        more = f"; in no arm: {listing([one.run for one in whole.left_out], 8)}" * bool(whole.left_out)
         raise UsageError("too-few-arms", f"1 arm, expected at least 2: {sentences}{more}", HOW)
     return whole
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from entropylaw.arguments import checked, checked_option
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.comparison import ComparisonDocument
+from entropylaw.documents.comparison import ComparisonDocument, LeftOut
 from entropylaw.documents.document import (
     InputFile,
     RunFit,
@@ -221,13 +221,19 @@ def compared(
 ) -> ComparisonDocument:
     """The document of a comparison; raises as :func:`result_of`."""
     result = result_of(grouping.arms, entries, options, curves)
+    refused = [
+        LeftOut(run=one.run, why=one.refusal.message, arm=arm, read=one.read)
+        for arm, runs in entries.items()
+        for one in runs
+        if isinstance(one, RunFit) and one.answer is None and one.refusal is not None
+    ]
     fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
     return as_stored(
         ComparisonDocument(
             inputs=tuple(gathered.inputs.values()),
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
-            left_out=tuple(grouping.left_out),
+            left_out=(*grouping.left_out, *refused),
             comparison=result,
             warnings=tuple(gathered.warnings),
         )

@@ -2,8 +2,8 @@
 
 A set holds runs that pass a gate and, in most cases, one that trips it. That one is then hidden: damaged,
 emptied, renamed, linked, labelled anew, or put where nobody may look. Whatever becomes of it, a check that
-ends with 0 has not seen it. Sets without it are controls, which must pass: a check that fails always would
-see nothing either.
+ends with 0 has not seen it, or has taken it for a better one: with --strict it passes only what is shown to
+be good. Sets without it are controls, which must pass: a check that fails always would see nothing either.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _N = 40
 Record = dict[str, Any]
 
 
-def records(good: bool, variant: int) -> list[Record]:
-    """A run that follows the law, with a ceiling of 0.8 or of 0.3."""
+def records(good: bool, variant: int, number: int = _N) -> list[Record]:
+    """A run that follows the law, with a ceiling of 0.8 or of 0.3, over so many steps."""
     noise = random.Random(1000 + variant)
     a, b = (0.4, 1.2) if good else (0.2, 0.5)
     found = []
-    for step in range(1, _N + 1):
-        entropy = math.exp(-step / (18 + variant)) + 0.02
+    for step in range(1, number + 1):
+        entropy = math.exp(-step * _N / number / (18 + variant)) + 0.02
         reward = b - a * math.exp(entropy) + noise.gauss(0, 0.004)
         found.append({"step": step, "entropy": round(entropy, 6), "reward": round(reward, 6)})
     return found
@@ -117,6 +117,112 @@ ROWS: dict[str, Callable[[list[Record], random.Random], list[Record]]] = {
     "few": lambda rows, rng: rows[: rng.randint(1, 4)],
     "as is": lambda rows, _: rows,
 }
+
+
+# Keys of a run of which each case takes some, and what stands before or behind them: names of trainers, of
+# arms, of other metrics. None of this is taken from the package.
+ENTROPIES = (
+    "entropy",
+    "actor/entropy",
+    "policy_entropy",
+    "mean_token_entropy",
+    "Entropy",
+    "ent",
+    "H",
+    "entropie",
+)
+REWARDS = ("reward", "critic/score/mean", "val/acc", "accuracy", "score", "Reward", "ret", "R", "belohnung")
+SHORT = ("ent", "H", "ret", "R", "belohnung", "entropie")
+COUNTERS = ("step", "global_step", "it", "epoch", "when", "_step", "training/global_step")
+AROUND = ("B", "runs", "data", "clip_cov", "seed_3", "lr-1e-6", "kl", "max", "metrics", "", "αβ", "x" * 300)
+SEPARATORS = ("/", ".", "_", "-", ":", " ", "|", "::", "@")
+
+
+def _around(rng: random.Random, depth: int) -> list[str]:
+    return [rng.choice(AROUND) for _ in range(rng.randint(1, depth))]
+
+
+def _within(rng: random.Random) -> Callable[[Record], Record]:
+    """Records as they are, some levels down."""
+    keys = _around(rng, 6)
+
+    def change(row: Record) -> Record:
+        for key in keys:
+            row = {key: row}
+        return row
+
+    return change
+
+
+def _before(rng: random.Random) -> Callable[[Record], Record]:
+    """A prefix on every key."""
+    prefix = "".join(key + rng.choice(SEPARATORS) for key in _around(rng, 3))
+    return lambda row: {prefix + key: cell for key, cell in row.items()}
+
+
+def _behind(rng: random.Random) -> Callable[[Record], Record]:
+    """A suffix on every key; one that is empty would leave it as it is."""
+    suffix = rng.choice(SEPARATORS) + rng.choice([key for key in AROUND if key not in ("", "max", "kl")])
+    return lambda row: {key + suffix: cell for key, cell in row.items()}
+
+
+def _in_list(rng: random.Random) -> Callable[[Record], Record]:
+    """An element of a list, or of lists in one another."""
+    depth, key = rng.randint(1, 3), rng.choice(AROUND)
+
+    def change(row: Record) -> Record:
+        value: Any = row
+        for _ in range(depth):
+            value = [value]
+        return {key: value}
+
+    return change
+
+
+def _in_text(rng: random.Random) -> Callable[[Record], Record]:
+    """A record that another program has written into a text: one that names an entropy."""
+    key = rng.choice(["message", "msg", "B", "text"])
+    return lambda row: {key: json.dumps({**row, "entropy": 0.5})}
+
+
+def _named(rng: random.Random) -> Callable[[Record], Record]:
+    """A list of names and values."""
+    first, second = rng.choice([("key", "value"), ("name", "v"), ("tag", "scalar")])
+    return lambda row: {"scalars": [{first: key, second: cell} for key, cell in row.items()]}
+
+
+def _as_medium(rng: random.Random) -> Callable[[Record], Record]:
+    kind = rng.choice(["run", "table", "histogram"])
+    return lambda row: {"B": {"_type": kind, **row}}
+
+
+def _by_step(rng: random.Random) -> Callable[[Record], Record]:
+    """The step is a key."""
+    key = rng.choice(["B", "runs", ""])
+    return lambda row: {key: {str(next(iter(row.values()))): dict([*row.items()][1:])}}
+
+
+NESTED = (_within, _before, _behind, _in_list, _in_text, _named, _as_medium, _by_step)
+FLAT = (_before, _behind)
+
+
+def _reshaped(rows: list[Record], rng: random.Random, *, flat: bool) -> tuple[list[Record], str]:
+    """The records of a run with other keys, and one shape or two over one another; and their names."""
+    entropy, reward = rng.choice(ENTROPIES), rng.choice(REWARDS)
+    names = {"step": rng.choice(COUNTERS), "entropy": entropy, "reward": reward}
+    shapes = [rng.choice(FLAT if flat else NESTED)]
+    shapes += [rng.choice((_before, _within))] if not flat and rng.random() < 0.3 else []
+    # One metric is enough, but not as a value, nor with any word behind it.
+    alone = entropy not in SHORT and reward not in SHORT and {_named, _behind}.isdisjoint(shapes)
+    if alone and rng.random() < 0.3:
+        names.pop(rng.choice(["entropy", "reward"]))
+    made = [{names[key]: cell for key, cell in row.items() if key in names} for row in rows]
+    said = [",".join(made[0])]
+    for shape in shapes:
+        change = shape(rng)
+        made = [change(row) for row in made]
+        said.append(shape.__name__)
+    return made, " ".join(said)
 
 
 def _edited(lines: list[bytes], before: bytes = b"", part: slice = slice(None), after: bytes = b"") -> Any:
@@ -208,7 +314,12 @@ class Case:
         self.choices: list[str] = []
         self.sources: list[str] = []
         self.hidden = number % 8 != 0
+        self.commands: list[list[str]] = []
+        self.gates = [GATE]
         kinds = (self.one_file, self.some_files, self.some_files, self.documents)
+        new = (self.other_shapes, self.other_shapes, self.comparison)
+        # The first cases are as they always were.
+        kinds = kinds if number % 2 else new
         kinds[self.rng.randrange(len(kinds))]()
 
     def choose(self, options: Any) -> Any:
@@ -293,6 +404,70 @@ class Case:
             self.write(path, data)
             self.sources = self.choose([[path, path], [".", path], [path, "."], ["./" + path]])
 
+    def other_shapes(self) -> None:
+        """A flat run, and records of another in a shape that no reader has, in one file or beside it."""
+        rng = self.rng
+        suffix = self.choose([".jsonl", ".jsonl", ".json", ".csv", ".tsv", ".parquet"])
+        label = {self.choose(["run", "run_name"]): "A"} if rng.random() < 0.5 else {}
+        # Among many records, those of the other run are few.
+        good = [{**label, **row} for row in records(True, 0, rng.choice([_N, _N, 600]))]
+        mine: list[Record] = []
+        if self.hidden:
+            flat = suffix not in (".jsonl", ".json")
+            mine, said = _reshaped(records(False, 7), rng, flat=flat)
+            self.choices.append(said)
+            mine = [{**rng.choice([{}, label]), **row} for row in mine]
+        beside = rng.random() < 0.2
+        rows = list(good)
+        order = self.choose(["after", "before", "among", "beside" if beside else "after"])
+        if order == "beside":
+            self.write(f"b{suffix}", WRITERS[suffix](mine or good[:0])) if mine else None
+        elif order == "among":
+            places = sorted(rng.sample(range(len(good)), len(mine)), reverse=True) if mine else []
+            for place, row in zip(places, reversed(mine), strict=True):
+                rows.insert(place, row)
+        else:
+            rows = [*mine, *good] if order == "before" else [*good, *mine]
+        self.write(f"a{suffix}", WRITERS[suffix](rows))
+        self.sources = [self.choose([f"a{suffix}", "."]) if order != "beside" else "."]
+
+    def comparison(self) -> None:
+        """Two arms, of which one has a seed that cannot be read; then a gate on their difference."""
+        suffix = self.choose(WRITERS)
+        for arm, good in (("tr", True), ("hi", False)):
+            for seed in range(2):
+                self.write(f"{arm}_s{seed}{suffix}", WRITERS[suffix](records(good, seed)))
+        way = "none"
+        if self.hidden:
+            arm = self.choose(["tr", "hi"])
+            path, data = f"{arm}_s7{suffix}", WRITERS[suffix](records(arm != "tr", 7))
+            way = self.choose(
+                ["noise", "zeros", "emptied", "spaces", "header", "dangling", "few", "lost", "other"]
+            )
+            if way == "dangling":
+                self.link(path, Path("nowhere") / f"x{suffix}")
+            elif way == "header":
+                self.write(path, data.split(b"\n")[0][:30] + b"\n")
+            elif way == "few":
+                self.write(path, WRITERS[suffix](records(arm != "tr", 7)[: self.rng.randint(1, 4)]))
+            elif way == "lost":
+                bad = _with(records(arm != "tr", 7), "reward", None)
+                self.write(path, WRITERS[suffix](bad) if suffix != ".log" else b"")
+            elif way == "other":
+                ending = self.choose([".csv.lz4", ".feather", ".orc", ".jsonl.br", ".tsv.7z"])
+                self.write(path.removesuffix(suffix) + ending, self.rng.randbytes(400))
+            else:
+                self.write(path, FILES[way](data, self.rng))
+        arms = self.choose([["tr=tr_*", "hi=hi_*"], ["hi=hi_*", "tr=tr_*"], ["."]])
+        if self.rng.random() < 0.3:
+            (self.folder / "tr").mkdir()
+            for file in sorted(self.folder.glob("tr_*")):
+                file.rename(self.folder / "tr" / file.name)
+            arms = ["tr=tr", "hi=hi_*"]
+        self.commands = [["compare", *arms, "-o", "c.json", "-q"]]
+        self.sources = ["c.json"]
+        self.gates = [f"difference(tr, hi).{self.choose(['reward_at_entropy', 'ceiling'])}<0"]
+
     def documents(self) -> None:
         """Stored fits, alone or beside logs, in one folder or in nested ones."""
         beside = self.choose([False, True])
@@ -356,7 +531,10 @@ def failure(number: int) -> str:
         here = Path.cwd()
         os.chdir(folder)
         try:
-            done = ended(["--no-config", "check", *case.sources, "-q", "--fail-if", GATE], None)
+            for command in case.commands:
+                ended(["--no-config", *command], None)
+            gates = [word for gate in case.gates for word in ("--fail-if", gate)]
+            done = ended(["--no-config", "check", *case.sources, "-q", "--strict", *gates], None)
         finally:
             os.chdir(here)
     said = f"{number}: {', '.join(case.choices)}; check {' '.join(case.sources)}: exit {done.returncode}\n"

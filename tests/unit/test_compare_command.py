@@ -333,7 +333,7 @@ def test_seeds_that_could_not_be_read_stand_in_the_document_and_in_its_first_lin
     assert done.stderr.splitlines()[0].startswith("tr_s3.jsonl could not be read: ")
     left_out = json.loads((tmp_path / "c.json").read_text())["left_out"]
     assert [(one["run"], one["arm"], one["read"]) for one in left_out] == [("tr_s3", "tr", False)]
-    assert "not read" in run("--no-config", "compare", *arms.split()).stdout.splitlines()[1]
+    assert "missing" in run("--no-config", "compare", *arms.split()).stdout.splitlines()[1]
     gate = "difference(tr, hi).reward_at_entropy<0"
     done = run("--no-config", "check", "c.json", "--fail-if", gate)
-    assert (done.returncode, "tr_s3 of tr could not be read" in done.stdout) == (5, True)
+    assert (done.returncode, "tr_s3 of tr has no result" in done.stdout) == (5, True)

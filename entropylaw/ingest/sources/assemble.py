@@ -238,17 +238,19 @@ def _without_step(split: Split, whole: Run, table: Table) -> int:
     # Ten thousand records are searched for text that holds numbers of metrics: "entropy: 0.5",
     # {"key": "entropy", "value": 0.5}, and a row of a table within quotes.
     valued = np.any([*numbers.values()], axis=0) if numbers else evaluated
-    texts = [table.columns[name] for name in (whole.step_column, *whole.texts) if name in table.columns]
-    for row in np.flatnonzero(stepless & ~evaluated)[:10_000].tolist():
-        cells = [str(cells[row]) for cells in texts]
-        named = any(
-            measured_in_text(cell) or (valued[row] and len(cell.split()) == 1 and measured([cell]))
-            for cell in cells
-            if "entrop" in cell.casefold()
-        )
-        numbered = np.isfinite(parse_column(re.split("[,;\t]", cells[0])).values).sum() > 1
-        count += bool(named or numbered)
-    return count
+    rows = np.flatnonzero(stepless & ~evaluated)[:10_000]
+    held = set[int]()
+    for cells in (table.columns[name] for name in whole.texts if name in table.columns):
+        texts = {row: str(cells[row]) for row in rows.tolist()}
+        held |= {row for row, text in texts.items() if "entrop" in text.casefold() and measured_in_text(text)}
+        words = {row: text for row, text in texts.items() if valued[row] and len(text.split()) == 1}
+        named = set(measured(words.values()))
+        # A single one may be the stage of the training that a record is about.
+        held |= {row for row, word in words.items() if word in named and len(named) > 1}
+    for row in rows.tolist() if whole.step_column in table.columns else ():
+        cells = re.split("[,;\t]", str(table.columns[whole.step_column][row]))
+        held |= {row} if np.isfinite(parse_column(cells).values).sum() > 1 else set()
+    return count + len(held)
 
 
 def _coded(cells: Column) -> tuple[list[str], FloatArray]:

@@ -49,10 +49,9 @@ _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 # Files whose names are given where the one that was sought is not there.
 _LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".log", ".wandb", ".ipynb")
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
-# Formats of logs, in whatever they are packed, and of tables that are not read.
-DATA_SUFFIXES = frozenset(
-    (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt", ".wandb")
-)
+_TABLE_SUFFIXES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq"))
+_DATA_SUFFIXES = _TABLE_SUFFIXES | {".json", ".log", ".out", ".txt", ".wandb"}
+# Tables and compressions that are not read.
 _OTHER_TABLES = frozenset((".feather", ".arrow", ".arrows", ".ipc", ".orc", ".avro", ".7z", ".rar"))
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
@@ -311,15 +310,13 @@ def plain_name(path: str) -> PurePath:
 def format_not_read(path: str, content: Content | None = None) -> InputError | None:
     """Make the error of a table in a compression or a format that is not read, by its name; None for others.
 
-    With the ``content``, binary bytes behind a log's suffix and another one are such a table, too.
+    With the ``content`` of a file in no known format, it may also be binary with any suffix behind a table's.
     """
     *inner, last = [suffix.lower() for suffix in PurePath(path).suffixes] or [""]
-    packed = not DATA_SUFFIXES.isdisjoint(inner) and last not in (*DATA_SUFFIXES, *COMPRESSION_SUFFIXES)
-    if content is not None and packed:
-        found = not content.is_text
-    else:
-        found = last in _OTHER_TABLES or (packed and last in _OTHER_PACKINGS)
-    if not found:
+    packed = last in _OTHER_PACKINGS and not _DATA_SUFFIXES.isdisjoint(inner)
+    if content is not None and not content.is_text:
+        packed |= not _TABLE_SUFFIXES.isdisjoint(inner)
+    if not packed and last not in _OTHER_TABLES:
         return None
     what = f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})"
     hint = "write it as CSV, JSONL or Parquet, or unpack it: gzip, Zstandard, bzip2 and xz are unpacked here"

@@ -194,7 +194,7 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     names = frozenset(map(folded, table.columns))
     sought = catalog.class_entropies().union(map(folded, also))
-    measured = bool(suggest.measured(table.columns)) or not names.isdisjoint(sought)
+    measured = bool(suggest.measured(table.columns) or table.hidden) or not names.isdisjoint(sought)
     if alone and table.rows < 2:
         # The first record of a run that has begun has a step.
         begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
@@ -244,7 +244,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     fits = named or suffix in _TABLES | _OTHERS
     if table is not None:
         metrics = suggest.measured(table.columns)
-        if _is_headless(table) or (named and _counts_rows(table)):
+        if table.hidden or _is_headless(table) or (named and _counts_rows(table)):
             may_be = True
         elif slug == "several-rows-a-step" or not metrics:
             may_be = len(metrics) > 1

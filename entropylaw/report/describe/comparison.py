@@ -21,7 +21,7 @@ def describe(result: ComparisonDocument) -> list[b.Block]:
     reasons: dict[str, list[str]] = {}
     for one in (one for one in result.left_out if not one.arm):
         reasons.setdefault(one.why, []).append(one.run)
-    notes = [b.Note("not read", said) for said in unread(result)]
+    notes = [b.Note("missing", said) for said in missing(result)]
     notes += [b.Note("grouped", f"by {by}: {arms_of}" if by != "as given" else arms_of)]
     for why, runs in reasons.items():
         more = f" and {len(runs) - MOST_NAMED} more" if len(runs) > MOST_NAMED else ""
@@ -30,10 +30,10 @@ def describe(result: ComparisonDocument) -> list[b.Block]:
     return [heading, b.Notes(notes), *rest, b.warned(result.warnings)]
 
 
-def unread(result: ComparisonDocument) -> Iterator[str]:
-    """The runs of each arm that could not be read, whose absence its differences do not show."""
-    for arm in dict.fromkeys(one.arm for one in result.unread):
-        names = [one.run for one in result.unread if one.arm == arm]
+def missing(result: ComparisonDocument) -> Iterator[str]:
+    """The runs of each arm that could not be read or fitted: the differences are over the others."""
+    for arm in dict.fromkeys(one.arm for one in result.missing):
+        names = [one.run for one in result.missing if one.arm == arm]
         whose = f"{arm}: " if arm else "in no arm, and may be of any: "
         what = f"{whose}{counted(len(names), 'run')} ({', '.join(names)})"
         yield f"{what}; the differences are those of the others, and gates on them are unknown"
