@@ -309,14 +309,14 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tu
     """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
     if forced is not None:
         return reader_of(forced), ()
-    if not content.is_text and (problem := format_not_read(content.path, content)):
-        raise problem
     for reader in READERS:
         if reader.recognises(content):
             content.free_opening()
             expected = [other.name for other in READERS if (content.suffix or None) in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
+    if not content.is_text and (problem := format_not_read(content.path, content)):
+        raise problem
     # Its content is not quoted: a file that is no log may hold secret keys.
     kind = f"{'text' if content.is_text else 'binary'} of {counted(content.size, 'byte')}"
     what = f"is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
