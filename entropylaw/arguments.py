@@ -96,8 +96,6 @@ def checked_option(value: Any, known: Option, name: str) -> Any:
     if known.many:
         one = replace(known, many=False)
         return tuple(checked_option(item, one, name) for item in several(value, object, name))
-    if isinstance(value, tuple):
-        value = ",".join(several(value, str, name))
     if isinstance(value, np.generic):
         value = value.item()
     slug = "bad-argument"

@@ -50,6 +50,12 @@ def _gain(text: str) -> float:
     return value
 
 
+def _spread(text: str) -> float:
+    value = _gain(text)
+    _gain(repr(value * value))
+    return value
+
+
 def _most(text: str) -> float | str:
     """A number, or ``none``."""
     if text == NO_LARGEST:
@@ -115,7 +121,7 @@ SPREAD = Kind(
     expected="a standard deviation above 0",
     metavar="SD",
     example="0.02",
-    read=_gain,
+    read=_spread,
     types=(int, float),
 )
 MOST = Kind(

@@ -63,7 +63,11 @@ def fit_series(series: Series, **options: Any) -> Fit:
     if entropy.meaning.estimator == "sampled":
         about.append(caution("entropy-sampled", column=entropy.column))
     most = options.pop("max_reward", None)
-    options["max_reward"] = series.max_reward if most is None else None if most == NO_LARGEST else most
+    if most is None:
+        most = series.max_reward
+    elif isinstance(most, str) and most == NO_LARGEST:
+        most = None
+    options["max_reward"] = most
     try:
         found = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, findings=about, **options)
     except FitError as error:

@@ -39,6 +39,8 @@ def test_hostile_calls(part):
         ("compare", {"between_sd": [1]}, "bad-argument"),
         ("compare", {"between_sd": 10**400}, "bad-argument"),
         ("compare", {"between_sd": -1}, "bad-argument"),
+        ("compare", {"between_sd": 1e300}, "bad-argument"),
+        ("fit_run", {"max_reward": np.arange(2)}, "bad-argument"),
         ("compare", {"margin": 10**400}, "bad-argument"),
         ("compare", {"level": 2}, "bad-level"),
         ("compare", {"jobs": 0}, "bad-argument"),

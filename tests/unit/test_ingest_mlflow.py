@@ -150,7 +150,7 @@ def test_what_verl_logs_is_found(table_of):
 def test_nan_and_infinities(table_of):
     numbers = [0.1, math.nan, math.inf, -math.inf, 5e-324, 1e308, -1.5]
     table = table_of([(step, "x", value, step) for step, value in enumerate(numbers)])
-    assert table.columns["x"].tobytes() == np.array(numbers).tobytes()
+    assert np.array([*table.columns["x"]]).tobytes() == np.array(numbers).tobytes()
 
 
 def test_a_resumed_run_keeps_its_later_values(table_of):

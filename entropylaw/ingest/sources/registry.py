@@ -309,8 +309,6 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tu
     """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
     if forced is not None:
         return reader_of(forced), ()
-    if not content.is_text and (problem := format_not_read(content.path)):
-        raise problem
     for reader in READERS:
         if reader.recognises(content):
             content.free_opening()
