@@ -189,6 +189,8 @@ def law_intervals(sample: Sample) -> dict[str, Ends]:
         rows = np.stack([a, ceiling, at, at, now, ceiling - now], axis=-2).reshape(len(OURS), 2)
         drift, fresh = np.array([0.0, 0, 0, 0, 1, -1]), np.array([0.0, 0, 0, 1, 0, 0])
         ends[:, :, i] = law.functional(rows, drift, fresh).quantiles((0.025, 0.975)).T
+    headroom = ends[OURS.index("headroom")]
+    np.maximum(headroom, 0.0, out=headroom)
     return {name: (low, high) for name, (low, high) in zip(OURS, ends, strict=True)}
 
 

@@ -6,8 +6,9 @@ import pytest
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.averaging import needed_term, p_gain
 from entropylaw.analysis.forms import FORMS
+from entropylaw.analysis.law.estimates import headroom
 from entropylaw.documents.codec import decode, encode
-from entropylaw.results import Verdict, Why
+from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.mixture import Mixture
 from entropylaw.results.result import replace
@@ -284,3 +285,13 @@ def test_a_mixture_with_several_degrees_of_freedom_is_that_of_its_parts():
         assert both.cdf(both.quantile(probability)) == pytest.approx(probability, abs=1e-10)
     variance = weight @ [3.0, 9.0 / 7.0, 1.0]
     assert both.standard_deviation() == pytest.approx(np.sqrt(variance))
+
+
+def test_what_is_left_is_the_difference_above_0_without_its_rounding_error():
+    def left(low, value, high):
+        one = headroom(Estimate(value=value, low=low, high=high, level=0.95, method="m", std_error=0.1))
+        return one.low, one.value, one.high, one.std_error
+
+    assert left(0.1, 0.2, 0.3) == (0.1, 0.2, 0.3, 0.1)
+    assert left(-0.1, 0.2, 0.3) == (0.0, 0.2, 0.3, None)
+    assert left(-0.1, -1e-14, 2e-11) == (0.0, 0.0, 0.0, None)

@@ -7,10 +7,14 @@ import io
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
-from entropylaw.documents.document import RunFit
+from entropylaw import fit_law
+from entropylaw.documents.document import FitDocument, RunFit
 from entropylaw.escaping import one_line
+from entropylaw.options import FitOptions
+from entropylaw.pipeline.answers import predict_runs
 from entropylaw.report import pages, words
 from entropylaw.report.describe.runs import index_row, index_table
 from entropylaw.report.numbers import sparkline
@@ -46,6 +50,20 @@ def test_a_law_that_fails_says_so_before_any_number() -> None:
     text = rendered(document(falling()), "markdown")
     assert text.index("**reward rises with entropy** (fails)") < text.index("### Estimates")
     assert "- **reason**: reward rises with entropy: a = -0.195 [" in text
+
+
+def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall_and_no_gain_contradicts_another() -> None:
+    step = np.arange(60.0)
+    entropy = 0.2 + 0.5 * (1 - np.exp(-step / 20)) + 0.01 * np.random.default_rng(1).standard_normal(60)
+    run = run_by_hand(fit_law(entropy, 0.1 + 0.4 * np.expm1(entropy), step))
+    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(run,))
+    text = rendered(run, "text")
+    assert "FAILS: reward rises with entropy" in text
+    assert "Not on the curve: reward rises with entropy" in " ".join(text.split())
+    ahead = " ".join(rendered(predict_runs(fits, at_step=[90], saturation=True), "text").split())
+    assert "on the curve unknown: reward rises with entropy" in ahead
+    assert "probability 0 " not in ahead
+    assert not re.search("entropy is spent|falls as entropy falls:", text + ahead)
 
 
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:

@@ -42,11 +42,13 @@ def unknown(why: str, *, level: float, method: str) -> Estimate:
 def headroom(difference: Estimate) -> Estimate:
     """What a run may still gain, from ceiling − reward now: of each draw what is above 0, and else 0.
 
-    That is increasing in the difference, so that quantiles of the one are those of the other.
+    That is increasing in the difference, so that quantiles of the one are those of the other. A rounding
+    error of the difference is 0.
     """
     if difference.low is None or difference.low >= 0:
         return difference
-    ends = {name: max(getattr(difference, name), 0.0) for name in ("low", "value", "high")}
+    least, known = 1e-9 * (difference.width or 0.0), ("low", "value", "high")
+    ends = {name: end if (end := getattr(difference, name)) > least else 0.0 for name in known}
     return replace(difference, **ends, std_error=None)
 
 

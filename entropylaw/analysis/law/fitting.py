@@ -247,7 +247,7 @@ def fit_laws(
             table[:, :, members], about[:, members] = _numbers(some, level, model)
     left = table[_NUMBERS.index("headroom")]
     left[3, left[1] < 0] = np.nan  # a draw below 0 is none
-    left[:3] = np.maximum(left[:3], 0.0)
+    left[:3] = np.where(left[:3] <= 1e-9 * (left[2] - left[1]), 0.0, left[:3])
     for name in ("ceiling", "headroom"):
         table[_NUMBERS.index(name), :, lost] = np.nan
     parts = ("value", "low", "high", "std_error")
