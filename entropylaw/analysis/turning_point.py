@@ -188,13 +188,13 @@ def fit_curve(found: Tested, level: float, normal: FloatArray) -> Fitted:
     """The intervals of a tested curve; ``normal`` are the draws of its residual (:func:`draws_of`)."""
     s, y = found.step, found.entropy
     rises, falls_again = (p <= 1.0 - level + 1e-12 for p in (found.p_rise, found.p_second_fall))
-    drawn, fitted = found.inside(found.design.curves(y, found.bent, normal)), found.inside(found.fitted)
-    low, _, high = np.quantile(drawn, tails(level), axis=0)
+    drawn = found.design.curves(y, found.bent, normal)
+    low, _, high = found.inside(np.quantile(drawn, tails(level), axis=0))
     fall, turn = falls(s, drawn), np.empty((0, 3))
     turning_point = rise = None
     if rises:
         after = slice(found.start, None)
-        turn, rise = turns(s[after], drawn[:, after], fitted[after], level)
+        turn, rise = turns(s[after], drawn[:, after], found.fitted[after], level)
         lowest, first, last = turn.T
         tail, middle, _ = tails(level)
         turning_point = Estimate(
@@ -226,7 +226,7 @@ def fit_curve(found: Tested, level: float, normal: FloatArray) -> Fitted:
         noise=float(np.std(found.residual)),
         step=s,
         entropy=y,
-        fitted=fitted,
+        fitted=found.inside(found.fitted),
         low=low,
         high=high,
         first_step=found.ends[0],
