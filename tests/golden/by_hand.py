@@ -17,6 +17,7 @@ from entropylaw.results.phases import LEAST_P
 from entropylaw.results.result import caution, note, reason, replace
 from tests import arms
 from tests.findings import stated
+from tests.golden.choosing import choices
 from tests.golden.reading import read_samples
 from tests.unit import test_phase_report as phases
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand
@@ -211,12 +212,23 @@ def comparisons() -> str:
 
 
 READ = (
-    *("assembly", "axes", "consoles_a", "consoles_b", "forks", "formats", "swanlab", "tensorboard_csv"),
-    *("trainer_state", "trl_console", "wandb_exports"),
+    *(
+        "assembly",
+        "axes",
+        "consoles_a",
+        "consoles_b",
+        "forks",
+        "formats",
+        "swanlab",
+        "tensorboard",
+        "tensorboard_csv",
+    ),
+    *("tensorboard", "tensorboard_csv", "trackio", "trainer_state", "trl_console", "wandb", "wandb_exports"),
 )
 
 BY_HAND: dict[str, Callable[[], str]] = {
     **{f"read-{name.replace('_', '-')}": read_samples(f"test_ingest_{name}") for name in READ},
+    "read-select": choices,
     "made-answers": answers,
     "made-phases": curves,
     "made-comparisons": comparisons,
