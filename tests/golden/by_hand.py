@@ -17,7 +17,10 @@ from entropylaw.results.phases import LEAST_P
 from entropylaw.results.result import caution, note, reason, replace
 from tests import arms
 from tests.findings import stated
+from tests.golden.choosing import choices
+from tests.golden.reading import read_samples
 from tests.unit import test_phase_report as phases
+from tests.unit.test_lab_formats import written
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand
 
 NARROW = "entropy spans 0.04 nats; to estimate both a and b takes at least 0.15"
@@ -209,7 +212,25 @@ def comparisons() -> str:
     return "\n".join([*texts, *map(sentence, found)])
 
 
+READ = (
+    *(
+        "assembly",
+        "axes",
+        "consoles_a",
+        "consoles_b",
+        "forks",
+        "formats",
+        "swanlab",
+        "tensorboard",
+        "tensorboard_csv",
+    ),
+    *("tensorboard", "tensorboard_csv", "trackio", "trainer_state", "trl_console", "wandb", "wandb_exports"),
+)
+
 BY_HAND: dict[str, Callable[[], str]] = {
+    **{f"read-{name.replace('_', '-')}": read_samples(f"test_ingest_{name}") for name in READ},
+    "read-select": choices,
+    "lab-formats": lambda: "\n".join(written()),
     "made-answers": answers,
     "made-phases": curves,
     "made-comparisons": comparisons,

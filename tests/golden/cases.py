@@ -41,7 +41,7 @@ CASES = {
     "fit-seams": Case(
         (inputs.lab("sft_after_grpo_s0"), inputs.good),
         (
-            f"fit sft_after_grpo_s0 --find-seams {ALL.format('seams')}",
+            "fit sft_after_grpo_s0 --find-seams -o seams.json -o seams.csv",
             "fit sft_after_grpo_s0 --seam 300 -o -",
             "fit good.csv --seam 100 --seam 370 -o -",
             "fit good.csv --find-seams -o -",
@@ -184,8 +184,8 @@ CASES = {
         ),
     ),
     "report-several": Case(
-        (inputs.good, failing, inputs.refused),
-        (f"report good.csv {FAILING} short.csv -o pages --no-phases --figures none --jobs 1",),
+        (inputs.good, inputs.refused),
+        ("report good.csv short.csv -o pages --no-phases --figures none --jobs 1",),
     ),
     "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
     "report-stored": Case(

@@ -12,7 +12,7 @@ from typing import Any
 SHORT = 30
 """Lines of JSON up to which it is kept as it is: errors, and what a reader takes in at a glance."""
 
-WIDEST = 100
+WIDEST = 180
 """Characters of a line up to which an object's shape stands in one."""
 
 HEADLINES = 12
@@ -69,6 +69,10 @@ def _shape(values: list[Any]) -> Any:
     return shapes[0] if len(shapes) == 1 else shapes
 
 
+ESTIMATE = dict.fromkeys(("high", "level", "low", "std_error", "value"), "number")
+ESTIMATE |= {"method": "text", "note": "null"}
+"""The usual shape of an estimate: of another one, what differs is shown."""
+
 _TYPES = {str: "text", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
@@ -90,7 +94,7 @@ def _lines(shape: Any, start: str) -> list[str]:
         text = f"{indent}{name}: {keys}"
         lines += textwrap.wrap(text, WIDEST, subsequent_indent=f"{indent}  ")
     for key, inner in shape.items():
-        if not isinstance(inner, str):
+        if not _is_plain(inner):
             lines += _lines(inner, f"{indent}{key}: ")
     return lines
 
@@ -102,17 +106,27 @@ def _line(shape: Any) -> str:
         return f"{shape[0]} × {_line(shape[1])}"
     if isinstance(shape, list):
         return " or ".join(map(_line, shape))
+    if shape.keys() == ESTIMATE.keys():
+        other = {key: kind for key, kind in shape.items() if kind != ESTIMATE[key]}
+        return f"estimate{_line(other) if other else ''}"
     plain = [f"{name}: {keys}" for name, keys in _plain(shape).items()]
-    inner = [f"{key}: {_line(kind)}" for key, kind in shape.items() if not isinstance(kind, str)]
+    inner = [f"{key}: {_line(kind)}" for key, kind in shape.items() if not _is_plain(kind)]
     return f"{{{'; '.join(plain + inner)}}}"
+
+
+def _is_plain(shape: Any) -> bool:
+    """Whether it is a value, a list of values, or an estimate."""
+    if isinstance(shape, tuple):
+        return _is_plain(shape[1])
+    return isinstance(shape, str) or (isinstance(shape, dict) and shape.keys() == ESTIMATE.keys())
 
 
 def _plain(shape: dict[str, Any]) -> dict[str, str]:
     """The keys of plain values by their type, which is shorter than the type of each."""
     keys: dict[str, list[str]] = {}
     for key, kind in shape.items():
-        if isinstance(kind, str):
-            keys.setdefault(kind, []).append(key)
+        if _is_plain(kind):
+            keys.setdefault(_line(kind), []).append(key)
     return {kind: ", ".join(names) for kind, names in keys.items()}
 
 

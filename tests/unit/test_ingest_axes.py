@@ -2,7 +2,6 @@
 
 import pytest
 
-from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, select
 from entropylaw.ingest.runs.step_column import LATER_UPDATE
 
@@ -38,28 +37,14 @@ def test_the_first_update_of_a_rollout_is_its_entropy(updates):
     assert select(run, reward="rollout/raw_reward").entropy[7] == 1 / 8
 
 
-def test_rollouts_that_are_numbered_by_updates_stay(tmp_path):
-    (run,) = read_runs(frame(slime(24, 3, scale=3)))
-    assert LATER_UPDATE not in run.dropped
-    series = select(run, reward="rollout/raw_reward")
-    assert series.step.tolist() == [3 * rollout for rollout in range(24)]
-    assert series.entropy[5] == 1 / 6
-
-
-def test_records_with_two_counters_are_left_alone():
-    both = [
-        {"rollout/step": s, "train/step": s, "train/entropy_loss": 1.0, "rollout/raw_reward": s}
-        for s in range(9)
-    ]
-    (run,) = read_runs(frame(both))
-    assert len(run.step) == 9
-    assert not any("number of their rollout" in note for note in run.notes)
-
-
-def test_updates_and_rollouts_under_one_name_are_refused():
-    records = [{"step": s, "train/entropy_loss": 1.0} for s in range(24)]
-    records += [{"step": s, "rollout/raw_reward": 0.1} for s in range(8)]
-    with pytest.raises(InputError, match="24 updates and the reward at 8 rollouts") as caught:
-        read_runs(frame(records))
-    assert caught.value.slug == "two-step-axes"
-    assert len(read_runs(frame(records[:8] + records[24:]))[0].step) == 8
+BOTH = {"train/entropy_loss": 1.0, "rollout/raw_reward": 0.5}
+ENTROPIES = [{"step": s, "train/entropy_loss": 1.0} for s in range(24)]
+REWARDS = [{"step": s, "rollout/raw_reward": 0.1} for s in range(8)]
+SAMPLES = {
+    "an update a rollout": (frame(slime(24, 1)),),
+    "three updates a rollout": (frame(slime(24, 3)),),
+    "rollouts that are numbered by updates": (frame(slime(24, 3, scale=3)),),
+    "two counters in a record": (frame({"rollout/step": s, "train/step": s, **BOTH} for s in range(9)),),
+    "updates and rollouts under one name": (frame([*ENTROPIES, *REWARDS]),),
+    "as many updates as rollouts under one name": (frame([*ENTROPIES[:8], *REWARDS]),),
+}

@@ -6,11 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.ingest import catalog, select
-from entropylaw.ingest.readers.console import BAD_PAIR
-from entropylaw.ingest.readers.console import multi_line as areal_console
-from entropylaw.ingest.readers.console import one_line as roll_console
-from entropylaw.ingest.readers.console import one_line as slime_console
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.hostile import assembled, rows_or_refusal
@@ -191,117 +186,6 @@ def test_hostile_text_is_read_or_refused(name, hostile):
     assert rows_or_refusal(lambda data: reader.read(content(data)), hostile.encode()) >= 0
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_the_catalog_knows_the_trainer_the_entropy_and_the_reward(name):
-    reader, text = READERS[name]
-    run = run_of(reader, text)
-    assert catalog.detect(run.columns).trainer.name == name
-    assert "entropy" in select(run).entropy_choice.column
-    training = {"slime": "rollout/raw_reward", "areal": "ppo_actor/task_reward/avg"}
-    training |= {"roll": "critic/correct/mean", "easyr1": "reward/accuracy"}
-    series = select(run, reward=training[name])
-    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS], atol=1e-4)
-    np.testing.assert_allclose(series.reward, [reward(step) for step in STEPS], atol=1e-3)
-    assert series.pair == "same"
-
-
-def test_slime_has_one_row_a_rollout():
-    table = reader_of("slime").read(content(slime()))
-    assert table.dropped == {}
-    run = run_of(reader_of("slime"), slime())
-    np.testing.assert_array_equal(run.step, [-1, *STEPS])
-    np.testing.assert_allclose(run.columns["eval/aime"], [0.1, np.nan, 0.3, np.nan, 0.5, np.nan, 0.7])
-    np.testing.assert_allclose(run.columns["eval/aime-pass@8"][[0, 2]], 0.9)
-    np.testing.assert_allclose(run.columns["rollout/response_len/mean"][1:], 1877.1)
-    assert not any(name.startswith("perf/") or name.endswith("/step") for name in run.columns)
-    assert "1 evaluation from before training: at step -1" in run.notes
-
-
-def test_of_several_training_steps_a_rollout_the_first_counts():
-    table = reader_of("slime").read(content(slime(per_rollout=4)))
-    assert table.dropped == {slime_console.LATER_STEP: 18}
-    assert any("first one's values are kept" in note for note in table.notes)
-    run = run_of(reader_of("slime"), slime(per_rollout=4))
-    np.testing.assert_allclose(run.columns["train/entropy_loss"][1:], [entropy(step) for step in STEPS])
-
-
-def test_an_evaluation_behind_the_first_rollout_is_not_from_before_training():
-    run = run_of(reader_of("slime"), slime(every=1))
-    np.testing.assert_allclose(run.columns["eval/aime"], [0.1, *(0.2 + 0.1 * step for step in STEPS)])
-    run = run_of(reader_of("slime"), slime(every=1, first=False))
-    np.testing.assert_array_equal(run.step, STEPS)
-
-
-def test_slime_resumed_and_started_again():
-    resumed = run_of(reader_of("slime"), slime(stop=4) + slime(start=2, first=False, per_rollout=1))
-    np.testing.assert_array_equal(resumed.step, [-1, *STEPS])
-    text = slime(stop=2, every=9) + slime()
-    runs = assembled("slime", content(text), "log")
-    assert [list(run.step) for run in runs] == [[-1, 0, 1], [-1, *STEPS]]
-
-
-def test_slime_asynchronous_rollouts_are_no_resume():
-    text = generated(0)
-    for number in STEPS:
-        text += generated(number + 1) + rollout(number) + training(number, entropy(number))
-        text += f"perf {number}: {{'perf/train_time': 41.3}}\n"
-    run = run_of(reader_of("slime"), text)
-    assert list(run.step) == [*STEPS, 6]
-    assert not any("resumed" in note or "again" in note for note in run.notes)
-
-
-def test_a_log_whose_start_is_lost_begins_with_a_whole_rollout():
-    text = training(83, 9.0) + slime(per_rollout=4, start=21, stop=25, first=False)
-    table = reader_of("slime").read(content(text))
-    assert table.dropped == {slime_console.EARLY_STEP: 1, slime_console.LATER_STEP: 12}
-    assert run_of(reader_of("slime"), text).step[0] == 21
-
-
-def test_slime_without_rollout_lines_takes_steps_for_rollouts():
-    table = reader_of("slime").read(content("".join(training(step, 0.5) for step in STEPS)))
-    assert list(table.columns["step"]) == [*STEPS]
-    assert any("each training step is taken for one rollout" in note for note in table.notes)
-
-
-def test_slime_values_in_every_form():
-    text = (
-        "rollout 3: {'rollout/a': nan, 'rollout/b': -inf, 'rollout/c': np.float64(0.25), 'rollout/d': None, "
-        "'rollout/e': tensor(0.5, device='cuda:0'), 'rollout/f': [1, 2], 'rollout/g': 'text', "
-        "'rollout/h': {'x': 1}, 'rollout/i': <object>, 'rollout/j k@2': 1e-06, 'rollout/l': True}\n"
-    )
-    table = reader_of("slime").read(content(text))
-    values = {name: cells[0] for name, cells in table.columns.items()}
-    numbers = {
-        "step": 3.0,
-        "rollout/b": -math.inf,
-        "rollout/c": 0.25,
-        "rollout/e": 0.5,
-        "rollout/j k@2": 1e-6,
-    }
-    assert {name: value for name, value in values.items() if not math.isnan(value)} == numbers
-    assert set(values) - set(numbers) == {"rollout/a", "rollout/d"}
-    assert table.dropped == {slime_console.BAD_PAIR: 1}
-
-
-def test_only_the_axes_of_slime_are_left_out():
-    """A name that begins or ends as an axis does is a metric."""
-    axes = {"rollout/step": 7.0, "train/step": 8.0, "eval/step": 9.0}
-    metrics = {"rollout/steps": 1.0, "train/step_time": 2.0, "eval/step/x": 3.0, "train/my/step": 4.0}
-    table = reader_of("slime").read(content(f"rollout 3: {axes | metrics}\n"))
-    assert {name: list(cells) for name, cells in table.columns.items()} == {
-        name: [value] for name, value in ({"step": 3.0} | metrics).items()
-    }
-
-
-def test_two_processes_on_one_line():
-    text = "step 4: {'train/loss': 0.5, 'train/entr" + rollout(5) + training(5, 0.3)
-    table = reader_of("slime").read(content("rollout 4: {'rollout/raw_reward': 0.1}\n" + text))
-    assert list(table.columns["step"]) == [4, 4, 5, 5]
-    assert table.columns["train/loss"][1] == 0.5
-    assert table.columns["rollout/raw_reward"][2] == reward(5)
-    assert table.dropped == {slime_console.BAD_PAIR: 1}
-
-
 def test_the_tracker_of_roll_is_preferred_to_bare_metrics():
     both = reader_of("roll").read(content(roll()))
     assert both.rows == 6
@@ -315,99 +199,65 @@ def test_the_tracker_of_roll_is_preferred_to_bare_metrics():
         np.testing.assert_array_equal(other.columns[column], values)
 
 
-def test_roll_evaluates_before_the_update():
-    series = select(run_of(reader_of("roll"), roll()))
-    assert series.reward_choice.column == "val_correct/all/mean"
-    assert series.pair == "same"
-    np.testing.assert_array_equal(series.step, STEPS)
+def early():
+    """Rollouts are generated ahead of the training steps."""
+    text = generated(0)
+    for number in STEPS:
+        text += generated(number + 1) + rollout(number) + training(number, entropy(number))
+        text += f"perf {number}: {{'perf/train_time': 41.3}}\n"
+    return text
 
 
-def test_metrics_of_roll_that_break_off_are_counted():
-    text = roll(bare=False)
-    broken = text[: text.rindex('"critic/score')] + "\n"
-    table = reader_of("roll").read(content(broken))
-    assert table.rows == 6
-    assert table.dropped == {roll_console.BAD_METRICS: 1}
-    assert len(table.columns["step"]) == 5
-
-
-def test_areal_has_a_table_a_step():
-    table = reader_of("areal").read(content(areal()))
-    assert table.rows == 6
-    assert table.dropped == {}
-    assert list(table.columns["step"]) == [1, 2, 3, 4, 5, 6]
-    np.testing.assert_allclose(table.columns["eval-rollout/reward"], [reward(step) + 0.2 for step in STEPS])
-    assert np.isnan(table.columns["ppo_actor/kl_rewards/avg"]).all()
-
-
-def test_of_several_tables_a_step_the_first_counts():
-    table = reader_of("areal").read(content(areal(minibatches=3)))
-    assert table.dropped == {areal_console.LATER_TABLE: 12}
-    wanted = [entropy(step) for step in STEPS]
-    np.testing.assert_allclose(table.columns["ppo_actor/update/entropy/avg"], wanted, rtol=1e-4)
-
-
-def test_a_row_of_areal_that_breaks_off_loses_its_last_value():
-    text = "Train step 7/9 done.\n│ ppo_actor/a │ 1.0000e+00 │ ppo_actor/b │ 2.00"
-    table = reader_of("areal").read(content(text))
-    assert {name: cells[0] for name, cells in table.columns.items()} == {"step": 7.0, "ppo_actor/a": 1.0}
-    assert table.dropped == {areal_console.BAD_PAIR: 1}
-
-
-@pytest.mark.parametrize(("prefix", "other"), [(RUNNER, WORKER), ("", WORKER), ("", "")])
-def test_easyr1_blocks_are_told_apart_by_their_process(prefix, other):
-    assert reader_of("easyr1").recognises(content(easyr1(prefix, other)))
-    table = reader_of("easyr1").read(content(easyr1(prefix, other)))
-    assert table.rows == 7
-    assert table.dropped == {}
-    assert "memory" not in table.columns
-    np.testing.assert_allclose(table.columns["val/accuracy_reward"], [0.3 + 0.1 * step for step in range(7)])
-    assert table.columns["actor/lr"][1] == 1e-6
-    assert np.isnan(table.columns["critic/values/mean"]).all()
-
-
-def test_a_step_behind_a_bar_that_was_left_open():
-    text = f"{BAR}\r{BAR}{block(1, 0.5)}\n{BAR}\r{block(2, None)}\n"
-    assert reader_of("easyr1").recognises(content(text))
-    assert list(reader_of("easyr1").read(content(text)).columns["step"]) == [1, 2]
-
-
-def test_easyr1_evaluates_behind_the_update():
-    series = select(run_of(reader_of("easyr1"), easyr1()))
-    assert series.entropy_choice.column == "actor/entropy_loss"
-    assert series.reward_choice.column == "val/accuracy_reward"
-    assert series.pair == "next"
-    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS], atol=1e-3)
-    np.testing.assert_array_equal(series.step, STEPS)
-
-
-def test_what_yaml_makes_of_other_objects_is_no_metric():
-    text = (
-        "Step 4\nactor:\n  'a b: c': 2.0\n  b: true\n  inf: !!float '-inf'\n"
-        "  ni: !!python/object/apply:numpy._core.multiarray.scalar\n  - !!python/object/apply:numpy.dtype\n"
-        "    args:\n    - i8\n    - false\n    state: !!python/tuple\n    - 3\n    - null\n  - !!binary |\n"
-        "    AwAAAAAAAAA=\n  none: null\n  'on': 1.0\nempty: {}\nval:\n  '123': 1.5\n  list:\n  - 1\n  - 2\n"
-        "  reward_score: 0.5\n\nactor:\n  late: 3.0\n"
-    )
-    table = reader_of("easyr1").read(content(text))
-    values = {name: cells[0] for name, cells in table.columns.items()}
-    assert math.isnan(values.pop("actor/none"))
-    expected = {"actor/a b: c": 2.0, "actor/inf": -math.inf, "actor/on": 1.0}
-    assert values == {"step": 4.0, **expected, "val/123": 1.5, "val/reward_score": 0.5}
-    assert table.dropped == {BAD_PAIR: 1}
-
-
-def test_the_jsonl_of_easyr1_gives_the_same_choice():
-    lines = []
+def experiment_log():
     for step in range(7):
         entry = {"step": step, "val": {"accuracy_reward": 0.3 + 0.1 * step, "reward_score": 0.1}}
         if step:
             entry |= {"actor": {"entropy_loss": entropy(step - 1), "pg_clipfrac_higher": 0.0}}
             entry |= {"critic": {"score": {"mean": 0.1}}, "reward": {"accuracy": 0.2, "overall": 0.2}}
-        lines.append(json.dumps(entry))
-    series = select(run_of(reader_of("jsonl"), "\n".join(lines), "experiment_log.jsonl"))
-    assert series.entropy_choice.meaning.trainer == "easyr1"
-    assert series.entropy_choice.column == "actor/entropy_loss"
-    assert series.reward_choice.column == "val/accuracy_reward"
-    assert series.pair == "next"
-    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS])
+        yield f"{json.dumps(entry)}\n"
+
+
+AXES = {"rollout/step": 7.0, "train/step": 8.0, "eval/step": 9.0}
+METRICS = {"rollout/steps": 1.0, "train/step_time": 2.0, "eval/step/x": 3.0, "train/my/step": 4.0}
+VALUES = (
+    "rollout 3: {'rollout/a': nan, 'rollout/b': -inf, 'rollout/c': np.float64(0.25), 'rollout/d': None, "
+    "'rollout/e': tensor(0.5, device='cuda:0'), 'rollout/f': [1, 2], 'rollout/g': 'text', "
+    "'rollout/h': {'x': 1}, 'rollout/i': <object>, 'rollout/j k@2': 1e-06, 'rollout/l': True}\n"
+)
+ONE_LINE = "step 4: {'train/loss': 0.5, 'train/entr" + rollout(5) + training(5, 0.3)
+YAML = (
+    "Step 4\nactor:\n  'a b: c': 2.0\n  b: true\n  inf: !!float '-inf'\n"
+    "  ni: !!python/object/apply:numpy._core.multiarray.scalar\n  - !!python/object/apply:numpy.dtype\n"
+    "    args:\n    - i8\n    - false\n    state: !!python/tuple\n    - 3\n    - null\n  - !!binary |\n"
+    "    AwAAAAAAAAA=\n  none: null\n  'on': 1.0\nempty: {}\nval:\n  '123': 1.5\n  list:\n  - 1\n  - 2\n"
+    "  reward_score: 0.5\n\nactor:\n  late: 3.0\n"
+)
+BROKEN_ROLL = roll(bare=False)[: roll(bare=False).rindex('"critic/score')] + "\n"
+BROKEN_ROW = "Train step 7/9 done.\n│ ppo_actor/a │ 1.0000e+00 │ ppo_actor/b │ 2.00"
+TEXTS = {
+    "slime: a row a rollout": slime(),
+    "slime: of several training steps a rollout the first counts": slime(per_rollout=4),
+    "slime: an evaluation behind every rollout": slime(every=1),
+    "slime: and none before training": slime(every=1, first=False),
+    "slime: resumed": slime(stop=4) + slime(start=2, first=False, per_rollout=1),
+    "slime: started again": slime(stop=2, every=9) + slime(),
+    "slime: rollouts ahead of the training are no resume": early(),
+    "slime: a log whose start is lost": training(83, 9.0)
+    + slime(per_rollout=4, start=21, stop=25, first=False),
+    "slime: no lines of rollouts": "".join(training(step, 0.5) for step in STEPS),
+    "slime: values in every form": VALUES,
+    "slime: only the axes are left out": f"rollout 3: {AXES | METRICS}\n",
+    "slime: two processes on one line": "rollout 4: {'rollout/raw_reward': 0.1}\n" + ONE_LINE,
+    "roll: evaluates before the update": roll(),
+    "roll: metrics that break off": BROKEN_ROLL,
+    "areal: a table a step": areal(),
+    "areal: of several tables a step the first counts": areal(minibatches=3),
+    "areal: a row that breaks off": BROKEN_ROW,
+    "easyr1: blocks of a runner and of a worker": easyr1(),
+    "easyr1: a worker alone has a prefix": easyr1("", WORKER),
+    "easyr1: no prefix": easyr1("", ""),
+    "easyr1: steps behind an open bar": f"{BAR}\r{BAR}{block(1, 0.5)}\n{BAR}\r{block(2, None)}\n",
+    "easyr1: what YAML makes of other objects": YAML,
+}
+SAMPLES = {title: (title.partition(":")[0], "train.log", text) for title, text in TEXTS.items()}
+SAMPLES["easyr1: its JSON Lines"] = ("jsonl", "experiment_log.jsonl", "".join(experiment_log()))

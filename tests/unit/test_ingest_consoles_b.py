@@ -8,8 +8,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog, read_runs, select
-from entropylaw.ingest.readers.console import CUT_ENTRY, dict_pairs
-from entropylaw.ingest.readers.console.multi_line import CUT_NAME
+from entropylaw.ingest.readers.console import dict_pairs
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 
@@ -101,38 +100,6 @@ PRIME = (
 )
 
 
-@pytest.mark.parametrize("text", [PRIME[0], PRIME[2], PRIME[4]], ids=["new", "old", "json"])
-def test_the_log_of_prime_rls_trainer_is_one_half(text):
-    table = read(reader_of("prime-rl"), text)
-    assert table.notes == (
-        "this is the log of prime-rl's trainer: the rewards are in the log of its orchestrator",
-    )
-    assert filled(table, "entropy/all/mean") == {step: round(1 / step, 4) for step in STEPS}
-    assert set(table.columns["optim/lr"]) == {1e-6}
-    assert set(table.columns["trainer/Throughput"]) == {1234}
-    assert "trainer/MFU" not in table.columns
-
-
-@pytest.mark.parametrize("text", [PRIME[1], PRIME[3]], ids=["new", "old"])
-def test_the_log_of_prime_rls_orchestrator_is_the_other(text):
-    table = read(reader_of("prime-rl"), text)
-    assert "of its trainer" in table.notes[0]
-    assert filled(table, "reward/all/mean") == {step: round(0.05 * step, 4) for step in STEPS}
-    assert not any("entropy" in name for name in table.columns)
-
-
-def test_both_halves_in_one_file_are_a_whole_log(tmp_path):
-    """The orchestrator is some steps ahead of the trainer."""
-    text = "".join(
-        loguru(prime_orchestrator(step)) + (loguru(prime_trainer(step - 2)) if step > 2 else "")
-        for step in STEPS
-    )
-    run = a_run(tmp_path, text)
-    assert chosen(run) == ("prime-rl", "entropy/all/mean", "reward/all/mean")
-    assert run.step.tolist() == list(STEPS)
-    assert run.dropped == {}
-
-
 def test_two_files_of_one_training_are_joined(tmp_path):
     for name in "AB":
         logs = tmp_path / name / "logs"
@@ -161,60 +128,6 @@ def test_the_two_files_of_the_metrics_monitor_are_joined(tmp_path):
     with pytest.raises(InputError, match="no reward column") as caught:
         select(read_runs(tmp_path / "metrics.jsonl")[0])
     assert "two processes" in caught.value.hint
-
-
-def test_several_environments_repeat_the_reward_below():
-    lines = f"{prime_orchestrator(4)}\n\t\t ╰─ math | Ratio 50.0% | Reward 0.9000 | Turns 1.0"
-    for text in (loguru(lines), as_json(lines)):
-        assert filled(read(reader_of("prime-rl"), text), "reward/all/mean") == {4: 0.2}
-
-
-def test_where_a_debugging_run_logged_it_is_no_part_of_the_message():
-    text = loguru(prime_trainer(3) + " [train.py::450]", colour=False)
-    assert filled(read(reader_of("prime-rl"), f"[default0]:{text}"), "max_vio/mean") == {3: 0.01}
-
-
-def test_evaluations_of_prime_rl():
-    new = "Evaluated org/math (Step 8) | Policy v7 |  12.3s | Reward 0.4000 | Turns 1.0 | Error 0.0%"
-    table = read(reader_of("prime-rl"), PRIME[1] + loguru(new))
-    assert filled(table, "eval/org/math/reward/mean") == {8: 0.4}
-    assert filled(table, "eval/org/math/policy_version") == {8: 7}
-
-    old = "Evaluated math in 4.12s (Avg@4=0.4400, Pass@1: 0.2200, Completion Length: 99.00 (±1.00, ∈[1, 2]))"
-    text = (
-        loguru("Running evals for checkpoint step 5 (blocking, subprocess)", "INFO")
-        + loguru("Evaluating math (num_examples=50, rollouts_per_example=4)", "INFO")
-        + loguru(old)
-        + PRIME[3]
-        + loguru("Running final evals (subprocess)", "INFO")
-        + loguru(old.replace("0.4400", "0.5000"))
-    )
-    table = read(reader_of("prime-rl"), text)
-    assert filled(table, "eval/math/avg@4")[5] == 0.44
-    assert table.columns["eval/math/avg@4"].tolist().count(0.5) == 1
-    assert np.isnan(table.columns["step"]).sum() == 1
-
-
-def test_validation_of_prime_rl():
-    table = read(reader_of("prime-rl"), loguru(old_orchestrator(2, " Val. Reward: 0.3000 |")))
-    assert filled(table, "val_reward/mean") == {2: 0.3}
-
-
-def test_prime_rls_metrics_files(tmp_path):
-    """Its file monitor writes several lines a step."""
-    rows = [
-        line
-        for step in STEPS
-        for line in (
-            {"step": step, "time": 1.0, "perf/throughput": 9.0},
-            {"step": step, "time": 1.0, "entropy/all/mean": 1 / step, "mismatch_kl/all/mean": 0.1},
-            {"step": step, "time": 1.0, "train/agg/all/agent/reward/mean": 0.05 * step},
-        )
-    ]
-    run = a_run(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "metrics.jsonl")
-    assert run.source.format == "jsonl"
-    assert chosen(run) == ("prime-rl", "entropy/all/mean", "train/agg/all/agent/reward/mean")
-    assert len(run.step) == len(STEPS)
 
 
 @pytest.mark.parametrize(
@@ -253,41 +166,6 @@ BAR = "\rTrain epoch [1/1]: 100%|██| 16/16 [00:09<00:00, act_loss=0.1, rewar
 OPENRLHF = "".join(f"\x1b[36m(PPOTrainer pid=12)\x1b[0m {BAR}{openrlhf(step)}\n" for step in STEPS)
 
 
-def test_openrlhfs_global_steps(tmp_path):
-    run = a_run(tmp_path, OPENRLHF)
-    assert run.source.format == "openrlhf"
-    assert chosen(run) == ("openrlhf", "train/entropy_loss", "train/reward")
-    assert run.step_column == "train/global_step"
-    assert run.columns["train/entropy_loss"].tolist() == [1 / step for step in STEPS]
-    assert run.columns["train/timing/ppo_train"].tolist() == [29.9] * 12
-    assert np.isnan(run.columns["train/kl"]).all()
-
-
-def test_openrlhfs_evaluations():
-    line = (
-        "INFO 08-13 12:00:00 ppo_trainer.py:500] ✨ Evaluation completed in 0:01:02, global_step 4, "
-        "eval_metrics: {'eval_openai/gsm8k_pass4': 0.5, 'eval_openai/gsm8k_pass1': 0.4}\n"
-    )
-    table = read(reader_of("openrlhf"), OPENRLHF + line)
-    assert filled(table, "eval/eval_openai/gsm8k_pass1") == {4: 0.4}
-    assert filled(table, "eval/eval_openai/gsm8k_pass4") == {4: 0.5}
-
-
-def test_a_text_of_the_policy_among_openrlhfs_metrics():
-    text = openrlhf(3, generated_samples=["it's \"{'reward': 9.0}\"\n", 0.5])
-    table = read(reader_of("openrlhf"), text)
-    assert filled(table, "train/reward") == {3: pytest.approx(0.15)}
-    assert table.dropped == {}
-
-
-def test_an_entry_of_openrlhf_that_breaks_off_is_counted():
-    line = openrlhf(4)
-    for end in (line.index("0.25") + 3, line.index("'reward'"), len(line) - 1):
-        table = read(reader_of("openrlhf"), f"{openrlhf(3)}\n{line[:end]}")
-        assert table.columns["train/global_step"].tolist() == [3]
-        assert table.dropped == {CUT_ENTRY: 1}
-
-
 # --- SkyRL ------------------------------------------------------------------------------------------------
 
 
@@ -310,44 +188,6 @@ def skyrl(step, ray="", between="", **more):
 
 RAY = "\x1b[36m(skyrl_entrypoint pid=123)\x1b[0m "
 SKYRL = "loading\n" + "".join(skyrl(step) for step in STEPS)
-
-
-@pytest.mark.parametrize("ray", ["", RAY, "(skyrl_entrypoint pid=123, ip=10.0.0.1) "])
-def test_skyrls_dicts(tmp_path, ray):
-    other = "(vLLMActor pid=9) INFO generating {'x': 1}\n" if ray else ""
-    run = a_run(tmp_path, "".join(skyrl(step, ray, other) for step in STEPS))
-    assert run.source.format == "skyrl"
-    assert chosen(run) == ("skyrl", "policy/policy_entropy", "reward/avg_raw_reward")
-    assert run.columns["reward/avg_raw_reward"].tolist() == pytest.approx([0.05 * step for step in STEPS])
-    assert run.columns["timing/step"].tolist() == [3.5] * 12
-    assert run.dropped == {}
-
-
-def test_skyrls_evaluation_before_training():
-    text = "INFO - Step 0: \n{'eval/all/avg_score': '0.1000', 'eval/all/pass_at_1': '0.2000'}\n"
-    table = read(reader_of("skyrl"), text + SKYRL)
-    assert filled(table, "eval/all/avg_score") == {0: 0.1}
-    assert table.columns["step"].tolist() == [0, *STEPS]
-
-
-def test_a_models_steps_are_no_steps_of_skyrl():
-    answer = "Step 1: \nMultiply both sides.\nStep 2:\n{'x'}\n" * 3
-    table = read(reader_of("skyrl"), answer + skyrl(7) + answer)
-    assert table.columns["step"].tolist() == [7]
-    assert table.dropped == {}
-    assert not reader_of("skyrl").recognises(Content("x.log", answer.encode()))
-
-
-def test_a_dict_of_skyrl_that_breaks_off_is_counted():
-    for cut in (-4, -40, -200):
-        table = read(reader_of("skyrl"), SKYRL + skyrl(13)[:cut])
-        assert table.columns["step"].tolist() == list(STEPS)
-        assert table.dropped == {CUT_ENTRY: 1}
-    table = read(reader_of("skyrl"), skyrl(1)[:-40] + "\n" + skyrl(2))
-    assert table.columns["step"].tolist() == [2]
-    assert table.dropped == {CUT_ENTRY: 1}
-    table = read(reader_of("skyrl"), skyrl(1) + skyrl(2)[:-40] + "\n" + "no end\n" * 300)
-    assert table.dropped == {CUT_ENTRY: 1}
 
 
 # --- tables: tinker-cookbook, rLLM, open-instruct ---------------------------------------------------------
@@ -410,64 +250,6 @@ def open_instruct(step):
 OPEN_INSTRUCTS = "".join(open_instruct(step) for step in STEPS)
 
 
-def test_tinkers_tables(tmp_path):
-    run = a_run(tmp_path, TINKER, "logs.log")
-    assert run.source.format == "tinker"
-    assert chosen(run) == ("tinker", "optim/entropy", "env/all/reward/total")
-    assert run.step.tolist() == list(range(12))
-    assert run.columns["optim/entropy"][3] == 0.25
-    assert run.dropped == {CUT_NAME: 12}
-
-
-def test_tinkers_metrics_file(tmp_path):
-    values = {"optim/entropy": 0.5, "env/all/reward/total": 0.1}
-    rows = [json.dumps({"step": step, "progress/batch": step} | values) for step in STEPS]
-    run = a_run(tmp_path, "\n".join(rows), "metrics.jsonl")
-    assert chosen(run) == ("tinker", "optim/entropy", "env/all/reward/total")
-
-
-def test_long_cells_in_tinkers_tables():
-    table = tinker(3, note="long     ")
-    more = table.replace("│ note", "│                                │ long     │\n│ note")
-    assert filled(read(reader_of("tinker"), more), "optim/entropy") == {3: 0.25}
-
-
-def test_rllms_tables():
-    for text in (RLLM, "".join(f"\x1b[36m(TaskRunner pid=1)\x1b[0m {line}\n" for line in RLLM.split("\n"))):
-        table = read(reader_of("tinker"), text)
-        assert filled(table, "optim/entropy") == {12: 0.123456}
-        assert filled(table, "reward/solver/mean") == {12: 0.5}
-        assert catalog.detect(table.columns).trainer.name == "rllm"
-
-
-def test_open_instructs_panels(tmp_path):
-    run = a_run(tmp_path, OPEN_INSTRUCTS)
-    assert run.source.format == "open-instruct"
-    assert chosen(run) == ("open-instruct", "policy/entropy_avg", "objective/verifiable_correct_rate")
-    assert run.step_column == "training_step"
-    assert run.columns["policy/entropy_avg"][0] == 0.89
-    assert run.columns["learner_tokens_per_second_overall"].tolist() == [123.4] * 12
-    assert run.columns["loss/total_avg"].tolist() == [1.2e-6] * 12
-    assert run.dropped == {CUT_NAME: 12}
-    assert run.notes == ("open-instruct prints two decimals",)
-
-
-def test_open_instructs_evaluations_have_no_step_of_their_own():
-    table = read(reader_of("open-instruct"), open_instruct(3) + EVALUATION + open_instruct(4))
-    assert filled(table, "eval/objective/verifiable_correct_rate") == {3: 0.41}
-    assert filled(table, "eval/stop_rate") == {3: 1.0}
-    assert "without a step" in table.notes[1]
-
-
-def test_tables_that_break_off_are_counted():
-    table = read(reader_of("tinker"), tinker(1) + tinker(2)[:-60])
-    assert table.columns["step"].tolist() == [1]
-    assert table.dropped == {CUT_ENTRY: 1, CUT_NAME: 2}
-    table = read(reader_of("open-instruct"), open_instruct(1) + open_instruct(2)[:-90])
-    assert table.columns["training_step"].tolist() == [1]
-    assert table.dropped == {CUT_ENTRY: 1, CUT_NAME: 1}
-
-
 # --- recognition, damage ----------------------------------------------------------------------------------
 
 TEXTS = {
@@ -485,3 +267,86 @@ def test_a_dict_without_end_costs_little():
     assert not ended
     assert dict_pairs("{'a': " + "[" * 10_000 + "1", 1) == ({}, False, 1)
     assert dict_pairs("{'a': '" + "\\'" * 10_000, 1) == ({}, False, 1)
+
+
+def monitored():
+    """prime-rl's file monitor writes several lines a step."""
+    for step in STEPS:
+        yield {"step": step, "time": 1.0, "perf/throughput": 9.0}
+        yield {"step": step, "time": 1.0, "entropy/all/mean": 1 / step, "mismatch_kl/all/mean": 0.1}
+        yield {"step": step, "time": 1.0, "train/agg/all/agent/reward/mean": 0.05 * step}
+
+
+def tinkers():
+    for step in STEPS:
+        yield {"step": step, "progress/batch": step, "optim/entropy": 0.5, "env/all/reward/total": 0.1}
+
+
+def skyrls(ray):
+    other = "(vLLMActor pid=9) INFO generating {'x': 1}\n" if ray else ""
+    return "".join(skyrl(step, ray, other) for step in STEPS)
+
+
+AHEAD = "".join(
+    loguru(prime_orchestrator(step)) + (loguru(prime_trainer(step - 2)) if step > 2 else "") for step in STEPS
+)
+ENVIRONMENTS = f"{prime_orchestrator(4)}\n\t\t ╰─ math | Ratio 50.0% | Reward 0.9000 | Turns 1.0"
+DEBUGGED = loguru(prime_trainer(3) + " [train.py::450]", colour=False)
+NEW = "Evaluated org/math (Step 8) | Policy v7 |  12.3s | Reward 0.4000 | Turns 1.0 | Error 0.0%"
+OLD = "Evaluated math in 4.12s (Avg@4=0.4400, Pass@1: 0.2200, Completion Length: 99.00 (±1.00, ∈[1, 2]))"
+EVALUATED = (
+    loguru("Running evals for checkpoint step 5 (blocking, subprocess)", "INFO")
+    + loguru("Evaluating math (num_examples=50, rollouts_per_example=4)", "INFO")
+    + loguru(OLD)
+    + PRIME[3]
+    + loguru("Running final evals (subprocess)", "INFO")
+    + loguru(OLD.replace("0.4400", "0.5000"))
+)
+PASSED = (
+    "INFO 08-13 12:00:00 ppo_trainer.py:500] ✨ Evaluation completed in 0:01:02, global_step 4, "
+    "eval_metrics: {'eval_openai/gsm8k_pass4': 0.5, 'eval_openai/gsm8k_pass1': 0.4}\n"
+)
+POLICY = openrlhf(3, generated_samples=["it's \"{'reward': 9.0}\"\n", 0.5])
+FOURTH = openrlhf(4)
+ANSWER = "Step 1: \nMultiply both sides.\nStep 2:\n{'x'}\n" * 3
+BEFORE = "INFO - Step 0: \n{'eval/all/avg_score': '0.1000', 'eval/all/pass_at_1': '0.2000'}\n"
+LONG = tinker(3, note="long     ").replace("│ note", "│                                │ long     │\n│ note")
+PREFIXED = "".join(f"\x1b[36m(TaskRunner pid=1)\x1b[0m {line}\n" for line in RLLM.split("\n"))
+HALVES = ("trainer", "orchestrator", "old trainer", "old orchestrator", "JSON")
+OF_CONSOLES = {
+    **{f"prime-rl: {name}": text for name, text in zip(HALVES, PRIME, strict=True)},
+    "prime-rl: both halves, one ahead": AHEAD,
+    "prime-rl: several environments": loguru(ENVIRONMENTS),
+    "prime-rl: several environments in JSON": as_json(ENVIRONMENTS),
+    "prime-rl: where a debugging run logged it": f"[default0]:{DEBUGGED}",
+    "prime-rl: an evaluation": PRIME[1] + loguru(NEW),
+    "prime-rl: old evaluations": EVALUATED,
+    "prime-rl: validation": loguru(old_orchestrator(2, " Val. Reward: 0.3000 |")),
+    "openrlhf: global steps": OPENRLHF,
+    "openrlhf: an evaluation": OPENRLHF + PASSED,
+    "openrlhf: a text of the policy among the metrics": POLICY,
+    "openrlhf: an entry cut inside a number": f"{openrlhf(3)}\n{FOURTH[: FOURTH.index('0.25') + 3]}",
+    "openrlhf: an entry cut before a name": f"{openrlhf(3)}\n{FOURTH[: FOURTH.index(chr(39) + 'reward')]}",
+    "openrlhf: an entry cut at its end": f"{openrlhf(3)}\n{FOURTH[:-1]}",
+    "skyrl: dicts": skyrls(""),
+    "skyrl: of a process of Ray": skyrls(RAY),
+    "skyrl: of a process on another machine": skyrls("(skyrl_entrypoint pid=123, ip=10.0.0.1) "),
+    "skyrl: an evaluation before training": BEFORE + SKYRL,
+    "skyrl: the steps of a model's answer are none": ANSWER + skyrl(7) + ANSWER,
+    "skyrl: nothing but an answer": ANSWER,
+    **{f"skyrl: a dict that lacks {-cut} characters": SKYRL + skyrl(13)[:cut] for cut in (-4, -40, -200)},
+    "skyrl: a dict that breaks off before another": skyrl(1)[:-40] + "\n" + skyrl(2),
+    "skyrl: a dict without an end": skyrl(1) + skyrl(2)[:-40] + "\n" + "no end\n" * 300,
+    "tinker: tables": TINKER,
+    "tinker: long cells": LONG,
+    "tinker: rLLM": RLLM,
+    "tinker: rLLM in a process of Ray": PREFIXED,
+    "tinker: a table that breaks off": tinker(1) + tinker(2)[:-60],
+    "open-instruct: panels": OPEN_INSTRUCTS,
+    "open-instruct: evaluations have no step": open_instruct(3) + EVALUATION + open_instruct(4),
+    "open-instruct: a panel that breaks off": open_instruct(1) + open_instruct(2)[:-90],
+}
+SAMPLES = {title: (title.partition(":")[0], "x.log", text) for title, text in OF_CONSOLES.items()} | {
+    f"{name}: its metrics file": ("jsonl", "metrics.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    for name, rows in (("prime-rl", monitored()), ("tinker", tinkers()))
+}

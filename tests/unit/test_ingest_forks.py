@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
-
 from entropylaw.ingest import read_runs
 from tests.hostile import refused
-from tests.unit.test_ingest_consoles_b import STEPS, a_run, chosen
+from tests.unit.test_ingest_consoles_b import STEPS
 
 
 def verl(step, pairs):
@@ -17,56 +15,11 @@ def verl(step, pairs):
     )
 
 
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [
-        (
-            {
-                "batch/solve_none": 3,
-                "batch/solve_partial": 5,
-                "actor/entropy": 0.3,
-                "reward/solver/mean": 0.5,
-            },
-            ("rllm", "actor/entropy", "reward/solver/mean"),
-        ),
-        (
-            {"train_verify_score/all": 0.5, "actor/entropy_loss": "0.310", "critic/score/mean": "0.400"},
-            ("prime", "actor/entropy_loss", "train_verify_score/all"),
-        ),
-        (
-            {"train/num_gen_batches": 2, "actor/entropy": "np.float64(0.3)", "critic/score/mean": -0.5},
-            ("dapo", "actor/entropy", "critic/score/mean"),
-        ),
-    ],
-    ids=["rllm", "prime", "dapo"],
-)
-def test_forks_of_verl_print_as_verl_does(tmp_path, pairs, expected):
-    run = a_run(tmp_path, "".join(verl(step, pairs) for step in STEPS))
-    assert run.source.format == "verl"
-    assert chosen(run) == expected
-
-
 def ms_swift(step):
     values = {"loss": 0.1, "reward": 0.05 * step, "rewards/MathAccuracy/mean": 0.3, "entropy/mean": 1 / step}
     values |= {"entropy/max": 2.0, "entropy/min": 0.0, "epoch": round(step / 100, 2)}
     values |= {"global_step/max_steps": f"{step}/438", "percentage": f"{step / 4.38:.2f}%"}
     return values | {"elapsed_time": "1m 2s", "memory(GiB)": 45.6, "train_speed(iter/s)": 0.1}
-
-
-def test_ms_swifts_logging_file(tmp_path):
-    run = a_run(tmp_path, "".join(json.dumps(ms_swift(step)) + "\n" for step in STEPS), "logging.jsonl")
-    assert run.step.tolist() == list(STEPS)
-    assert run.step_column == "global_step/max_steps"
-    assert chosen(run) == ("ms-swift", "entropy/mean", "reward")
-
-
-def test_ms_swifts_console_is_read_as_trls(tmp_path):
-    bars = (f"\rTrain: {step:3d}%|█  | {step}/438 [00:19<11:24,  3.51s/it]" for step in STEPS)
-    text = "".join(f"{ms_swift(step)}\n{bar}\n" for step, bar in zip(STEPS, bars, strict=True))
-    run = a_run(tmp_path, text)
-    assert run.source.format == "trl"
-    assert run.step.tolist() == list(STEPS)
-    assert run.columns["entropy/mean"].tolist() == [1 / step for step in STEPS]
 
 
 def test_nemo_rls_console_has_no_entropy(tmp_path):
@@ -79,3 +32,30 @@ def test_nemo_rls_console_has_no_entropy(tmp_path):
     )
     (tmp_path / "x.log").write_text(text, encoding="utf-8")
     refused("not-a-log", read_runs, tmp_path / "x.log")
+
+
+FORKS = {
+    "rllm": {
+        "batch/solve_none": 3,
+        "batch/solve_partial": 5,
+        "actor/entropy": 0.3,
+        "reward/solver/mean": 0.5,
+    },
+    "prime": {"train_verify_score/all": 0.5, "actor/entropy_loss": "0.310", "critic/score/mean": "0.400"},
+    "dapo": {"train/num_gen_batches": 2, "actor/entropy": "np.float64(0.3)", "critic/score/mean": -0.5},
+}
+BARS = {step: f"\rTrain: {step:3d}%|█  | {step}/438 [00:19<11:24,  3.51s/it]" for step in STEPS}
+SAMPLES = {
+    name: ("verl", "x.log", "".join(verl(step, pairs) for step in STEPS)) for name, pairs in FORKS.items()
+} | {
+    "ms-swift's file": (
+        "jsonl",
+        "logging.jsonl",
+        "".join(json.dumps(ms_swift(step)) + "\n" for step in STEPS),
+    ),
+    "ms-swift's console": (
+        "trl",
+        "x.log",
+        "".join(f"{ms_swift(step)}\n{bar}\n" for step, bar in BARS.items()),
+    ),
+}

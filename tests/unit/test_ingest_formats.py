@@ -27,30 +27,6 @@ def assert_three_steps(run):
     assert run.columns["reward"].tolist() == [0.1, 0.2, 0.4]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        CSV,
-        CSV.replace("\n", "\r\n"),
-        CSV.replace("\n", "\r"),
-        CSV.replace(",", ";"),
-        CSV.replace(",", "\t"),
-        "\ufeff" + CSV,
-        CSV.encode("utf-16"),
-        CSV.rstrip("\n"),
-        CSV.encode() + b"\0" * 40,
-        CSV.replace("0.4,", '"0.4",'),
-    ],
-    ids=["unix", "crlf", "cr", "semicolon", "tab", "bom", "utf16", "no-newline", "nul-tail", "quoted"],
-)
-def test_delimited_text(tmp_path, data):
-    run = only(write(tmp_path, "x.csv", data))
-    assert_three_steps(run)
-    assert run.source.format == "csv"
-    assert run.source.rows == 3
-    assert run.dropped == {}
-
-
 def test_source_holds_the_path_as_given_and_the_sum_of_the_bytes(tmp_path, monkeypatch):
     write(tmp_path, "x.csv", b"step,entropy\n1,1\n")
     monkeypatch.chdir(tmp_path)
@@ -58,29 +34,6 @@ def test_source_holds_the_path_as_given_and_the_sum_of_the_bytes(tmp_path, monke
     assert run.source.path == "x.csv"
     # printf 'step,entropy\n1,1\n' | sha256sum
     assert run.source.sha256 == "49e24647733b808831b2cceda805963d6b2dd2144f82cf70aa4759608afbd52a"
-
-
-def test_rows_that_do_not_fit_the_header_are_counted(tmp_path):
-    text = CSV + "4,0.2,0.5,9\n5,0.2\n6,0.1,0.6,,\n7,0."
-    run = only(write(tmp_path, "x.csv", text))
-    assert run.step.tolist() == [1, 2, 3, 5, 6]
-    assert np.isnan(run.columns["reward"][3])
-    assert run.dropped == {"row with more cells than the header": 1, "last row cut off": 1}
-    assert run.source.rows == 7
-
-
-def test_duplicate_and_empty_headers_get_names_of_their_own(tmp_path):
-    run = only(write(tmp_path, "x.csv", ",step,entropy,entropy\n0,1,0.5,9\n1,2,0.4,8\n"))
-    assert list(run.columns) == ["column 1", "entropy", "entropy#2"]
-    assert run.columns["entropy"].tolist() == [0.5, 0.4]
-    assert any("'entropy' occurs again" in note for note in run.notes)
-
-
-def test_a_cell_longer_than_the_csv_modules_limit(tmp_path):
-    run = only(write(tmp_path, "x.csv", "step,entropy,text\n1,0.5," + "x" * 200_000 + "\n2,0.4,y\n"))
-    assert run.columns["entropy"].tolist() == [0.5, 0.4]
-    assert "text" not in run.columns
-    assert list(run.texts) == ["text"]
 
 
 def records():
@@ -95,73 +48,6 @@ def lines(values):
     return "".join(json.dumps(value) + "\n" for value in values)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        lines(records()),
-        lines(records()).rstrip("\n"),
-        "\n\n" + lines(records()),
-        json.dumps(records()),
-        json.dumps(records(), indent=2),
-        "\n".join(json.dumps(value, indent=2) for value in records()),
-        json.dumps({name: [row[name] for row in records()] for name in records()[0]}),
-    ],
-    ids=["lines", "no-newline", "blank-lines", "array", "pretty-array", "pretty-objects", "columns"],
-)
-def test_json(tmp_path, data):
-    run = only(write(tmp_path, "x.jsonl", data))
-    assert_three_steps(run)
-    assert run.dropped == {}
-
-
-@pytest.mark.parametrize("tail", ['{"step": 4, "entr', "Traceback (most recent call last):", "42", "[1, 2]"])
-def test_a_line_that_is_no_record_is_counted(tmp_path, tail):
-    run = only(write(tmp_path, "x.jsonl", lines(records()) + tail))
-    assert_three_steps(run)
-    assert run.dropped == {"unparseable line": 1}
-    assert run.source.rows == 4
-
-
-def test_an_array_that_was_cut_off_keeps_its_whole_records(tmp_path):
-    run = only(write(tmp_path, "x.json", json.dumps(records())[:-20]))
-    assert run.step.tolist() == [1, 2]
-    assert run.dropped == {"unparseable line": 1}
-
-
-def test_nested_records_are_flattened_and_media_left_out(tmp_path):
-    nested = [
-        {
-            "step": step,
-            "actor": {"entropy_loss": 0.5},
-            "critic": {"score": {"mean": 0.1 * step}},
-            "samples": {"_type": "table", "rows": 3},
-            "gradients": {"_type": "histogram", "values": [1, 2], "bins": [0, 1, 2]},
-            "list": [1, 2],
-        }
-        for step in (1, 2)
-    ]
-    run = only(write(tmp_path, "x.jsonl", lines(nested)))
-    assert list(run.columns) == ["actor/entropy_loss", "critic/score/mean"]
-    assert run.columns["critic/score/mean"].tolist() == [0.1, 0.2]
-
-
-def test_verls_file_logger_loses_its_data(tmp_path):
-    text = lines([{"step": 1, "data": {"actor/entropy": 0.5}}, {"step": 2, "data": {"actor/entropy": None}}])
-    run = only(write(tmp_path, "x.jsonl", text))
-    assert run.step.tolist() == [1, 2]
-    np.testing.assert_array_equal(run.columns["actor/entropy"], [0.5, np.nan])
-
-
-@pytest.mark.parametrize("data", ['{"a":' * 50_000, "[" * 100_000, '{"a": ' + "1" * 5000 + "}"])
-def test_json_that_python_cannot_parse_is_refused(tmp_path, data):
-    refused("no-records", read_runs, write(tmp_path, "x.json", data))
-
-
-def test_an_integer_beyond_a_double_is_infinite(tmp_path):
-    text = '{"step": 1, "entropy": 1' + "0" * 400 + '}\n{"step": 2, "entropy": 1}\n'
-    assert only(write(tmp_path, "x.jsonl", text)).columns["entropy"].tolist() == [np.inf, 1.0]
-
-
 CONSOLE = (
     "downloading...\n"
     "\x1b[36m(TaskRunner pid=12)\x1b[0m step:1 - actor/entropy:0.500 - critic/score/mean:np.float64(0.1)"
@@ -170,17 +56,6 @@ CONSOLE = (
     "training/global_step:7 - no start of a line\n"
     "step:2 - val-core/a b/acc/mean@1:0.25 - nonsense - text:hello\n"
 )
-
-
-def test_verl_console(tmp_path):
-    run = only(write(tmp_path, "job.log", CONSOLE))
-    assert run.source.format == "verl"
-    assert run.step.tolist() == [1, 2]
-    assert run.columns["actor/entropy"].tolist() == [0.5, 0.4]
-    np.testing.assert_array_equal(run.columns["critic/score/mean"], [0.1, np.nan])
-    np.testing.assert_array_equal(run.columns["val-core/a b/acc/mean@1"], [np.nan, 0.25])
-    assert run.columns["timing_s/x(1e-4)"][0] == 0
-    assert run.dropped == {"unreadable key:value pair": 2}
 
 
 def parquet(path, table, **options):
@@ -370,3 +245,55 @@ def test_arrow_columns_of_any_width_with_nulls_in_slices(kind):
     expected = [np.nan, 1, 2, np.nan, 3] + [np.nan] * 9
     assert np.array_equal(arrow_column(column), expected, equal_nan=True)
     assert np.array_equal(arrow_column(column.slice(2, 4)), expected[2:6], equal_nan=True)
+
+
+def nested(step):
+    return {
+        "step": step,
+        "actor": {"entropy_loss": 0.5},
+        "critic": {"score": {"mean": 0.1 * step}},
+        "samples": {"_type": "table", "rows": 3},
+        "gradients": {"_type": "histogram", "values": [1, 2], "bins": [0, 1, 2]},
+        "list": [1, 2],
+    }
+
+
+TABLES = {
+    "unix": CSV,
+    "line ends of Windows": CSV.replace("\n", "\r\n"),
+    "carriage returns": CSV.replace("\n", "\r"),
+    "semicolons": CSV.replace(",", ";"),
+    "tabs": CSV.replace(",", "\t"),
+    "a byte order mark": "\ufeff" + CSV,
+    "utf-16": CSV.encode("utf-16"),
+    "no line end at the end": CSV.rstrip("\n"),
+    "zeros at the end": CSV.encode() + b"\0" * 40,
+    "quotes": CSV.replace("0.4,", '"0.4",'),
+    "rows that do not fit": CSV + "4,0.2,0.5,9\n5,0.2\n6,0.1,0.6,,\n7,0.",
+    "names that are empty or occur again": ",step,entropy,entropy\n0,1,0.5,9\n1,2,0.4,8\n",
+    "a cell longer than the limit of csv": "step,entropy,text\n1,0.5," + "x" * 200_000 + "\n2,0.4,y\n",
+}
+TAILS = ('{"step": 4, "entr', "Traceback (most recent call last):", "42", "[1, 2]")
+LOGGED = [{"step": 1, "data": {"actor/entropy": 0.5}}, {"step": 2, "data": {"actor/entropy": None}}]
+JSONS = {
+    "lines": lines(records()),
+    "no line end": lines(records()).rstrip("\n"),
+    "blank lines": "\n\n" + lines(records()),
+    "an array": json.dumps(records()),
+    "a pretty array": json.dumps(records(), indent=2),
+    "pretty objects": "\n".join(json.dumps(value, indent=2) for value in records()),
+    "columns": json.dumps({name: [row[name] for row in records()] for name in records()[0]}),
+    **{f"a line that is no record: {tail}": lines(records()) + tail for tail in TAILS},
+    "an array that was cut off": json.dumps(records())[:-20],
+    "nested records and media": lines(map(nested, (1, 2))),
+    "verl's file logger": lines(LOGGED),
+    "objects in objects": '{"a":' * 50_000,
+    "lists in lists": "[" * 100_000,
+    "a long integer": '{"a": ' + "1" * 5000 + "}",
+    "an integer beyond a double": '{"step": 1, "entropy": 1' + "0" * 400 + '}\n{"step": 2, "entropy": 1}\n',
+}
+SAMPLES = {
+    **{title: ("csv", "x.csv", text) for title, text in TABLES.items()},
+    **{title: ("jsonl", "x.jsonl", text) for title, text in JSONS.items()},
+    "verl": ("verl", "job.log", CONSOLE),
+}

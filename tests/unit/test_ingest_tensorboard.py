@@ -11,9 +11,8 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers import DAMAGED, UNREADABLE
-from entropylaw.ingest.readers.trackers.tfevents import BAD_CHECKSUM, _crc32c
-from entropylaw.ingest.runs.splitting import OVERWRITTEN, SUPERSEDED
+from entropylaw.ingest.readers.trackers.tfevents import _crc32c
+from entropylaw.ingest.runs.splitting import SUPERSEDED
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests import hostile
@@ -65,11 +64,6 @@ def table_of(*events):
     return read(log(events)[0])
 
 
-def of_pairs(*pairs):
-    """A file of one event a pair of tag and step, whose value is its place."""
-    return table_of(*(event(step, scalar(tag, place)) for place, (tag, step) in enumerate(pairs)))
-
-
 def values(table, name):
     return [None if math.isnan(value) else value for value in table.columns[name]]
 
@@ -84,151 +78,17 @@ def test_the_checksums_are_crc_32c():
     assert found[-3:] == [0xE3069283, 0x8A9136AA, 0x62A8AB43]
 
 
-def test_events_of_a_step_make_a_row():
-    table = table_of(
-        event(0, scalar("train/entropy", 0.7)),
-        event(0, scalar("train/reward", 0.1)),
-        event(5, scalar("train/entropy", 0.5), scalar("train/reward", 0.25)),
-    )
-    assert list(table.columns) == ["step", "train/entropy", "train/reward"]
-    assert values(table, "step") == [0, 5]
-    assert values(table, "train/entropy") == [float(np.float32(0.7)), 0.5]
-    assert values(table, "train/reward") == [float(np.float32(0.1)), 0.25]
-    assert (table.rows, table.dropped, table.notes) == (2, {}, ())
-
-
-def test_numbers_that_are_none_and_infinite():
-    table = table_of(event(-3, scalar("x", math.nan), scalar("y", math.inf)), event(2**40, scalar("x", 1)))
-    assert values(table, "step") == [-3, 2**40]
-    assert values(table, "x") == [None, 1]
-    assert values(table, "y") == [math.inf, None]
-
-
-@pytest.mark.parametrize(
-    ("kind", "body", "number"),
+LONG = log(
     [
-        (FLOAT, field(4, struct.pack("<f", 0.3)), float(np.float32(0.3))),
-        (FLOAT, field(5, struct.pack("<f", 0.3)), float(np.float32(0.3))),
-        (FLOAT, field(5, 0.3), float(np.float32(0.3))),
-        (DOUBLE, field(4, struct.pack("<d", 0.3)), 0.3),
-        (DOUBLE, field(6, struct.pack("<d", 0.3)), 0.3),
-        (DOUBLE, b"\x31" + struct.pack("<d", 0.3), 0.3),
-        (INT32, field(4, struct.pack("<i", -5)), -5),
-        (INT32, field(7, varint(-5)), -5),
-        (INT64, field(4, struct.pack("<q", 2**40)), 2**40),
-        (INT64, field(10, varint(2**40)), 2**40),
-        (HALF, field(4, struct.pack("<e", 0.3)), float(np.float16(0.3))),
-        (HALF, field(13, varint(int(np.float16(0.3).view(np.uint16)))), float(np.float16(0.3))),
-    ],
+        event(step, scalar("x", step / 8), field(1, "t" * (37 * step % 90)) + field(8, b""))
+        for step in range(60)
+    ]
 )
-def test_a_tensor_with_one_number_is_a_scalar(kind, body, number):
-    table = table_of(*(event(step, tensor("x", kind, body, *dims)) for step, dims in enumerate([(), (1, 1)])))
-    assert values(table, "x") == [number, number]
+"""60 events, and where they end."""
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        tensor("x", FLOAT, field(5, struct.pack("<2f", 1, 2)), 2),
-        tensor("x", FLOAT, field(5, struct.pack("<f", 1)), 3),
-        tensor("x", FLOAT, field(4, struct.pack("<2f", 1, 2))),
-        tensor("x", FLOAT, b"", 0),
-        tensor("x", FLOAT, b""),
-        tensor("x", INT64, field(10, varint(3) + varint(4)), 2),
-        tensor("x", INT64, field(10, varint(3) + varint(4))),
-        tensor("x", TEXT, field(8, "secret words")),
-        tensor("x", 0, field(4, b"")),
-        field(1, "x") + field(4, field(1, 20) + field(4, b"png")),
-        field(1, "x") + field(5, bytes(40)),
-        field(1, "x"),
-        field(1, "x" * 501) + field(2, 0.5),
-    ],
-)
-def test_what_is_no_scalar_is_left_out(value):
-    table = table_of(event(1, value), event(2, scalar("y", 1)))
-    assert {name: list(cells) for name, cells in table.columns.items()} == {"step": [2], "y": [1]}
-    assert table.dropped == {}
-
-
-def test_tags_one_after_the_other_share_their_rows():
-    table = of_pairs(("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 3), ("b", 4))
-    assert values(table, "step") == [1, 2, 3, 4]
-    assert values(table, "a") == [0, 1, 2, None]
-    assert values(table, "b") == [3, None, 4, 5]
-
-
-def test_a_tag_that_falls_back_begins_new_rows():
-    pairs = [(tag, step) for step in (1, 2, 3, 4, 3, 4, 5) for tag in "ab"]
-    table = of_pairs(*pairs)
-    assert values(table, "step") == [1, 2, 3, 4, 3, 4, 5]
-    assert values(table, "b") == [1, 3, 5, 7, 9, 11, 13]
-
-
-def test_a_tag_that_comes_twice_has_a_row_each():
-    table = of_pairs(("a", 1), ("b", 1), ("a", 1), ("a", 2))
-    assert values(table, "step") == [1, 1, 2]
-    assert values(table, "a") == [0, 2, 3]
-    assert values(table, "b") == [1, None, None]
-    assert table.dropped == {}
-
-
-def test_a_late_repetition_supersedes_no_later_steps():
-    table = of_pairs(("a", 1), ("a", 2), ("b", 1), ("b", 1))
-    assert values(table, "step") == [1, 2]
-    assert values(table, "b") == [3, None]
-    assert table.dropped == {OVERWRITTEN: 1}
-    late = [event(1, scalar("a", 0)), event(2, scalar("a", 1)), event(1, scalar("b", 2))]
-    table = table_of(*late, event(1, scalar("b", math.nan)), event(1, scalar("b", 2)))
-    assert values(table, "b") == [2, None]
-    assert table.dropped == {}
-
-
-def test_a_tag_called_step_is_another_column():
-    table = table_of(event(3, scalar("step", 7)))
-    assert {name: list(cells) for name, cells in table.columns.items()} == {"step": [3], "step#2": [7]}
-    assert "'step'" in table.notes[0]
-
-
-def steps_of(damaged):
-    return values(read(damaged), "step")
-
-
-@pytest.fixture(scope="module")
-def long_log():
-    """60 events, and where they end."""
-    text = random.Random(1)
-    return log(
-        [
-            event(step, scalar("x", step / 8), field(1, "t" * text.randrange(90)) + field(8, b""))
-            for step in range(60)
-        ]
-    )
-
-
-def test_a_record_with_a_bad_checksum_is_skipped(long_log):
-    data, ends = long_log
-    at = ends[9] + 20
-    table = read(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-    assert values(table, "step") == [step for step in range(60) if step != 10]
-    assert table.dropped == {BAD_CHECKSUM: 1}
-    assert table.rows == 60
-    skipped = ends[10] - ends[9]
-    assert table.notes == (f"damaged or cut off at byte {ends[9]}: {skipped} bytes skipped",)
-
-
-@pytest.mark.parametrize("offset", [0, 6, 8, 11])
-def test_a_bad_length_ends_the_file(long_log, offset):
-    data, ends = long_log
-    at = ends[9] + offset
-    table = read(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-    assert values(table, "step") == list(range(10))
-    assert table.dropped == {DAMAGED: 1}
-    skipped = len(data) - ends[9]
-    assert table.notes == (f"damaged or cut off at byte {ends[9]}: {skipped} bytes skipped",)
-
-
-def test_a_file_cut_anywhere_gives_its_whole_records(long_log):
-    data, ends = long_log
+def test_a_file_cut_anywhere_gives_its_whole_records():
+    data, ends = LONG
     for part in range(65):
         cut = len(data) * part // 64
         whole = sum(end <= cut for end in ends)
@@ -242,8 +102,8 @@ def test_a_file_cut_anywhere_gives_its_whole_records(long_log):
         assert table.notes == (() if cut == at else (note,))
 
 
-def test_a_flipped_byte_costs_no_record_before_it(long_log):
-    data, ends = long_log
+def test_a_flipped_byte_costs_no_record_before_it():
+    data, ends = LONG
     chance = random.Random(7)
     for _ in range(300):
         at = chance.randrange(len(data))
@@ -271,25 +131,6 @@ def test_any_bytes_in_whole_frames_raise_nothing_else():
         assert 1 <= table.rows <= 4
 
 
-def test_hostile_messages():
-    nested = b""
-    for _ in range(3000):
-        nested = field(1, nested)
-    huge = varint(5 << 3 | 2) + varint(1 << 62) + b"x"
-    dims = tensor("x", FLOAT, field(5, 1.0), *[1 << 62] * 5000)
-    many = event(1, *(scalar(f"{i}", 1) for i in range(70000)))
-    bad = [huge, b"\x10" + b"\xff" * 20, b"\x0b", field(5, nested), event(1, dims), many, b""]
-    table = table_of(*bad, event(2, scalar("x", 1)))
-    assert list(table.columns) == ["step", "x"]
-    assert table.dropped == {UNREADABLE: 4}
-
-
-def test_lengths_without_end():
-    length = struct.pack("<Q", (1 << 64) - 1)
-    with_end = log([event(1, scalar("x", 1))])[0]
-    assert values(read(with_end + length + masked(length) + b"x" * 50), "x") == [1]
-
-
 def test_tags_without_end_do_not_fill_the_memory():
     data, _ = log([event(step, scalar(f"m{step}", 1), scalar("x", step)) for step in range(3000)])
     tracemalloc.start()
@@ -302,11 +143,6 @@ def test_tags_without_end_do_not_fill_the_memory():
     assert table.notes == ("far more columns than values: only the 699 columns with most values are read",)
 
 
-def test_a_file_without_scalars_says_so():
-    error = refused("no-scalars", table_of, event(1, tensor("config", TEXT, field(8, "secret words"))))
-    assert "secret" not in error.hint
-
-
 def test_the_bytes_are_recognised_and_not_the_name_alone():
     data, _ = log([])
     other = frame(event(1, scalar("x", 1)))
@@ -316,20 +152,6 @@ def test_the_bytes_are_recognised_and_not_the_name_alone():
     assert not reader.recognises(Content("/tfevents/x.bin", other))
     assert not reader.recognises(Content(NAME, b"step,entropy\n1,0.5\n"))
     assert not reader.recognises(Content(NAME, b"x"))
-
-
-def test_from_file_to_run(tmp_path):
-    path = tmp_path / NAME
-    steps = [0, 1, 2, 3, 2, 3, 4]
-    events = [event(s, scalar(tag, i)) for i, s in enumerate(steps) for tag in ("train/entropy", "reward")]
-    path.write_bytes(log([*events, event(1, scalar("eval/reward", 9))])[0])
-    (run,) = read_runs(path)
-    assert (run.source.format, run.source.rows, run.step_column) == ("tfevents", 8, "step")
-    assert run.step.tolist() == [0, 1, 2, 3, 4]
-    assert run.columns["train/entropy"].tolist() == [0, 1, 4, 5, 6]
-    assert run.columns["eval/reward"][1] == 9
-    assert run.dropped == {SUPERSEDED: 2}
-    assert "resumed run" in run.notes[0]
 
 
 def assert_same(path):
@@ -457,8 +279,8 @@ def test_files_that_are_written_at_the_same_time_are_different_runs(tmp_path):
     assert any("written at the same time" in note for note in first.notes)
 
 
-def test_many_flips_and_any_bytes_raise_nothing_else(long_log):
-    data, _ = long_log
+def test_many_flips_and_any_bytes_raise_nothing_else():
+    data, _ = LONG
     chance = random.Random(5)
     for size in [*range(40), 100, 1000, 70000] * 3:
         broken = bytearray(data if size % 2 else chance.randbytes(size))
@@ -467,3 +289,95 @@ def test_many_flips_and_any_bytes_raise_nothing_else(long_log):
         with contextlib.suppress(InputError):
             assert read(bytes(broken)).rows
         reader_of("tfevents").recognises(Content(NAME, bytes(broken)))
+
+
+def pairs(*found):
+    """Events of one pair of tag and step each, whose value is its place."""
+    return [event(step, scalar(tag, place)) for place, (tag, step) in enumerate(found)]
+
+
+def turned(at):
+    """The long log with one bit turned over, so many bytes behind its tenth event."""
+    data, ends = LONG
+    return data[: ends[9] + at] + bytes([data[ends[9] + at] ^ 1]) + data[ends[9] + at + 1 :]
+
+
+def hostile_events():
+    nested = b""
+    for _ in range(3000):
+        nested = field(1, nested)
+    huge = varint(5 << 3 | 2) + varint(1 << 62) + b"x"
+    dims = tensor("x", FLOAT, field(5, 1.0), *[1 << 62] * 5000)
+    many = event(1, *(scalar(f"{i}", 1) for i in range(70000)))
+    return [huge, b"\x10" + b"\xff" * 20, b"\x0b", field(5, nested), event(1, dims), many, b""]
+
+
+NUMBERS = {
+    "float": (FLOAT, [field(4, struct.pack("<f", 0.3)), field(5, struct.pack("<f", 0.3)), field(5, 0.3)]),
+    "double": (
+        DOUBLE,
+        [field(n, struct.pack("<d", 0.3)) for n in (4, 6)] + [b"\x31" + struct.pack("<d", 0.3)],
+    ),
+    "int32": (INT32, [field(4, struct.pack("<i", -5)), field(7, varint(-5))]),
+    "int64": (INT64, [field(4, struct.pack("<q", 2**40)), field(10, varint(2**40))]),
+    "half": (
+        HALF,
+        [field(4, struct.pack("<e", 0.3)), field(13, varint(int(np.float16(0.3).view(np.uint16))))],
+    ),
+}
+NO_SCALARS = [
+    tensor("x", FLOAT, field(5, struct.pack("<2f", 1, 2)), 2),
+    tensor("x", FLOAT, field(5, struct.pack("<f", 1)), 3),
+    tensor("x", FLOAT, field(4, struct.pack("<2f", 1, 2))),
+    tensor("x", FLOAT, b"", 0),
+    tensor("x", FLOAT, b""),
+    tensor("x", INT64, field(10, varint(3) + varint(4)), 2),
+    tensor("x", INT64, field(10, varint(3) + varint(4))),
+    tensor("x", TEXT, field(8, "secret words")),
+    tensor("x", 0, field(4, b"")),
+    field(1, "x") + field(4, field(1, 20) + field(4, b"png")),
+    field(1, "x") + field(5, bytes(40)),
+    field(1, "x"),
+    field(1, "x" * 501) + field(2, 0.5),
+]
+FALLING = [(tag, step) for step in (1, 2, 3, 4, 3, 4, 5) for tag in "ab"]
+LATE = pairs(("a", 1), ("a", 2), ("b", 1))
+RESUMED = [event(s, scalar(t, i)) for i, s in enumerate([0, 1, 2, 3, 2, 3, 4]) for t in ("entropy", "reward")]
+EVENTS = {
+    "events of a step": [
+        *pairs(("entropy", 0), ("reward", 0)),
+        event(5, scalar("entropy", 0.5), scalar("reward", 1)),
+    ],
+    "nan and infinite": [
+        event(-3, scalar("x", math.nan), scalar("y", math.inf)),
+        event(2**40, scalar("x", 1)),
+    ],
+    **{
+        f"tensors of one {name}": [
+            event(step, tensor("x", kind, body, *dims))
+            for step, (body, dims) in enumerate([(body, dims) for body in bodies for dims in ((), (1, 1))])
+        ]
+        for name, (kind, bodies) in NUMBERS.items()
+    },
+    "what is not a scalar": [*(event(1, value) for value in NO_SCALARS), event(2, scalar("y", 1))],
+    "no scalar at all": [event(1, tensor("config", TEXT, field(8, "secret words")))],
+    "tags one after the other": pairs(("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 3), ("b", 4)),
+    "tags that fall back": pairs(*FALLING),
+    "a tag that comes twice": pairs(("a", 1), ("b", 1), ("a", 1), ("a", 2)),
+    "a late repetition": pairs(("a", 1), ("a", 2), ("b", 1), ("b", 1)),
+    "a late repetition of nothing": [*LATE, event(1, scalar("b", math.nan)), event(1, scalar("b", 2))],
+    "a tag called step": [event(3, scalar("step", 7))],
+    "hostile messages": [*hostile_events(), event(2, scalar("x", 1))],
+    "a resume": [*RESUMED, event(1, scalar("eval/reward", 9))],
+}
+ENDLESS = struct.pack("<Q", (1 << 64) - 1)
+SAMPLES = {
+    **{title: ("tfevents", NAME, log(events)[0]) for title, events in EVENTS.items()},
+    "a bad checksum": ("tfevents", NAME, turned(20)),
+    **{f"a bad length at {at}": ("tfevents", NAME, turned(at)) for at in (0, 6, 8, 11)},
+    "a length without an end": (
+        "tfevents",
+        NAME,
+        log(pairs(("x", 1)))[0] + ENDLESS + masked(ENDLESS) + b"x" * 50,
+    ),
+}

@@ -8,12 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from entropylaw.ingest.readers.delimited import CUT_OFF
-from entropylaw.ingest.readers.jsonl import UNPARSEABLE
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import reader_of
-from tests.hostile import refused, rows_or_refusal
+from tests.hostile import rows_or_refusal
 
 NAME = "run-PPO_1-tag-actor_entropy.csv"
 POINTS = [(1.7e9 + 0.25 * step, 10 * step, 1 / step) for step in range(1, 6)]
@@ -32,69 +30,6 @@ def read(data=CSV, path=NAME):
 def metric(table):
     (name,) = [name for name in table.columns if name not in ("step", "run")]
     return name
-
-
-@pytest.mark.parametrize("data", [CSV, JSON, CSV.replace(",", ";"), CSV.replace("\r\n", "\n")])
-def test_a_curve(data):
-    table = read(data)
-    assert list(table.columns) == ["step", "actor_entropy", "run"]
-    assert [float(cell) for cell in table.columns["step"]] == [10, 20, 30, 40, 50]
-    assert [float(cell) for cell in table.columns["actor_entropy"]] == [1 / step for step in range(1, 6)]
-    assert list(table.columns["run"]) == ["PPO_1"] * 5
-    assert table.partial
-    assert (table.rows, table.dropped) == (5, {})
-
-
-@pytest.mark.parametrize(
-    ("name", "run", "tag"),
-    [
-        ("run-PPO_1-tag-actor_entropy.csv", "PPO_1", "actor_entropy"),
-        ("run-PPO_1-tag-actor_entropy.json", "PPO_1", "actor_entropy"),
-        ("down loads/run-a-tag-b.csv", "a", "b"),
-        ("run-.-tag-critic_score_mean.csv", None, "critic_score_mean"),
-        ("run--tag-reward.csv", None, "reward"),
-        ("run_.-tag-reward.csv", None, "reward"),
-        ("run_grpo,tag_train_reward.csv", "grpo", "train_reward"),
-        ("run-my-tag-v2-tag-train_entropy.csv", "my-tag-v2", "train_entropy"),
-        ("run-x-tag-y (1).csv", "x", "y"),
-        ("run-x-tag-y(12).csv", "x", "y"),
-        ("run-x-tag-y - Copy.csv", "x", "y"),
-        ("run-x-tag-y - Copy (2).csv", "x", "y"),
-        ("run-x-tag-val-core_gsm8k_acc_mean@1.csv", "x", "val-core_gsm8k_acc_mean@1"),
-        ("run-x-tag-Global reward.csv", "x", "Global reward"),
-        ("run-x-tag-loss.v1", "x", "loss.v1"),
-        ("run-7-tag-y.csv", "run 7", "y"),
-        ("run-nan-tag-y.csv", "run nan", "y"),
-    ],
-)
-def test_names(name, run, tag):
-    table = read(path=name)
-    assert metric(table) == tag
-    assert table.columns.get("run", [None])[0] == run
-
-
-@pytest.mark.parametrize("tag", ["step", "run"])
-def test_a_metric_called_as_one_of_our_columns(tag):
-    table = read(path=f"run-x-tag-{tag}.csv")
-    assert list(table.columns["step"]) == [10, 20, 30, 40, 50]
-    assert list(table.columns[f"{tag}#2"]) == [1 / step for step in range(1, 6)]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "PPO_1.csv",
-        "PPO_1 (1).csv",
-        "-",
-        "entropy.json",
-        "run-x-tag-.csv",
-        "run-x-tag- (1).csv",
-        "rerun-x-tag-y",
-    ],
-)
-def test_a_name_without_a_metric(name):
-    error = refused("metric-unnamed", read, path=name)
-    assert "run-NAME-tag-TAG.csv" in error.hint
 
 
 def test_a_compressed_file_is_called_like_the_one_in_it(tmp_path):
@@ -129,28 +64,6 @@ def test_a_compressed_file_is_called_like_the_one_in_it(tmp_path):
 @pytest.mark.parametrize("name", [NAME, "x.csv"])
 def test_recognises(data, expected, name):
     assert reader_of("tensorboard-csv").recognises(content(data, name)) is expected
-
-
-@pytest.mark.parametrize("data", ["Wall time,Step,Value\n", "Step,Value\n1,2\n", "[[", "[[1.7e9, 1"])
-def test_no_points(data):
-    refused("no-records", read, data)
-
-
-def test_a_last_point_that_was_cut_off():
-    table = read(CSV[:-10])
-    assert table.dropped == {CUT_OFF: 1}
-    assert len(table.columns["step"]) == 4
-    table = read(JSON[:-5])
-    assert table.dropped == {UNPARSEABLE: 1}
-    assert len(table.columns["step"]) == 4
-
-
-def test_as_many_points_as_the_page_gives():
-    many = "Wall time,Step,Value\n" + "".join(f"1.7e9,{step},0.5\n" for step in range(1000))
-    assert read(many).notes == (
-        "1000 points, as many as TensorBoard's page gives: steps between may be missing",
-    )
-    assert read(many + "1.7e9,1000,0.5\n").notes == ()
 
 
 def test_a_large_file_keeps_its_columns():
@@ -204,3 +117,40 @@ def test_hostile_text_takes_time_in_proportion(unit):
 def test_hostile_names_take_time_in_proportion(unit):
     rows_or_refusal(lambda data: read(data, "run-x" + unit * 20_000), CSV)
     rows_or_refusal(lambda data: read(data, unit * 20_000 + ".csv"), CSV)
+
+
+MANY = "Wall time,Step,Value\n" + "".join(f"1.7e9,{step},0.5\n" for step in range(1000))
+NAMES = (
+    *("run-PPO_1-tag-actor_entropy.csv", "run-PPO_1-tag-actor_entropy.json", "down loads/run-a-tag-b.csv"),
+    *("run-.-tag-critic_score_mean.csv", "run--tag-reward.csv", "run_.-tag-reward.csv"),
+    *("run_grpo,tag_train_reward.csv", "run-my-tag-v2-tag-train_entropy.csv", "run-x-tag-y (1).csv"),
+    *("run-x-tag-y(12).csv", "run-x-tag-y - Copy.csv", "run-x-tag-y - Copy (2).csv"),
+    *("run-x-tag-val-core_gsm8k_acc_mean@1.csv", "run-x-tag-Global reward.csv", "run-x-tag-loss.v1"),
+    *("run-7-tag-y.csv", "run-nan-tag-y.csv", "run-x-tag-step.csv", "run-x-tag-run.csv"),
+    *(
+        "PPO_1.csv",
+        "PPO_1 (1).csv",
+        "-",
+        "entropy.json",
+        "run-x-tag-.csv",
+        "run-x-tag- (1).csv",
+        "rerun-x-tag-y",
+    ),
+)
+CURVES = {
+    "a curve": CSV,
+    "in JSON": JSON,
+    "with semicolons": CSV.replace(",", ";"),
+    "with line feeds": CSV.replace("\r\n", "\n"),
+    "a last point that was cut off": CSV[:-10],
+    "a last point that was cut off in JSON": JSON[:-5],
+    "as many points as the page gives": MANY,
+    "more points than the page gives": MANY + "1.7e9,1000,0.5\n",
+    **{
+        f"no points: {text!r}": text
+        for text in ("Wall time,Step,Value\n", "Step,Value\n1,2\n", "[[", "[[1.7e9, 1")
+    },
+}
+SAMPLES = {title: ("tensorboard-csv", NAME, text) for title, text in CURVES.items()} | {
+    name: ("tensorboard-csv", name, CSV) for name in NAMES
+}

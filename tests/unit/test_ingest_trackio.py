@@ -6,12 +6,13 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.readers.trackers import UNREADABLE
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import reader_of
@@ -57,84 +58,8 @@ def small(tmp_path):
     return made(tmp_path / "small.db", METRICS, CONFIGS, fill=some_steps)
 
 
-def runs(content):
-    return assembled("trackio", content, "p")
-
-
 def read(data):
     return reader_of("trackio").read(Content("p.db", data))
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_the_steps_of_a_run(tmp_path, old):
-    def fill(database):
-        for step in (0, 10, 20):
-            log(database, step, old=old, reward=0.1 * step, entropy=0.5, inner={"x": step})
-
-    content = made(tmp_path / "p.db", OLD_METRICS if old else METRICS, fill=fill)
-    assert reader_of("trackio").recognises(content)
-    (run,) = runs(content)
-    assert run.name == "a"
-    assert list(run.step) == [0, 10, 20]
-    assert list(run.columns["reward"]) == [0, 1, 2]
-    assert list(run.columns["inner/x"]) == [0, 10, 20]
-
-
-def test_runs_are_told_apart_by_name_and_where_that_is_the_same_by_their_identity(tmp_path):
-    def fill(database):
-        for step in (1, 2, 3):
-            log(database, step, run="a", run_id="aaaaaaaaaaaa", reward=0.1)
-            log(database, step, run="a", run_id="bbbbbbbbbbbb", reward=0.2)
-            log(database, step, run="c", run_id="cccccccccccc", reward=0.3)
-
-    found = runs(made(tmp_path / "p.db", METRICS, fill=fill))
-    assert [(run.name, run.columns["reward"][0]) for run in found] == [
-        ("a (aaaaaaaa)", 0.1),
-        ("a (bbbbbbbb)", 0.2),
-        ("c", 0.3),
-    ]
-
-
-def test_a_count_of_log_calls_gives_way_to_the_trainers_own_step(tmp_path):
-    def fill(database):
-        for call in range(6):
-            if call % 2:
-                log(database, call, **{"train/reward": 0.1 * call, "train/global_step": 100 * call})
-            else:
-                log(database, call, **{"profiling/seconds": 3.0})
-
-    (run,) = runs(made(tmp_path / "p.db", METRICS, fill=fill))
-    assert run.step_column == "train/global_step"
-    assert list(run.step) == [100, 300, 500]
-
-
-def test_values_that_json_lacks_media_and_lists(tmp_path):
-    def fill(database):
-        log(
-            database,
-            1,
-            kl="NaN",
-            ratio="Infinity",
-            picture={"_type": "trackio.image"},
-            answers=[1, 2],
-            reward=1,
-        )
-
-    table = reader_of("trackio").read(made(tmp_path / "p.db", METRICS, fill=fill))
-    assert [*table.columns] == ["run_name", "kl", "ratio", "reward", "step"]
-    assert table.columns["ratio"][0] == float("inf")
-
-
-def test_records_that_cannot_be_read_are_counted(tmp_path):
-    def fill(database):
-        some_steps(database)
-        for raw in ("{", "[1]", b"\xff\xfe{", "[" * 99_999, 7, '{"a": ' + "9" * 9999 + "}"):
-            log(database, 9, raw=raw)
-
-    table = reader_of("trackio").read(made(tmp_path / "p.db", METRICS, fill=fill))
-    assert table.dropped == {UNREADABLE: 5}
-    assert table.rows == 11
-    assert len(table.columns["step"]) == 6
 
 
 def test_the_settings_of_a_single_run_without_its_users_name(tmp_path):
@@ -146,34 +71,6 @@ def test_the_settings_of_a_single_run_without_its_users_name(tmp_path):
 
     table = reader_of("trackio").read(made(tmp_path / "p.db", METRICS, CONFIGS, fill=fill))
     assert table.settings == {"beta": 0.1, "model/name": "m"}
-
-
-def test_a_project_without_a_metric(tmp_path):
-    content = made(tmp_path / "p.db", METRICS, CONFIGS)
-    assert reader_of("trackio").recognises(content)
-    refused("no-records", reader_of("trackio").read, content)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        OF_MLFLOW,
-        "CREATE TABLE other (step, metrics, run_name)",
-        "CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
-        "SELECT i AS id, 'a' AS run_name, i AS step, '{}' AS metrics FROM n",
-        "CREATE TABLE metrics (run_name, step, metrics AS (zeroblob(step)))",
-    ],
-    ids=["mlflow", "another table", "a view", "a column that computes"],
-)
-def test_other_databases_are_not_taken_for_it(tmp_path, statement):
-    content = made(tmp_path / "p.db", statement)
-    assert not reader_of("trackio").recognises(content)
-    refused("file-corrupt", reader_of("trackio").read, content)
-
-
-@pytest.mark.parametrize("data", [b"", b"SQLite", b"SQLite format 3\0", b"step,reward\n1,2\n"])
-def test_other_files_are_not_taken_for_it(data):
-    assert not reader_of("trackio").recognises(Content("p.db", data))
 
 
 def test_its_table_is_found_behind_much_else(tmp_path):
@@ -279,7 +176,7 @@ def test_what_trackio_itself_writes(tmp_path):
     before = sorted(tmp_path.iterdir())
     content = load(str(tmp_path / "p.db"))
     assert reader_of("trackio").recognises(content)
-    first, second = runs(content)
+    first, second = assembled("trackio", content, "p")
     assert (first.name, second.name) == ("first", "second")
     assert list(first.step) == [0, 5, 10, 15]
     assert list(second.columns["train/entropy"]) == [1, 1 / 2, 1 / 3, 1 / 4]
@@ -300,3 +197,53 @@ def test_damaged_databases_give_rows_or_a_refusal(tmp_path):
     for end in chance.sample(range(1, len(data)), 60):
         reader.recognises(Content("p.db", data[:end]))
         rows_or_refusal(read, data[:end])
+
+
+def filled(*rows, schema=METRICS, **more):
+    """The bytes of a database with some rows, of (step, metrics)."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "p.db"
+
+        def fill(database):
+            for step, metrics in rows:
+                log(database, step, **(more | metrics))
+
+        return made(path, schema, CONFIGS, fill=fill).data
+
+
+IDS = {"a" * 12: ("a", 0.1), "b" * 12: ("a", 0.2), "c" * 12: ("c", 0.3)}
+LOGGED = [(step, {"reward": 0.1 * step, "entropy": 0.5, "inner": {"x": step}}) for step in (0, 10, 20)]
+SEVERAL = [(step, {"run": n, "run_id": i, "reward": r}) for step in (1, 2, 3) for i, (n, r) in IDS.items()]
+CALLS = [
+    (n, {"train/reward": 0.1 * n, "train/global_step": 100 * n} if n % 2 else {"seconds": 3.0})
+    for n in range(6)
+]
+MEDIA = {"picture": {"_type": "trackio.image"}, "answers": [1, 2]}
+RAW = ("{", "[1]", b"\xff\xfe{", "[" * 99_999, 7, '{"a": ' + "9" * 9999 + "}")
+VIEW = (
+    "CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+    "SELECT i AS id, 'a' AS run_name, i AS step, '{}' AS metrics FROM n"
+)
+OTHERS = {
+    "MLflow's table": OF_MLFLOW,
+    "another table": "CREATE TABLE other (step, metrics, run_name)",
+    "a view": VIEW,
+    "a column that computes": "CREATE TABLE metrics (run_name, step, metrics AS (zeroblob(step)))",
+}
+DATABASES = {
+    "a run": filled(*LOGGED),
+    "a run of an old version": filled(*LOGGED, schema=OLD_METRICS, old=True),
+    "runs of one name": filled(*SEVERAL),
+    "the trainer's own step": filled(*CALLS),
+    "values that JSON lacks, media and lists": filled(
+        (1, {"kl": "NaN", "ratio": "Infinity", "reward": 1, **MEDIA})
+    ),
+    "records that cannot be read": filled(*LOGGED, *((99, {"raw": raw}) for raw in RAW)),
+    "no metric": filled(),
+    **{title: filled(schema=statement) for title, statement in OTHERS.items()},
+    **{
+        f"other bytes {data!r}": data
+        for data in (b"", b"SQLite", b"SQLite format 3\0", b"step,reward\n1,2\n")
+    },
+}
+SAMPLES = {title: ("trackio", "p.db", data) for title, data in DATABASES.items()}

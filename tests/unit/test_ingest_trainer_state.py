@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from entropylaw.ingest import read_runs, select
-from entropylaw.ingest.readers.trainer_state import BAD_ENTRY
-from entropylaw.ingest.runs.number_parsing import parse_column
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.conftest import PUBLIC_LOGS
-from tests.hostile import refused
 
 REAL = PUBLIC_LOGS / "trl-trainer-state"
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the public logs are not here")
@@ -58,10 +55,6 @@ def read(data):
     return reader_of("trainer-state").read(content)
 
 
-def values(table, name):
-    return parse_column(table.columns[name]).values.tolist()
-
-
 @pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_entries_become_rows(tmp_path, indent, encoding):
@@ -79,157 +72,6 @@ def test_entries_become_rows(tmp_path, indent, encoding):
     assert run.columns["epoch"].tolist() == pytest.approx([1 / 3, 2 / 3, 1])
     assert run.dropped == {}
     assert not any("cut off" in note for note in run.notes)
-
-
-def test_global_and_most_steps_are_no_columns():
-    assert set(read(text([training(1), training(2)])).columns) == {
-        "entropy",
-        "epoch",
-        "loss",
-        "reward",
-        "step",
-    }
-
-
-def test_an_evaluation_joins_the_training_entry_of_its_step():
-    entries = [evaluation(0), training(1), training(2), evaluation(2), {**evaluation(2), "eval_reward": 0.9}]
-    table = read(text([*entries, training(3)]))
-    assert table.rows == 6
-    # The second evaluation of step 2 contradicts the first: it is for the assembly of runs to decide.
-    assert list(table.columns["step"]) == [0, 1, 2, 2, 3]
-    np.testing.assert_equal(table.columns["eval_reward"], [0.0, math.nan, 0.4, 0.9, math.nan])
-    assert table.columns["reward"][2] == 0.2
-    assert table.dropped == {}
-
-
-@pytest.mark.parametrize(
-    ("entries", "steps"),
-    [
-        ([training(1), training(2), training(2, reward=0.9), training(3)], [1, 2, 2, 3]),
-        ([training(1), training(2), evaluation(1)], [1, 2, 1]),
-        # ``include_num_input_tokens_seen`` adds the run time to every training entry.
-        ([training(1, train_runtime=3.5), training(2, train_runtime=4.5)], [1, 2]),
-    ],
-    ids=["a step that is logged again", "entries that are no neighbours", "a run time next to a loss"],
-)
-def test_entries_that_stay_rows_of_their_own(entries, steps):
-    assert list(read(text(entries)).columns["step"]) == steps
-
-
-def test_evaluations_on_several_data_sets_join_too():
-    other = {"step": 1, "epoch": 1 / 3, "eval_math_reward": 0.7}
-    table = read(text([training(1), evaluation(1), other, training(2)]))
-    assert list(table.columns["step"]) == [1, 2]
-    np.testing.assert_equal(table.columns["eval_math_reward"], [0.7, math.nan])
-
-
-def test_the_summary_is_left_out_and_counted():
-    table = read(text([training(1), training(2), training(3), SUMMARY]))
-    assert list(table.columns["step"]) == [1, 2, 3]
-    assert "train_loss" not in table.columns
-    assert table.rows == 4
-    assert table.dropped == {}
-    assert any(note.startswith("1 closing summary ") for note in table.notes)
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (text([training(1, entropy="0.0012"), training(2, entropy="nan")]), [0.0012, math.nan]),
-        (
-            text([training(1, entropy=math.nan), training(2, entropy=math.inf), training(3, entropy=None)]),
-            [math.nan, math.inf, math.nan],
-        ),
-        (
-            text([training(1), training(2, entropy=7)]).replace(": 7,", ": " + "7" * 100_000 + ","),
-            [0.5, math.inf],
-        ),
-    ],
-    ids=["in quotes", "not finite", "a giant integer"],
-)
-def test_numbers(written, expected):
-    np.testing.assert_equal(values(read(written), "entropy"), expected)
-
-
-def test_steps_in_quotes_are_numbers():
-    assert values(read(text([training(1) | {"step": "1"}, training(2) | {"step": "2"}])), "step") == [1, 2]
-
-
-def test_lists_and_objects_in_an_entry_are_no_metrics():
-    table = read(text([training(1, samples=[1, 2], args={"a": 1}), training(2)]))
-    assert "samples" not in table.columns
-    assert "args" not in table.columns
-
-
-@pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
-def test_a_cut_off_file_gives_its_whole_entries(indent):
-    whole = text([training(step) for step in range(1, 9)], indent)
-    cut = whole[: whole.index('"step": 6') - 5]
-    table = read(cut)
-    assert list(table.columns["step"]) == [1, 2, 3, 4, 5]
-    assert table.rows == 6
-    assert table.dropped == {BAD_ENTRY: 1}
-    (note,) = table.notes
-    byte = int(note.split("near character ")[1].split()[0])
-    assert len(cut) - 20 <= byte <= len(cut)
-    assert f"of {len(cut)}; its 5 complete entries were read" in note
-
-
-def test_cut_off_behind_the_entries():
-    whole = text([training(1), training(2)])
-    table = read(whole[: whole.index('"max_steps"')])
-    assert list(table.columns["step"]) == [1, 2]
-    assert table.dropped == {}
-    assert "cut off" in table.notes[0]
-
-
-def test_a_broken_entry_costs_itself_only():
-    whole = text([training(step) for step in range(1, 9)])
-    broken = whole.replace('"step": 4', '"step": #', 1)
-    table = read(broken)
-    assert list(table.columns["step"]) == [1, 2, 3, 5, 6, 7, 8]
-    assert table.dropped == {BAD_ENTRY: 1}
-    near = int(table.notes[0].split("near character ")[1].split()[0])
-    assert abs(near - broken.index("#")) < 5
-
-
-def test_entries_that_are_no_objects_are_counted():
-    table = read(text([training(1), 7, "x", None, [1], training(2)]))
-    assert list(table.columns["step"]) == [1, 2]
-    assert table.dropped == {BAD_ENTRY: 4}
-    assert table.rows == 6
-
-
-def test_a_list_that_is_not_at_the_top_is_found():
-    table = read(json.dumps({"state": state([training(1), training(2)])}))
-    assert list(table.columns["step"]) == [1, 2]
-    assert table.notes == ()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        text([]),
-        text([SUMMARY]),
-        text([1, 2]),
-        text([training(1)])[:200],
-        '{"log_history": null}',
-        '{"log_history": [' + '{"a": ' * 5000,
-        '{"log_history": [' + "[" * 5000,
-        '{"log_history": [}{}}{,,]',
-        '{"x": "\\ud800"}',
-        "",
-        b"\x00\xff\xfe{",
-        "nothing of the kind",
-    ],
-)
-def test_no_entries(data):
-    error = refused("no-records", read, data)
-    assert error.hint
-
-
-def test_so_many_keys_that_they_would_fill_the_memory():
-    refused("file-corrupt", read, text([{"step": step, f"k{step}": 1} for step in range(8000)], None))
 
 
 @pytest.mark.parametrize(
@@ -292,3 +134,47 @@ def test_a_real_run_that_is_cut_off():
     assert steps == list(range(1, len(steps) + 1))
     assert len(steps) > 70
     assert "cut off" in table.notes[0]
+
+
+def cut_off(indent):
+    whole = text([training(step) for step in range(1, 9)], indent)
+    return whole[: whole.index('"step": 6') - 5]
+
+
+WHOLE, FEW = text([training(step) for step in range(1, 9)]), [training(1), training(2)]
+MATHS = {"step": 1, "epoch": 1 / 3, "eval_math_reward": 0.7}
+LATE = [evaluation(0), training(1), training(2), evaluation(2), {**evaluation(2), "eval_reward": 0.9}]
+ODD = [training(1, entropy=math.nan), training(2, entropy=math.inf), training(3, entropy=None)]
+NOTHING = (
+    *(text([]), text([SUMMARY]), text([1, 2]), text([training(1)])[:200], '{"log_history": null}'),
+    *('{"log_history": [' + '{"a": ' * 5000, '{"log_history": [' + "[" * 5000),
+    *('{"log_history": [}{}}{,,]', '{"x": "\\ud800"}', "", b"\x00\xff\xfe{", "nothing of the kind"),
+)
+STATES = {
+    "entries": text(FEW),
+    "an evaluation joins the entry of its step, a second one does not": text([*LATE, training(3)]),
+    "a step that is logged again": text([*FEW, training(2, reward=0.9), training(3)]),
+    "entries that are not neighbours": text([*FEW, evaluation(1)]),
+    # ``include_num_input_tokens_seen`` adds the run time to every training entry.
+    "a run time beside a loss": text([training(1, train_runtime=3.5), training(2, train_runtime=4.5)]),
+    "evaluations on several data sets": text([training(1), evaluation(1), MATHS, training(2)]),
+    "a summary": text([*FEW, training(3), SUMMARY]),
+    "numbers in quotes": text([training(1, entropy="0.0012"), training(2, entropy="nan")]),
+    "numbers that are not finite": text(ODD),
+    "a giant integer": text([training(1), training(2, entropy=7)]).replace(
+        ": 7,", ": " + "7" * 100_000 + ","
+    ),
+    "steps in quotes": text([training(1) | {"step": "1"}, training(2) | {"step": "2"}]),
+    "lists and objects in an entry": text([training(1, samples=[1, 2], args={"a": 1}), training(2)]),
+    "cut off": cut_off(2),
+    "cut off in one line": cut_off(None),
+    "cut off behind the entries": text(FEW)[: text(FEW).index('"max_steps"')],
+    "a broken entry": WHOLE.replace('"step": 4', '"step": #', 1),
+    "entries that are no objects": text([training(1), 7, "x", None, [1], training(2)]),
+    "a list that is not at the top": json.dumps({"state": state(FEW)}),
+    "so many keys that they would fill the memory": text(
+        [{"step": n, f"k{n}": 1} for n in range(8000)], None
+    ),
+    **{f"no entries {n}": data for n, data in enumerate(NOTHING)},
+}
+SAMPLES = {title: ("trainer-state", "trainer_state.json", data) for title, data in STATES.items()}

@@ -12,8 +12,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers import DAMAGED, UNREADABLE
-from entropylaw.ingest.readers.trackers.wandb import UNREADABLE_VALUE
+from entropylaw.ingest.readers.trackers import DAMAGED
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.conftest import PUBLIC_LOGS
@@ -58,103 +57,6 @@ def values(table, name):
     return [None if math.isnan(value) else value for value in table.columns[name]]
 
 
-def test_a_history_becomes_a_table():
-    rows = [row(0, **{"actor/entropy": 0.7}), row(1, **{"actor/entropy": 0.5, "r": 1})]
-    table = table_of(about(), rows[0], field(4, b"console"), rows[1])
-    assert set(table.columns) == {"actor/entropy", "r", "_step", "run"}
-    assert values(table, "actor/entropy") == [0.7, 0.5]
-    assert values(table, "r") == [None, 1]
-    assert values(table, "_step") == [0, 1]
-    assert table.columns["run"] == ["a run", "a run"]
-    assert (table.rows, table.dropped, table.notes) == (2, {}, ())
-
-
-def test_nested_keys_are_joined_with_a_dot_and_slashes_stay():
-    deep = {"a": {"b": 2, "c": {"_type": "histogram", "bins": [1]}}, "d": 3}
-    table = table_of(history(item("train", "reward/mean", value=0.5), item("deep", value=deep), step=4))
-    found = {name: cells[0] for name, cells in table.columns.items()}
-    assert found == {"train.reward/mean": 0.5, "deep.a.b": 2, "deep.d": 3, "_step": 4}
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"_type": "histogram", "values": [1, 2], "bins": [0, 1]},
-        {"_type": "table-file", "path": "media/table/x.json", "nrows": 3},
-        [1, 2],
-        "rl+free",
-        True,
-        {},
-        "9" * 600,
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_what_is_no_number_is_left_out(value):
-    table = table_of(history(item("x", value=value), step=3))
-    assert {name: list(cells) for name, cells in table.columns.items()} == {"_step": [3]}
-    assert table.dropped == {}
-
-
-def test_numbers_as_json_has_them():
-    numbers = {"0.25": 0.25, "-3": -3, "1e-7": 1e-7, " 7 ": 7, '"0.5"': 0.5, "1" + "0" * 400: math.inf}
-    missing = {"NaN": None, "null": None, '"NaN"': None}
-    infinite = {"Infinity": math.inf, "-Infinity": -math.inf, '"Infinity"': math.inf}
-    for text, number in (numbers | missing | infinite).items():
-        table = table_of(history(field(1, field(2, "x") + field(16, text)), step=0))
-        assert values(table, "x") == [number]
-        assert table.dropped == {}
-
-
-def test_values_and_records_that_cannot_be_read_are_counted():
-    broken = history(item("x", value=1), field(1, field(2, "y") + field(16, "{0.5")), step=0)
-    table = table_of(broken, row(1, x=2), field(2, b"\x0a\x09short"), row(2, x=3))
-    assert values(table, "x") == [1, 2, 3]
-    assert table.dropped == {UNREADABLE: 1, UNREADABLE_VALUE: 1}
-    assert table.rows == 4
-
-
-def test_typed_values_and_the_keys_of_old_logs():
-    parts = {
-        "double": field(6, 0.125),
-        "nan": field(6, math.nan),
-        "integer": field(5, 7),  # zigzag for -4
-        "flag": field(4, 1),
-        "text": field(7, "words"),
-        "json": field(8, '{"a": 2}'),
-        "old": field(16, "3"),
-    }
-    table = table_of(history(*(field(1, field(1, name) + value) for name, value in parts.items())))
-    found = {name: values(table, name)[0] for name in table.columns}
-    assert found == {"double": 0.125, "nan": None, "integer": -4, "json.a": 2, "old": 3}
-
-
-def test_the_step_is_the_item_or_else_the_records_own():
-    table = table_of(
-        history(item("_step", value=5), step=9), history(item("x", value=1), step=-3), history(step=0)
-    )
-    assert values(table, "_step") == [5, -3, 0]
-
-
-@pytest.mark.parametrize(
-    ("runs", "label"),
-    [
-        ([about()], "a run"),
-        ([about(display_name="")], "ab12"),
-        ([about(), about(display_name="renamed")], "renamed"),
-        ([about(display_name="0.5")], None),
-        ([about("77", "")], None),
-        ([], None),
-    ],
-)
-def test_the_runs_own_name_is_its_label(runs, label):
-    table = table_of(*runs, row(1, x=2.0))
-    assert table.columns.get("run") == (label and [label])
-
-
-def test_a_metric_called_run_stays():
-    assert list(table_of(about(), row(1, run=2.0)).columns["run"]) == [2.0]
-
-
 def test_nothing_of_the_machine_is_in_the_table():
     secrets = {
         "entity": "secret-entity",
@@ -175,16 +77,6 @@ def test_nothing_of_the_machine_is_in_the_table():
     with pytest.raises(InputError) as caught:
         read(log([about(**secrets), environment, console])[0])
     assert "secret" not in f"{caught.value} {caught.value.hint}"
-
-
-def test_records_go_over_blocks():
-    long = "x" * 3 * BLOCK
-    table = table_of(
-        row(0, x=1.0), history(item("y", value=2), item("text", value=long), step=1), row(2, x=3.0), about()
-    )
-    assert values(table, "x") == [1, None, 3]
-    assert values(table, "y") == [None, 2, None]
-    assert table.notes == ()
 
 
 @pytest.mark.parametrize("left", range(13))
@@ -220,30 +112,6 @@ def test_after_damage_reading_goes_on_with_the_next_block():
     skipped = ends[again - 1] - ends[9]
     assert table.notes == (f"damaged or cut off at byte {ends[9]}: {skipped} bytes skipped",)
     assert values(table, "x") == [step / 8 for step in steps]
-
-
-def test_several_damaged_places_make_one_note():
-    data, ends = long_log()
-    broken = bytearray(data)
-    for record in (3, 30, 60):
-        broken[ends[record] + 20] ^= 0x55
-    (note,) = read(bytes(broken)).notes
-    assert note.startswith(f"damaged or cut off at byte {ends[3]} and in 2 places after it: ")
-
-
-def test_a_tail_of_nul_bytes_is_skipped():
-    data, _ = log([row(0, x=1.0), row(1, x=2.0)])
-    table = read(data + bytes(5000))
-    assert values(table, "x") == [1, 2]
-    assert table.notes == (f"damaged or cut off at byte {len(data)}: 5000 bytes skipped",)
-
-
-def test_parts_of_a_record_without_its_start_are_skipped():
-    data = HEADER + frame(3, b"mid") + frame(4, b"end") + frame(1, row(0, x=1.0)) + frame(2, b"open")
-    data += frame(1, row(1, x=2.0)) + frame(2, b"open")
-    table = read(data)
-    assert values(table, "x") == [1, 2]
-    assert table.notes == ("damaged or cut off at byte 7 and in 2 places after it: 42 bytes skipped",)
 
 
 def test_a_log_cut_anywhere_gives_its_whole_records():
@@ -310,22 +178,6 @@ def test_hostile_json_costs_little(text):
     assert values(table, "y")[1] == 1
 
 
-def test_hostile_fields():
-    huge = varint(1 << 3 | 2) + varint(1 << 62) + b"x"
-    endless = b"\x08" + b"\xff" * 30
-    group = varint(1 << 3 | 3)
-    nested = b""
-    for _ in range(3000):
-        nested = field(2, nested)
-    deep = history(item(*["a"] * 5000, value=1), step=0)
-    many = history(*(item(f"{i}", value=1) for i in range(70000)), step=0)
-    table = table_of(
-        *(field(2, bad) for bad in (huge, endless, group)), nested, deep, many, row(1, y=1.0), huge, b"\x07"
-    )
-    assert table.dropped == {UNREADABLE: 6}
-    assert table.columns["y"][-1] == 1
-
-
 def test_columns_without_end_do_not_fill_the_memory():
     records = [row(step, **{f"m{step}": 1.0, "x": step}) for step in range(4000)]
     data, _ = log(records)
@@ -339,43 +191,10 @@ def test_columns_without_end_do_not_fill_the_memory():
     assert table.notes == ("far more columns than values: only the 524 columns with most values are read",)
 
 
-def test_a_file_without_history_says_so():
-    error = refused("no-records", read, log([about()])[0][:-1])
-    text = (
-        "'run-ab12.wandb' holds no complete record of a history; "
-        "damaged or cut off at byte 7: 22 bytes skipped"
-    )
-    assert error.message == text
-
-
 def test_the_bytes_are_recognised_and_not_the_name():
     reader = reader_of("wandb")
     assert reader.recognises(Content("x.bin", HEADER))
     assert not reader.recognises(Content("x.wandb", b"step,entropy\n"))
-
-
-def test_from_file_to_run(tmp_path):
-    path = tmp_path / "run-ab12.wandb"
-    path.write_bytes(
-        log([about()] + [row(step, entropy=0.5 - step / 10, reward=step / 5) for step in range(4)])[0]
-    )
-    (run,) = read_runs(path)
-    assert (run.name, run.source.format, run.source.rows) == ("a run", "wandb", 4)
-    assert run.step.tolist() == [0, 1, 2, 3]
-    assert run.step_column == "_step"
-    assert set(run.columns) == {"entropy", "reward"}
-    assert run.texts == {}
-
-
-def test_the_trainers_step_goes_before_the_count_of_log_calls(tmp_path):
-    path = tmp_path / "run-ab12.wandb"
-    rows = [row(i, **{"train/global_step": i // 2, ("entropy", "reward")[i % 2]: i / 8}) for i in range(8)]
-    path.write_bytes(log(rows)[0])
-    (run,) = read_runs(path)
-    assert (run.name, run.step_column) == ("run-ab12", "train/global_step")
-    assert run.step.tolist() == [0, 1, 2, 3]
-    assert run.columns["entropy"].tolist() == [0, 0.25, 0.5, 0.75]
-    assert run.dropped == {}
 
 
 def assert_same(table, path):
@@ -440,3 +259,97 @@ def test_many_flips_and_any_bytes_raise_nothing_else():
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         with contextlib.suppress(InputError):
             assert read(bytes(broken)).rows
+
+
+def hostile_records():
+    huge, endless = varint(1 << 3 | 2) + varint(1 << 62) + b"x", b"\x08" + b"\xff" * 30
+    nested = b""
+    for _ in range(3000):
+        nested = field(2, nested)
+    deep = history(item(*["a"] * 5000, value=1), step=0)
+    bad = [field(2, record) for record in (huge, endless, varint(1 << 3 | 3))]
+    return [*bad, nested, deep, row(1, y=1.0), huge, b"\x07"]
+
+
+def three_broken():
+    data, ends = long_log()
+    broken = bytearray(data)
+    for record in (3, 30, 60):
+        broken[ends[record] + 20] ^= 0x55
+    return bytes(broken)
+
+
+DEEP = {"a": {"b": 2, "c": {"_type": "histogram", "bins": [1]}}, "d": 3}
+NO_NUMBERS = [
+    {"_type": "histogram", "values": [1, 2], "bins": [0, 1]},
+    {"_type": "table-file", "path": "media/table/x.json", "nrows": 3},
+    *([1, 2], "rl+free", True, {}, "9" * 600),
+]
+IN_JSON = (
+    "0.25",
+    "-3",
+    "1e-7",
+    " 7 ",
+    '"0.5"',
+    "1" + "0" * 400,
+    "NaN",
+    "null",
+    '"NaN"',
+    "Infinity",
+    "-Infinity",
+)
+TYPED = {
+    "double": field(6, 0.125),
+    "nan": field(6, math.nan),
+    "integer": field(5, 7),  # zigzag for -4
+    "flag": field(4, 1),
+    "text": field(7, "words"),
+    "json": field(8, '{"a": 2}'),
+    "old": field(16, "3"),
+}
+BROKEN = history(item("x", value=1), field(1, field(2, "y") + field(16, "{0.5")), step=0)
+LABELS = {
+    "its name": [about()],
+    "no name": [about(display_name="")],
+    "another name later": [about(), about(display_name="renamed")],
+    "a name that is a number": [about(display_name="0.5")],
+    "an identity that is a number": [about("77", "")],
+    "nothing about the run": [],
+}
+CALLS = [row(i, **{"train/global_step": i // 2, ("entropy", "reward")[i % 2]: i / 8}) for i in range(8)]
+PARTS = frame(3, b"mid") + frame(4, b"end") + frame(1, row(0, x=1.0)) + frame(2, b"open")
+RECORDS = {
+    "a history": [about(), row(0, **{"actor/entropy": 0.7}), field(4, b"console"), row(1, reward=1)],
+    "nested keys": [history(item("train", "reward/mean", value=0.5), item("deep", value=DEEP), step=4)],
+    "what is not a number": [history(item("x", value=value), step=at) for at, value in enumerate(NO_NUMBERS)],
+    "numbers in JSON": [
+        history(field(1, field(2, "x") + field(16, t)), step=at) for at, t in enumerate(IN_JSON)
+    ],
+    "values and records that cannot be read": [BROKEN, row(1, x=2), field(2, b"\x0a\x09short"), row(2, x=3)],
+    "typed values and old keys": [
+        history(*(field(1, field(1, name) + value) for name, value in TYPED.items()), step=0)
+    ],
+    "the item's step or the record's": [
+        *(history(item("_step", value=5), step=9), history(item("x", value=1), step=-3), history(step=0)),
+    ],
+    **{f"the label: {title}": [*records, row(1, x=2.0)] for title, records in LABELS.items()},
+    "a metric called run": [about(), row(1, run=2.0)],
+    "records over blocks": [
+        row(0, x=1.0),
+        history(item("text", value="x" * 3 * BLOCK), step=1),
+        row(2, x=3.0),
+    ],
+    "hostile records": hostile_records(),
+    "the trainer's step": CALLS,
+}
+SAMPLES = {
+    **{title: ("wandb", "run-ab12.wandb", log(records)[0]) for title, records in RECORDS.items()},
+    "no history": ("wandb", "run-ab12.wandb", log([about()])[0][:-1]),
+    "zeros at the end": ("wandb", "run-ab12.wandb", log([row(0, x=1.0), row(1, x=2.0)])[0] + bytes(5000)),
+    "parts without a start": (
+        "wandb",
+        "x.wandb",
+        HEADER + PARTS + frame(1, row(1, x=2.0)) + frame(2, b"open"),
+    ),
+    "several damaged places": ("wandb", "run-ab12.wandb", three_broken()),
+}

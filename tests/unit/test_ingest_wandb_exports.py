@@ -6,11 +6,6 @@ import io
 import numpy as np
 import pytest
 
-from entropylaw.ingest.readers.delimited import CUT_OFF
-from entropylaw.ingest.readers.trackers.charts import OTHER_LENGTH
-from entropylaw.ingest.readers.trackers.wandb import (
-    COMPLETE_HISTORY,
-)
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests import hostile
@@ -70,174 +65,6 @@ def refused(slug, reader, data, name="x.csv"):
 # Charts
 
 
-def test_a_chart_over_wandbs_step_becomes_a_long_table():
-    data = chart({"one": curve(5), "two": curve(3, 1.0)}, "actor/entropy")
-    assert CHART.recognises(content(data))
-    table = read(data)
-    assert list(table.columns) == [
-        *("_step", "run", "actor/entropy", "actor/entropy__MIN", "actor/entropy__MAX")
-    ]
-    assert table.partial
-    assert (table.rows, table.dropped) == (8, {})
-    assert list(table.columns["run"]) == ["one", "two"] * 3 + ["one"] * 2
-    assert list(table.columns["_step"]) == [0, 0, 1, 1, 2, 2, 3, 4]
-    assert any("'Step' is W&B's '_step'" in note for note in table.notes)
-
-
-def test_runs_of_different_length_keep_their_own_points_and_lose_none():
-    runs = assembled(chart({"long": curve(40), "short": curve(25, 2.0)}))
-    assert {name: len(run.step) for name, run in runs.items()} == {"long": 40, "short": 25}
-    assert runs["short"].columns["train/reward"][-1] == pytest.approx(2.24)
-    assert not any(run.dropped for run in runs.values())
-
-
-def test_with_another_axis_the_step_is_that_axis_and_the_count_of_log_calls_stays():
-    data = chart({"one": curve(30)}, axis="train/global_step", counter=lambda x: 179 + 29 * x)
-    assert CHART.recognises(content(data))
-    (run,) = assembled(data).values()
-    assert run.step_column == "train/global_step"
-    assert run.columns["_step"][:2].tolist() == [179, 208]
-    assert not any("__MIN" in name and "_step" in name for name in run.columns)
-
-
-def test_against_a_clock_the_count_of_log_calls_is_the_step():
-    data = chart({"one": curve(30)}, axis="Relative Time (Process)", counter=lambda x: 3 * x)
-    (run,) = assembled(data).values()
-    assert run.step_column == "_step"
-    assert run.step[:3].tolist() == [0, 3, 6]
-    assert run.columns["Relative Time (Process)"][2] == 2
-
-
-CLOCKS = ["Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "_timestamp"]
-
-
-@pytest.mark.parametrize("axis", CLOCKS)
-def test_a_clock_without_a_step_is_refused(axis):
-    data = chart({"one": curve(30)}, axis=axis)
-    assert CHART.recognises(content(data))
-    error = refused("no-step-column", CHART, data)
-    assert axis in error.message
-    assert COMPLETE_HISTORY in error.hint
-
-
-@pytest.mark.parametrize(
-    ("names", "shown"),
-    [
-        (
-            ["grpo - seed 1 - lr 1e-6", 'a, "b", c', "[paper]GRPO_online", "x__MIN", "naïve 测试", "Step"],
-            "{}",
-        ),
-        (["7", "007", "7.0", "1e5", "nan", "None", "-", ""], "run={}"),
-    ],
-    ids=["made of what headers are", "like numbers or like nothing"],
-)
-def test_names_of_runs_stay_apart(names, shown):
-    runs = {name: curve(20, position) for position, name in enumerate(names)}
-    found = assembled(chart(runs, "critic/score/mean"))
-    firsts = {name: run.columns["critic/score/mean"][0] for name, run in found.items()}
-    assert firsts == {shown.format(name): position for position, name in enumerate(names)}
-
-
-def test_runs_of_the_same_name_are_two_runs_and_a_note_says_so():
-    header = ["Step", *(f"a - r{kind}" for _ in range(2) for kind in ("", "__MIN", "__MAX"))]
-    rows = [[step, *[step] * 3, *[step + 10] * 3] for step in range(20)]
-    data = quoted([header, *rows])
-    found = assembled(data)
-    assert {name: run.columns["r"][0] for name, run in found.items()} == {"a": 0, "a#2": 10}
-    assert any("several runs are called 'a'" in note for note in read(data).notes)
-
-
-def test_a_third_run_that_is_called_like_a_numbered_one_stays_itself():
-    columns = [("a", 0), ("a", 10), ("a#2", 20)]
-    header = ["Step", *(f"{name} - r{kind}" for name, _ in columns for kind in ("", "__MIN", "__MAX"))]
-    rows = [[step, *(step + offset for _, offset in columns for _ in range(3))] for step in range(20)]
-    firsts = sorted(run.columns["r"][0] for run in assembled(quoted([header, *rows])).values())
-    assert firsts == [0, 10, 20]
-
-
-def test_points_that_stand_for_several_values_are_kept_and_counted():
-    points = {**curve(20), 4: (0.04, 0.01, 0.09), 7: (0.07, 0.06, 0.08)}
-    data = chart({"one": points, "two": curve(20)})
-    table = read(data)
-    assert table.rows == 40
-    (note,) = (note for note in table.notes if "several logged values" in note)
-    assert note.startswith("at least 2 of 40 points of 'train/reward' summarise")
-    assert COMPLETE_HISTORY in note
-
-
-def test_a_chart_of_single_values_has_no_such_note():
-    assert not any(COMPLETE_HISTORY in note for note in read(chart({"one": curve(1499)})).notes)
-
-
-@pytest.mark.parametrize("number", [1000, 1500])
-def test_as_many_points_as_the_page_draws_at_random_are_noted_where_they_are_uneven(number):
-    chance = np.random.default_rng(3)
-    steps = np.sort(chance.choice(6000, number, replace=False)).tolist()
-    uneven = read(chart({"one": dict.fromkeys(steps, 0.5), "two": curve(number)}))
-    (note,) = (note for note in uneven.notes if "random sample" in note)
-    assert note.startswith("'one': exactly")
-
-
-def test_a_group_of_runs_is_called_an_average():
-    notes = read(chart({"Group: ppo": curve(20), "ppo": curve(20)})).notes
-    assert any(note.startswith("'Group: ppo': by the name, each value is an average") for note in notes)
-
-
-def test_several_metrics_of_a_chart_are_several_columns():
-    header = ["Step", "a - entropy", "a - entropy__MIN", "a - entropy__MAX", "a - reward"]
-    rows = [[step, 1, 1, 1, "" if step % 2 else 2] for step in range(20)]
-    (run,) = assembled(quoted([header, *rows])).values()
-    assert np.isnan(run.columns["reward"][1::2]).all()
-    assert run.columns["entropy"].sum() == 20
-
-
-def test_a_metric_called_like_the_axis_or_like_the_label_gets_a_number():
-    axis = chart({"a": curve(20)}, "train/global_step", "train/global_step")
-    assert "train/global_step#2" in read(axis).columns
-    label = chart({"a": curve(20)}, "run")
-    assert next(iter(read(label).columns["run"])) == "a"
-    assert "run#2" in read(label).columns
-
-
-def test_without_a_run_in_the_names_there_is_no_run_column():
-    header = ["Step", "reward", "reward__MIN", "reward__MAX"]
-    table = read(quoted([header, *([step, 1, 1, 1] for step in range(9))]))
-    assert list(table.columns) == ["_step", "reward", "reward__MIN", "reward__MAX"]
-
-
-@pytest.mark.parametrize("axis", ["Step", "train/global_step", "training/global_step", *CLOCKS])
-def test_a_chart_without_bounds_and_quotes_is_known_by_its_axis(axis):
-    data = chart({"a": curve(5), "b": curve(5)}, axis=axis, bounds=False).replace('"', "")
-    assert CHART.recognises(content(data))
-
-
-def test_a_chart_without_bounds_over_any_axis_is_known_by_its_quotes():
-    data = chart({"a": curve(5), "b": curve(5)}, axis="epoch", bounds=False)
-    assert CHART.recognises(content(data))
-    assert not CHART.recognises(content(data.replace('"', "")))
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_a_chart_that_a_spreadsheet_has_rewritten_is_read(delimiter):
-    data = "\ufeff" + chart({"a": curve(5)}).replace('"', "").replace(",", delimiter) + "\r\n"
-    data = data.replace("\n", "\r\n").replace("\r\r", "\r")
-    assert CHART.recognises(content(data))
-    assert read(data).rows == 5
-
-
-def test_a_chart_that_pandas_has_rewritten_is_read_without_the_index():
-    lines = chart({"a": curve(5)}).replace('"', "").split("\n")
-    data = "\n".join([f",{lines[0]}", *(f"{row},{line}" for row, line in enumerate(lines[1:]))])
-    assert list(read(data).columns)[:2] == ["_step", "run"]
-
-
-def test_columns_that_somebody_added_are_named():
-    header = ["Step", "a - r", "a - r__MIN", "a - r__MAX", "my mean"]
-    table = read(quoted([header, *([step, 1, 1, 1, 5] for step in range(9))]))
-    assert "my mean" not in table.columns
-    assert any("left out: 'my mean'" in note for note in table.notes)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -259,44 +86,6 @@ def test_columns_that_somebody_added_are_named():
 )
 def test_other_texts_are_no_charts(text):
     assert not CHART.recognises(content(text))
-
-
-def test_a_forced_format_that_does_not_fit_is_refused():
-    refused("no-records", CHART, "step,reward\n1,2\n")
-    refused("no-records", CHART, "")
-
-
-def test_a_chart_without_points_is_refused():
-    empty = quoted([["Step", "a - r", "a - r__MIN", "a - r__MAX"], [1, "", "", ""], [2, "", "", ""]])
-    assert CHART.recognises(content(empty))
-    assert "without a single point" in refused("no-records", CHART, empty).message
-
-
-def test_damaged_rows_are_counted_by_reason():
-    lines = chart({"a": curve(9)}).split("\n")
-    lines[2] = lines[2].rpartition(",")[0]
-    lines[4] += ',"7"'
-    lines[6] = lines[6].replace('"', '"x"', 1)
-    lines[8] = ",".join(["1"] * 500)
-    table = read("\n".join(lines))
-    assert table.dropped == {OTHER_LENGTH: 4}
-    assert table.rows == 9
-
-
-@pytest.mark.parametrize("cut", [1, 2, 5, 9])
-def test_a_last_row_that_is_cut_off_is_left_out(cut):
-    data = chart({"a": dict.fromkeys(range(9), 0.123456)})
-    table = read(data[:-cut])
-    assert table.dropped == {CUT_OFF: 1}
-    assert len(table.columns["run"]) == 8
-
-
-def test_a_text_in_place_of_a_number_is_left_to_whoever_takes_the_column():
-    header = ["Step", "a - r", "a - r__MIN", "a - r__MAX"]
-    rows = [[step, "oops" if step == 3 else step, step, step] for step in range(20)]
-    (run,) = assembled(quoted([header, *rows])).values()
-    assert np.isnan(run.columns["r"][3])
-    assert any("with text in place of a number" in note for note in run.notes)
 
 
 def hostile_chart():
@@ -333,3 +122,87 @@ def test_a_real_chart():
     assert first.step_column == "train/global_step"
     assert first.columns["train/reward"][-1] == 0.5078125
     assert not any("several logged values" in note for note in first.notes)
+
+
+def rows_of(header, row, n=9):
+    return quoted([header, *(row(step) for step in range(n))])
+
+
+def damaged():
+    lines = chart({"a": curve(9)}).split("\n")
+    lines[2] = lines[2].rpartition(",")[0]
+    lines[4] += ',"7"'
+    lines[6] = lines[6].replace('"', '"x"', 1)
+    lines[8] = ",".join(["1"] * 500)
+    return "\n".join(lines)
+
+
+def rewritten(delimiter):
+    """As a spreadsheet does."""
+    data = "\ufeff" + chart({"a": curve(5)}).replace('"', "").replace(",", delimiter) + "\r\n"
+    return data.replace("\n", "\r\n").replace("\r\r", "\r")
+
+
+def with_index():
+    """As pandas does."""
+    lines = chart({"a": curve(5)}).replace('"', "").split("\n")
+    return "\n".join([f",{lines[0]}", *(f"{row},{line}" for row, line in enumerate(lines[1:]))])
+
+
+def random_steps(number):
+    return np.sort(np.random.default_rng(3).choice(6000, number, replace=False)).tolist()
+
+
+BOUNDS = ("a - r", "a - r__MIN", "a - r__MAX")
+CLOCKS = ["Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "_timestamp"]
+AXES = ("Step", "train/global_step", "training/global_step", *CLOCKS, "epoch")
+LIKE_HEADERS = ["grpo - seed 1 - lr 1e-6", 'a, "b", c', "[paper]GRPO_online", "x__MIN", "naïve 测试", "Step"]
+LIKE_NUMBERS = ["7", "007", "7.0", "1e5", "nan", "None", "-", ""]
+TWICE = ["Step", *(f"a - r{kind}" for _ in range(2) for kind in ("", "__MIN", "__MAX"))]
+THRICE = [*TWICE, *(f"a#2 - r{kind}" for kind in ("", "__MIN", "__MAX"))]
+SEVERAL = {**curve(20), 4: (0.04, 0.01, 0.09), 7: (0.07, 0.06, 0.08)}
+LAST = chart({"a": dict.fromkeys(range(9), 0.123456)})
+BARE = chart({"a": curve(5), "b": curve(5)}, bounds=False)
+CHARTS = {
+    "over W&B's step": chart({"one": curve(5), "two": curve(3, 1.0)}, "actor/entropy"),
+    "runs of different length": chart({"long": curve(40), "short": curve(25, 2.0)}),
+    "another axis": chart({"one": curve(30)}, axis="train/global_step", counter=lambda x: 179 + 29 * x),
+    "a clock": chart({"one": curve(30)}, axis=CLOCKS[0], counter=lambda x: 3 * x),
+    **{f"a clock without a step: {axis}": chart({"one": curve(30)}, axis=axis) for axis in CLOCKS},
+    "runs called as headers are": chart({name: curve(20, at) for at, name in enumerate(LIKE_HEADERS)}, "acc"),
+    "runs called as numbers are": chart({name: curve(20, at) for at, name in enumerate(LIKE_NUMBERS)}, "acc"),
+    "two runs of one name": rows_of(TWICE, lambda step: [step, *[step] * 3, *[step + 10] * 3]),
+    "a third called as a numbered one": rows_of(
+        THRICE, lambda step: [step, *(step + k for k in (0, 10, 20) for _ in "abc")]
+    ),
+    "points that stand for several values": chart({"one": SEVERAL, "two": curve(20)}),
+    "single values": chart({"one": curve(1499)}),
+    "uneven points": chart({"one": dict.fromkeys(random_steps(1000), 0.5), "two": curve(1000)}),
+    "more uneven points": chart({"one": dict.fromkeys(random_steps(1500), 0.5), "two": curve(1500)}),
+    "a group of runs": chart({"Group: ppo": curve(20), "ppo": curve(20)}),
+    "several metrics": rows_of(
+        ["Step", "a - entropy", "a - entropy__MIN", "a - entropy__MAX", "a - reward"],
+        lambda step: [step, 1, 1, 1, "" if step % 2 else 2],
+    ),
+    "a metric called as the axis": chart({"a": curve(20)}, "train/global_step", "train/global_step"),
+    "a metric called as the label": chart({"a": curve(20)}, "run"),
+    "no run in the names": rows_of(
+        ["Step", "reward", "reward__MIN", "reward__MAX"], lambda step: [step, 1, 1, 1]
+    ),
+    **{
+        f"without bounds and quotes: {axis}": chart({"a": curve(5)}, axis=axis, bounds=False).replace('"', "")
+        for axis in AXES
+    },
+    "without bounds": chart({"a": curve(5), "b": curve(5)}, axis="epoch", bounds=False),
+    "rewritten with semicolons": rewritten(";"),
+    "rewritten with tabs": rewritten("\t"),
+    "rewritten by pandas": with_index(),
+    "a column that somebody added": rows_of(["Step", *BOUNDS, "my mean"], lambda step: [step, 1, 1, 1, 5]),
+    "no chart": "step,reward\n1,2\n",
+    "nothing": "",
+    "no points": quoted([["Step", *BOUNDS], [1, "", "", ""], [2, "", "", ""]]),
+    "damaged rows": damaged(),
+    **{f"a last row that lacks {cut} characters": LAST[:-cut] for cut in (1, 2, 5, 9)},
+    "a text": rows_of(["Step", *BOUNDS], lambda step: [step, "oops" if step == 3 else step, step, step]),
+}
+SAMPLES = {title: ("wandb-chart", "x.csv", text) for title, text in CHARTS.items()}

@@ -1,6 +1,5 @@
 """One lab run in the formats of other tools: each is read back and compared with the run's own table."""
 
-import csv
 import getpass
 import json
 import math
@@ -8,6 +7,7 @@ import os
 import socket
 import struct
 import sys
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -135,146 +135,6 @@ def test_verl_is_fitted_as_the_table_without_its_last_evaluation(folder, run):
     assert (len(together["runs"]), len(together["warnings"])) == (2, 1)
 
 
-def test_verls_lines_are_as_its_file_logger_writes_them(folder):
-    (path,) = formats.write_formats(folder, ["verl"])
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == f'{{"step":0,"data":{{"val-core/lab/acc/mean@16":{ROWS[0]["val_acc"]!r}}}}}'
-    records = [json.loads(line) for line in lines]
-    assert [record["step"] for record in records] == list(range(LAST + 1))
-    row = ROWS[3]
-    assert records[4]["data"] == {
-        "actor/entropy": row["entropy"],
-        "actor/kl_loss": row["kl_to_start"],
-        "actor/pg_clipfrac": row["clip_fraction"],
-        "actor/grad_norm": row["grad_norm"],
-        "val-core/lab/acc/mean@16": ROWS[4]["val_acc"],
-        "training/global_step": 4,
-        "training/epoch": 0,
-        "critic/score/mean": row["reward_mean"],
-        "critic/rewards/mean": row["reward_mean"],
-        "response_length/mean": row["response_length"],
-    }
-
-
-def test_verls_console_prints_numbers_as_python_does(folder):
-    (path,) = formats.write_formats(folder, ["console"])
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == f"step:0 - val-core/lab/acc/mean@16:np.float64({ROWS[0]['val_acc']!r})"
-    row = ROWS[1]
-    assert lines[2] == (
-        f"step:2 - actor/entropy:{row['entropy']!r} - actor/kl_loss:np.float64({row['kl_to_start']!r})"
-        f" - actor/pg_clipfrac:np.float64({row['clip_fraction']!r})"
-        f" - actor/grad_norm:np.float64({row['grad_norm']!r}) - training/global_step:2 - training/epoch:0"
-        f" - critic/score/mean:{row['reward_mean']!r} - critic/rewards/mean:{row['reward_mean']!r}"
-        f" - response_length/mean:{row['response_length']!r}"
-    )
-
-
-def test_nulls_are_absent(folder):
-    verl, console, state = formats.write_formats(folder, ["verl", "console", "trl"])
-    for path in (verl, console):
-        text = path.read_text(encoding="utf-8")
-        assert not any(word in text for word in ("null", "None", "nan", "NaN"))
-        line = text.splitlines()[8]
-        assert "pg_clipfrac" not in line
-        assert "grad_norm" in line
-    for entry in json.loads(state.read_text(encoding="utf-8"))["log_history"]:
-        assert None not in entry.values()
-        assert "entropy" not in entry or ("clip_ratio/region_mean" in entry) == (entry["step"] != 8)
-
-
-def test_a_nan_is_what_each_tool_makes_of_it(folder):
-    rows = [row | {"entropy": math.nan} if row["step"] == 5 else row for row in ROWS]
-    pq.write_table(table_of(rows), folder / "metrics.parquet")
-    verl, console, state, entropy, _ = formats.write_formats(folder, ["verl", "console", "trl", "ui"])
-    assert '{"step":6,"data":{"actor/entropy":null,' in verl.read_text(encoding="utf-8")
-    assert "\nstep:6 - actor/entropy:nan - " in console.read_text(encoding="utf-8")
-    assert '"entropy": NaN,' in state.read_text(encoding="utf-8")
-    assert '\n"5","NaN","NaN","NaN"\n' in entropy.read_text(encoding="utf-8")
-
-
-def test_verl_evaluates_each_domain_by_itself(folder):
-    rows = [dict(row) for row in ROWS]
-    for step in EVALUATED:
-        rows[step] |= {"val_acc_free": 0.25, "val_acc_school": step / 40, "val_pass16_free": 0.5}
-    pq.write_table(table_of(rows), folder / "metrics.parquet")
-    (path,) = formats.write_formats(folder, ["verl"])
-    last = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["data"]
-    assert {name: value for name, value in last.items() if name.startswith("val")} == {
-        "val-core/lab/free/acc/mean@16": 0.25,
-        "val-core/lab/school/acc/mean@16": 0.5,
-    }
-
-
-def test_trainer_state_has_an_entry_for_every_update_and_every_evaluation(folder):
-    (path,) = formats.write_formats(folder, ["trl"])
-    state = json.loads(path.read_text(encoding="utf-8"))
-    assert list(state) == sorted(state)
-    assert (state["global_step"], state["max_steps"], state["eval_steps"]) == (LAST, LAST, 4)
-    updates = [entry for entry in state["log_history"] if "entropy" in entry]
-    evaluations = [entry for entry in state["log_history"] if "eval_reward" in entry]
-    assert len(state["log_history"]) == len(updates) + len(evaluations)
-    assert [entry["step"] for entry in updates] == list(range(1, LAST + 1))
-    assert [entry["entropy"] for entry in updates] == [row["entropy"] for row in ROWS[:-1]]
-    assert [entry["reward"] for entry in updates] == [row["reward_mean"] for row in ROWS[:-1]]
-    assert [entry["step"] for entry in evaluations] == EVALUATED
-    assert [entry["eval_reward"] for entry in evaluations] == [ROWS[step]["val_acc"] for step in EVALUATED]
-    assert [entry["eval_entropy"] for entry in evaluations] == [
-        ROWS[step]["val_entropy"] for step in EVALUATED
-    ]
-
-
-def test_an_evaluation_follows_the_update_of_its_step(folder):
-    (path,) = formats.write_formats(folder, ["trl"])
-    history = json.loads(path.read_text(encoding="utf-8"))["log_history"]
-    of_step_4 = [entry for entry in history if entry["step"] == 4]
-    row = ROWS[3]
-    assert of_step_4 == [
-        {
-            "clip_ratio/region_mean": row["clip_fraction"],
-            "completions/mean_length": row["response_length"],
-            "entropy": row["entropy"],
-            "epoch": 0.2,
-            "grad_norm": row["grad_norm"],
-            "kl": row["kl_to_start"],
-            "reward": row["reward_mean"],
-            "rewards/lab_reward/mean": row["reward_mean"],
-            "step": 4,
-        },
-        {
-            "epoch": 0.2,
-            "eval_entropy": ROWS[4]["val_entropy"],
-            "eval_reward": ROWS[4]["val_acc"],
-            "eval_rewards/lab_reward/mean": ROWS[4]["val_acc"],
-            "step": 4,
-        },
-    ]
-
-
-@pytest.mark.parametrize("metric", ["entropy", "val_acc"])
-def test_a_chart_of_the_wandb_page(folder, metric):
-    formats.write_formats(folder, ["ui"])
-    text = (folder / f"wandb_ui_{metric}.csv").read_text(encoding="utf-8")
-    name = f"grpo_s0 - {metric}"
-    assert text.splitlines()[0] == f'"Step","{name}","{name}__MIN","{name}__MAX"'
-    table = list(csv.reader(text.splitlines()))[1:]
-    logged = [row for row in ROWS if row.get(metric) is not None]
-    assert [(int(step), float(value)) for step, value, _, _ in table] == [
-        (row["step"], row[metric]) for row in logged
-    ]
-    assert all(value == low == high for _, value, low, high in table)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.0, "0"), (1.0, "1"), (0.1 + 0.2, "0.30000000000000004"), (1e-5, "0.00001"), (1e-7, "1e-7")],
-)
-def test_the_page_prints_numbers_as_javascript_does(folder, value, shown):
-    pq.write_table(table_of([{"step": 0, "entropy": value, "val_acc": value}]), folder / "metrics.parquet")
-    path = formats.write_formats(folder, ["ui"])[0]
-    assert path.read_text(encoding="utf-8").splitlines()[1] == f'"0","{shown}","{shown}","{shown}"'
-
-
 def test_tensorboard_holds_every_number_in_float32(folder):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -369,3 +229,22 @@ def test_wandb_says_nothing_about_the_machine(wandb_file, tmp_path):
 def test_a_folder_with_an_odd_name_gives_a_safe_run_id(folder):
     assert formats.safe_id("entropy_bonus_0.02_s0") == "entropy_bonus_0.02_s0"
     assert formats.safe_id("a b/ü:1") == "a-b---1"
+
+
+NUMBERS = (0.0, 1.0, 0.1 + 0.2, 1e-5, 1e-7, math.nan)
+
+
+def written():
+    """What is written of a few rows, for the transcript: nulls, a nan, two domains, all sizes of numbers."""
+    rows = [dict(row) for row in ROWS[:5]]
+    for row in rows[::4]:
+        row |= {"val_acc_free": 0.25, "val_acc_school": row["step"] / 40, "val_pass16_free": 0.5}
+    rows[2]["entropy"], rows[3]["clip_fraction"] = math.nan, None
+    ui = [{"step": step, "entropy": value, "val_acc": value} for step, value in enumerate(NUMBERS)]
+    for names, table in ((("verl", "console", "trl"), rows), (("ui",), ui)):
+        with tempfile.TemporaryDirectory() as scratch:
+            run = Path(scratch) / "grpo_s0"
+            run.mkdir()
+            pq.write_table(table_of(table), run / "metrics.parquet")
+            for path in formats.write_formats(run, names):
+                yield f"# {path.name}\n{path.read_text(encoding='utf-8').rstrip()}"

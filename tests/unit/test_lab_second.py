@@ -22,7 +22,7 @@ from entropylaw.results.result import replace
 from lab import answers, comparisons, editions, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
-from lab.make import is_finished, left_of, make, make_all, record, recorded, status
+from lab.make import is_finished, left_of, make, make_all, record, recorded
 from lab.task import grade, numbers, prompts_of
 from tests.conftest import ROOT
 
@@ -55,15 +55,6 @@ def say_nothing(line: str) -> None:
     """Print nothing."""
 
 
-def test_the_list_has_the_seeds_that_the_questions_need():
-    seeds = Counter(config.arm for config in RUNS.values())
-    assert len(RUNS) == len(second.runs())
-    assert seeds["grpo"] == 8
-    assert all(seeds[name] == 4 for name in (*second.ALGORITHMS, "steady"))
-    assert min(seeds.values()) == 3
-    assert sum(config.failure is None for config in RUNS.values()) >= 60
-
-
 def test_runs_of_one_arm_differ_in_the_seed_alone():
     for config in RUNS.values():
         if config.failure:
@@ -92,16 +83,6 @@ def test_a_failing_run_equals_its_twin_but_for_the_cause():
         assert cause.objective or cause.lr
 
 
-def test_six_arms_count_the_distinct_answers_of_enough_samples():
-    counted = [config for config in RUNS.values() if config.counts]
-    assert len({config.arm for config in counted}) >= 6
-    for config in counted:
-        assert set(config.counts.at) <= set(range(config.steps + 1))
-        assert len(config.counts.at) >= 5
-        assert config.counts.prompts >= 100
-        assert config.counts.samples >= 64
-
-
 @needs_torch
 def test_the_validation_prompts_are_distinct_the_same_and_not_used_in_training():
     from lab.measure import validation_prompts
@@ -124,39 +105,6 @@ def test_a_config_is_read_as_it_was_written(config, tmp_path):
 def test_finished_runs_have_the_settings_of_the_list():
     assert [name for name in FINISHED if not is_finished(RUNS[name], LAB2)] == []
     assert len(left_of(list(RUNS.values()), LAB2)) == len(RUNS) - len(FINISHED)
-
-
-@pytest.mark.parametrize("name", FINISHED)
-def test_a_finished_run_has_a_row_per_step_and_every_domain(name):
-    config = RUNS[name]
-    table = pq.read_table(LAB2 / name / "metrics.parquet").to_pandas()
-    assert list(table["step"]) == list(range(config.steps + 1))
-    assert list(table["step"][table["val_acc"].notna()]) == list(range(0, config.steps + 1, config.val_every))
-    schedule = [(stage.kind, "+".join(stage.domains)) for stage in config.stages for _ in range(stage.steps)]
-    assert list(zip(table["stage"], table["domain"], strict=True)) == [*schedule, schedule[-1]]
-    for domain in config.domains if len(config.domains) > 1 else ():
-        assert table[f"val_acc_{domain}"].notna().sum() == table["val_acc"].notna().sum()
-
-
-@pytest.mark.parametrize("name", [name for name in FINISHED if RUNS[name].twin in FINISHED])
-def test_a_failing_run_has_the_rows_of_its_twin_until_the_cause(name):
-    config = RUNS[name]
-    rows, healthy = (
-        pq.read_table(LAB2 / each / "metrics.parquet").to_pylist()[: config.lost_at]
-        for each in (name, config.twin)
-    )
-    assert rows == healthy
-
-
-def test_the_overview_names_every_arm_and_every_failure(tmp_path):
-    text = overview.arms({})
-    assert text.startswith(f"0 of {len(RUNS)} runs are made; ")
-    for config in RUNS.values():
-        assert f"| `{config.arm}` | {config.about} | 0 of " in text
-        assert config.failure is None or f"| {config.failure}, " in text
-    assert status(second.runs(), tmp_path).startswith(
-        f"0 of {len(RUNS)} runs are finished; {len(RUNS)} are left"
-    )
 
 
 def test_tables_without_runs_name_what_is_not_made(tmp_path):
