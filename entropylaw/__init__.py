@@ -18,19 +18,16 @@ __version__ = "0.1.0"
 with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: PTH123
     _MODULES = {words[5]: (words[1], words[3]) for words in map(str.split, stub) if words[:1] == ["from"]}
 
-_REMOVED = {
-    "fit_shared": "; `entropylaw.compare` answers it with the seed as the unit",
-    "fit_nonlinear": "; `entropylaw.to_lmfit(form, fit)` gives the model to fit",
-}
-"""Names of earlier versions → what to use instead."""
-
 __all__ = sorted([*_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in _MODULES:
-        raise AttributeError(f"module 'entropylaw' has no attribute {name!r}{_REMOVED.get(name, '')}")
+        from entropylaw.removed import NAMES
+
+        hint = f"; {NAMES[name]}" if name in NAMES else ""
+        raise AttributeError(f"module 'entropylaw' has no attribute {name!r}{hint}")
     module, home = _MODULES[name]
     value = getattr(import_module(module), home)
     globals()[name] = value

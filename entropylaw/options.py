@@ -475,23 +475,6 @@ class TokenOptions:
     )
 
 
-REMOVED = {
-    "--shared": "`entropylaw compare` answers it with the seed as the unit",
-    "--by": "`entropylaw compare -o arms.csv` has the numbers of every arm; fit a line through them with "
-    "statsmodels",
-    "--allow-urls": "leave it out: logs at URLs are named on the command line, and then read",
-    "--at-size": "no prediction for a size is made: three or four sizes decide nothing",
-}
-"""Flags of earlier versions → what to do instead; the keys of settings are the same without ``--``."""
-
-
-def refuse_removed(flag: str, where: str = "") -> None:
-    """Raise a UsageError ``removed-option`` for a flag that there was; ``where`` is a settings file."""
-    if flag in REMOVED:
-        what = f"{where} sets {flag.removeprefix('--')!r}, which" if where else flag
-        raise UsageError("removed-option", f"{what} was removed", REMOVED[flag])
-
-
 def options_of(family: type) -> dict[str, Option]:
     """Name of a field → the option, of all options of a family or a command."""
     return {each.name: each.metadata["option"] for each in fields(family) if "option" in each.metadata}

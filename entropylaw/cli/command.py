@@ -128,7 +128,7 @@ class _Reader:
         try:
             given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         except Exception as error:  # typer's own, whose module differs between its releases
-            from entropylaw.options import refuse_removed
+            from entropylaw.removed import refuse_removed
 
             refuse_removed(getattr(error, "option_name", ""))
             raise

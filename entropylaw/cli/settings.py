@@ -11,8 +11,9 @@ from hashlib import sha256
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.options import ConfigFile, Option, Tables, refuse_removed
+from entropylaw.options import ConfigFile, Option, Tables
 from entropylaw.paths import note_input, read_regular, shown_path
+from entropylaw.removed import refuse_removed
 
 OWN_FILE = "entropylaw.toml"
 
@@ -24,14 +25,6 @@ GROUP = "columns"
 
 LARGEST = 1 << 15
 """Bytes of a settings file: keys of many parts take a time that grows with the square."""
-
-REMOVED = {
-    "inputs": "name the logs on the command line",
-    "output": "write -o FILE on the command line",
-    "folder": "write -o FOLDER on the command line",
-    "tool": f"settings of pyproject.toml are not read: move [tool.entropylaw] to the top of {OWN_FILE}",
-}
-"""Keys of earlier releases → what to do instead."""
 
 Settings = Mapping[str, Option]
 """Key → option."""
@@ -107,13 +100,10 @@ def _settings(
         group = name == GROUP
         inside = _table(value, shown, prefix + name) if group else {name: value}
         values |= {f"{GROUP}.{key}" if group else key: item for key, item in inside.items()}
-    for key in REMOVED:
-        if key in values:
-            message = f"{shown} sets {prefix + key!r}, which was removed"
-            raise UsageError("removed-option", message, REMOVED[key])
+    for key in values:
+        refuse_removed(key, f"{shown} sets {prefix + key!r}, which")
     for key, value in values.items():
         if key not in known:
-            refuse_removed(f"--{key}", shown)
             meant = _meant(key, known, tables)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
             message = f"{shown} sets {(prefix + key)[:80]!r}, which is not a setting there; {near}"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy.stats import t
 from statsmodels.stats.meta_analysis import combine_effects
 
 from entropylaw.analysis.between_seeds import random_effects
@@ -80,3 +81,13 @@ def test_random_effects_are_statsmodels(bcg):
     assert mean.value == pytest.approx(reference.mean_effect_re, rel=1e-6)
     low, high = reference.conf_int(use_t=True)[3]
     assert (mean.low, mean.high) == (pytest.approx(low, rel=1e-5), pytest.approx(high, rel=1e-5))
+
+
+def test_runs_closer_than_their_errors_have_no_smaller_error_than_these():
+    """τ² is 0, and the floor of the factor holds: the standard error is that of the fixed-effect mean."""
+    value, variance = np.array([0.50, 0.51, 0.49, 0.50]), np.array([0.04, 0.01, 0.02, 0.03])
+    mean, wider = random_effects(value, variance, level=0.95)
+    assert mean.value == pytest.approx(np.average(value, weights=1 / variance))
+    assert mean.std_error == pytest.approx(np.sqrt(1 / (1 / variance).sum()))
+    assert mean.high - mean.value == pytest.approx(t.ppf(0.975, 3) * mean.std_error)
+    assert (wider.low, wider.high) == (mean.low, mean.high)

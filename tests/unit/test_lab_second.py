@@ -117,6 +117,14 @@ def test_tables_without_runs_name_what_is_not_made(tmp_path):
     assert answers.forgets(nothing).startswith("Not made yet: ")
 
 
+def test_a_number_against_the_size_is_a_line_through_the_means():
+    found = comparisons.against(np.array([1.0, 2.0, 3.0]), [[0.1, 0.3], [0.5], [0.9, 1.1]])
+    assert [point.value for point in found.points] == pytest.approx([0.2, 0.5, 1.0])
+    assert found.points[1].high - found.points[1].value == pytest.approx(4.302653 * np.sqrt(0.02), rel=1e-6)
+    assert found.slope.value == pytest.approx(0.4)
+    assert found.slope.high - found.slope.value == pytest.approx(12.706205 * 0.2 / np.sqrt(12), rel=1e-6)
+
+
 @pytest.fixture(scope="module")
 def some():
     """The comparisons of two seeds of plain GRPO with two runs that fail, and with one seed of RLOO."""

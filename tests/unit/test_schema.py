@@ -145,6 +145,7 @@ def test_nothing_that_is_required_can_be_left_out(lab_fits):
     schema = json_schema(KINDS["fit"])
     places = required_places(schema, body, schema)
     assert len(places) > 30
+    assert ("settings", "level") in places
     validator = jsonschema.Draft202012Validator(schema)
     for *path, name in places:
         inner = reduce(getitem, path, body)
