@@ -43,8 +43,9 @@ def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
     tokens.rename(folder / "tokens.parquet")
-    first = run("tokens", "runs", "-o", "runs/steps.parquet")
-    again = run("tokens", "runs", "-o", "runs/steps.parquet")
+    first = run("tokens", "runs")
+    assert run("tokens", "runs", "-o", "runs/steps.parquet").returncode == 0
+    again = run("tokens", "runs")
     assert first.stdout == again.stdout
     assert "2,000 tokens" in again.stdout
     assert "skipped 'steps.parquet'" in again.stderr
