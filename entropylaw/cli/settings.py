@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.options import ConfigFile, Option, Tables, refuse_removed
+from entropylaw.options import ConfigFile, Option, refuse_removed
 from entropylaw.paths import note_input, read_regular, shown_path
 
 OWN_FILE = "entropylaw.toml"
@@ -35,6 +35,9 @@ REMOVED = {
 
 Settings = Mapping[str, Option]
 """Key → option."""
+
+Tables = Mapping[str, Mapping[str, Any]]
+"""Command → key → value, of a settings file; the command is empty for what applies to all."""
 
 
 def in_force(

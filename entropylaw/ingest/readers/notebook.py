@@ -55,10 +55,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it; raises ``file-corrupt`` where it breaks off, ``no-records`` where no output holds a log.
-
-    The logs of one kind are put behind each other, in the order of their cells.
-    """
+    """Read it; raises ``file-corrupt`` where it breaks off, ``no-records`` where no output holds a log."""
     outputs, kinds = _outputs(content), dict[str, list[Table]]()
     for kind, table in (log for cell in outputs for log in _logs(cell)):
         kinds.setdefault(kind, []).append(table)
@@ -68,13 +65,12 @@ def read(content: Content) -> Table:
         hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
         hint += "or name the trainer's own log, such as trainer_state.json"
         raise content.error("no-records", what, hint)
+    return _merged(kinds, content)
 
-    def rank(kind: str) -> tuple[bool, int]:  # with an entropy before without, then by the number of cells
-        names = tuple(dict.fromkeys(name for table in kinds[kind] for name in table.columns))
-        entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
-        return entropy, sum(table.rows * len(table.columns) for table in kinds[kind])
 
-    best = max(kinds, key=rank)
+def _merged(kinds: Mapping[str, list[Table]], content: Content) -> Table:
+    """Put the logs of the best kind behind each other, in the order of their cells."""
+    best = max(kinds, key=lambda kind: _rank(kinds[kind]))
     records, dropped, settings = Records(), Counter[str](), dict[str, object]()
     for table in kinds[best]:
         for at, row in enumerate(zip(*table.columns.values(), strict=True)):
@@ -87,6 +83,13 @@ def read(content: Content) -> Table:
     notes = (f"read from the outputs of the notebook ({best})", *others, *said)
     rows = sum(table.rows for table in kinds[best])
     return records.table(content, dropped, notes, rows=rows, settings=settings)
+
+
+def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
+    """With an entropy before without, then by the number of cells."""
+    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
+    return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 
 def _outputs(content: Content) -> list[list[dict[str, Any]]]:
@@ -148,31 +151,41 @@ def _printed(text: str) -> Iterator[tuple[str, Table]]:
 
 def _shown(markup: str) -> Table | None:
     """Read an HTML table as CSV, if its first column is the step or the epoch, as a Trainer's is."""
+    header, *below = _rows(markup) or [[]]
+    steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
+    if len(header) < 2 or np.isnan(steps).all():
+        return None
+    # A column that the table renames gets the name under which a Trainer logs it.
+    names = [_NAMES.get(name) or _logged_name(name) for name in header]
+    values = [["" if cell.casefold() == "no log" else cell for cell in row] for row in below]
+    _empty_fillers(values)
+    csv.writer(text := io.StringIO()).writerows([names, *values])
+    table = delimited.read(_in_memory(text.getvalue()))
+    return replace(table, notes=(_ROUNDED, *table.notes))
+
+
+def _rows(markup: str) -> list[list[str]]:
+    """The cells of an HTML table."""
     rows: list[list[str]] = []
     for tag, cell in _HTML.findall(markup):
         if tag.lower() == "tr":
             rows.append([])
         elif rows:
             rows[-1].append(html.unescape(cell).strip())
-    header, *below = rows or [[]]
-    steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
-    if len(header) < 2 or np.isnan(steps).all():
-        return None
-    # A column that the table renames gets the name under which a Trainer logs it.
-    names = [
-        _NAMES.get(name)
-        or ("eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/"))
-        for name in header
-    ]
-    values = [["" if cell.casefold() == "no log" else cell for cell in row] for row in below]
-    # A float has decimals, so that a bare 0 in the first row is a filler, and no measurement.
-    for column, cell in enumerate(values[0][1:], start=1):
-        others = [row[column] for row in values[1:] if column < len(row)]
-        if cell == "0" and all("." in other or not other for other in others):
-            values[0][column] = ""
-    csv.writer(text := io.StringIO()).writerows([names, *values])
-    table = delimited.read(_in_memory(text.getvalue()))
-    return replace(table, notes=(_ROUNDED, *table.notes))
+    return rows
+
+
+def _empty_fillers(rows: list[list[str]]) -> None:
+    """Empty a bare 0 in the first row of a column of floats: a float has decimals, it is not measured."""
+    for column, cell in enumerate(rows[0]):
+        others = [row[column] for row in rows[1:] if column < len(row)]
+        if column and cell == "0" and all("." in other or not other for other in others):
+            rows[0][column] = ""
+
+
+def _logged_name(name: str) -> str:
+    """``Reward Std`` is ``eval_reward_std``, and ``rewards / f`` is ``rewards/f``."""
+    return "eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/")
 
 
 def _in_memory(text: str) -> Content:
