@@ -191,22 +191,18 @@ class ConfigFile:
     sha256: str
 
 
-Tables = Mapping[str, Mapping[str, Any]]
-"""Command → key → value, of a settings file; the command is empty for what applies to all."""
-
-
 # Only options in documents are compared and printed; these methods take a third of the time to make a class.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Command:
     """The options of any command, and the fields with a value from the command line or a settings file.
 
-    ``config`` is the settings file in force, and ``settings`` are its contents.
+    ``config`` is the settings file in force, and ``settings`` are its values by command and key.
     """
 
     given: tuple[str, ...] = ()
     from_file: tuple[str, ...] = ()
     config: ConfigFile | None = None
-    settings: Tables = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.options import ConfigFile, Option, Tables
+from entropylaw.options import ConfigFile, Option
 from entropylaw.paths import note_input, read_regular, shown_path
 from entropylaw.removed import refuse_removed
 
@@ -28,6 +28,9 @@ LARGEST = 1 << 15
 
 Settings = Mapping[str, Option]
 """Key → option."""
+
+Tables = Mapping[str, Mapping[str, Any]]
+"""Command → key → value, of a settings file; the command is empty for what applies to all."""
 
 
 def in_force(

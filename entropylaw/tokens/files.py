@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, shown
-from entropylaw.paths import is_utf8, shown_path, walk
+from entropylaw.paths import expanded, is_utf8, shown_path, walk
 
 Kind = Literal["parquet", "jsonl"]
 
@@ -116,21 +116,13 @@ def kind_of(path: Path) -> Kind | None:
     return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
-def matching(pattern: str) -> list[Path]:
-    """The files of a pattern that the shell did not expand, in order; none if it is not a pattern."""
-    if not any(c in pattern for c in "*?["):
-        return []
-    path = Path(pattern)
-    return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
-
-
 def _expanded(table: str) -> list[tuple[str, Path]]:
     """Files of one argument, each with its name relative to it, so that documents show no local path."""
     path = Path(table)
     if folder := bool(table) and path.is_dir():
         files = list(_files_in(table))
     else:
-        files = [path] if path.is_file() else matching(table)
+        files = [file for file in map(Path, expanded(table)) if file.is_file()]
     logs = [file for file in sorted(files) if kind_of(file)]
     if not logs:
         slug = "no-token-files" if table and path.exists() else "file-not-found"

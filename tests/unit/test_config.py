@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -291,7 +292,7 @@ def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind)
     for flags in ([], ["--config", "entropylaw.toml"]):
         done = run(*flags, "fit", "x.csv")
         assert_error(done, "file-not-found" if kind == "link to nothing" else "file-unreadable", 3)
-        assert done.stderr.startswith("error[file-")
+        assert re.match(r"error\[file-[a-z-]+\]: entropylaw\.toml ", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import UnreadFileWarning, read_all, read_runs
 from entropylaw.ingest.readers.parquet import arrow_column
+from entropylaw.ingest.sources.registry import READERS
 from tests.hostile import refused, write
 
 CSV = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n3,0.3,0.4\n"
@@ -120,6 +121,9 @@ def test_a_forced_format_wins_and_a_real_colon_stays(tmp_path):
     with pytest.raises(UsageError, match="'jsnl' is no known format") as caught:
         read_runs(f"{tmp_path / 'x.dat'}:jsnl")
     assert caught.value.slug == "format-unknown"
+    refused = {reader.name for reader in READERS if reader.refuses}
+    assert refused
+    assert not refused & {*caught.value.message.rpartition(" are ")[2].split(", ")}
     assert "x.dat:jsonl" in caught.value.hint
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.readers.notebook import TOO_LONG
+from entropylaw.ingest.readers.delimited import TOO_LONG
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
 from tests.hostile import assembled, refused, rows_or_refusal
@@ -83,76 +83,150 @@ def small(steps):
     return notebook(markdown(), code(stream(verl(steps))), code(shown(html=table)))
 
 
-def test_verl_lines_are_read_from_outputs_and_never_from_source_code():
-    table = read(notebook(markdown(), code(), code(stream(verl([1, 2, 3])))))
-    assert list(table.columns["step"]) == [1, 2, 3]
-    assert list(table.columns["actor/entropy"]) == [0.89, 0.88, 0.87]
-    assert table.rows == 3
-    assert table.notes == ("read from the outputs of cell 3 of the notebook (verl)",)
+NAN = float("nan")
+ROUNDED = "the Trainer's table shows six decimals, to which its values are rounded"
 
 
-def test_a_training_that_goes_on_in_a_later_cell_is_one_run():
-    data = notebook(code(stream(verl([1, 2, 3]))), markdown(), code(stream(verl([4, 5]))))
-    (run,) = runs(data)
-    assert list(run.step) == [1, 2, 3, 4, 5]
-    assert "read from the outputs of cells 1, 3 of the notebook (verl)" in run.notes
+def progress():
+    """What TRL prints: its bar on the one stream, its entries on the other."""
+    outputs = [stream(bar(0), "stderr")]
+    for step in (1, 2, 3, 4):
+        entry = {"loss": 0.1, "reward": 0.1 * step, "entropy": 1 / step, "epoch": step / 4}
+        outputs += [stream(bar(step) + WIPED, "stderr"), stream(f"{entry}\n"), stream(bar(step), "stderr")]
+    return code(*outputs)
+
+
+def history(where):
+    """A list of log entries, displayed or printed, below the table of the same training."""
+    text = "[{'loss': 0.1, 'reward': 0.5, 'entropy': nan, 'epoch': 0.1, 'step': 10},\n {'loss': 0.2,\n"
+    text += "  'reward': 0.6,\n  'entropy': 0.25,\n  'epoch': 0.2,\n  'step': 20},\n"
+    text += " {'train_runtime': 1.0, 'epoch': 1.0, 'step': 20}]"
+    table = trainer_table(["Step", "Training Loss", "reward"], [[10, 0.1, 0.5], [20, 0.2, 0.6]])
+    output = stream(" ".join(text.split()) + "\n") if where == "printed" else shown("pyout", plain=text)
+    return notebook(code(shown(html=table)), code(output))
+
+
+def json_lines():
+    lines = [json.dumps({"step": step, "entropy": 0.5, "reward": 0.1 * step}) for step in range(1, 4)]
+    return notebook(code(stream("loading\n" + "\nsaved a checkpoint\n".join(lines) + "\n")))
+
+
+def html_notebook(header, rows):
+    table = trainer_table(header, rows).splitlines(keepends=True)
+    return notebook(code(shown(html=table)))
+
+
+def nbformat_3():
+    outputs = [
+        {"output_type": "stream", "stream": "stdout", "text": ["nothing\n"]},
+        {"output_type": "display_data", "html": [trainer_table(["Step", "reward"], [[1, 0.5], [2, 0.6]])]},
+    ]
+    cell = {"cell_type": "code", "input": [SOURCE], "outputs": outputs, "language": "python"}
+    value = {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [cell]}]}
+    return json.dumps(value, indent=1).encode()
+
+
+PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 1000 + "=\n"}}
+
+SAMPLES = {
+    "verl's lines, and no source code": (
+        notebook(markdown(), code(), code(stream(verl([1, 2, 3])))),
+        {"step": [1, 2, 3], "actor/entropy": [0.89, 0.88, 0.87]},
+        "(verl)",
+    ),
+    "pictures": (
+        notebook(code(PICTURE, stream(verl([1, 2])), PICTURE)),
+        {"step": [1, 2], "actor/entropy": [0.89, 0.88]},
+        "(verl)",
+    ),
+    "a training that goes on in a later cell": (
+        notebook(code(stream("Collecting x\n" * 9000)), code(stream(verl([1, 2]))), code(stream(verl([3])))),
+        {"step": [1, 2, 3]},
+        "(verl)",
+    ),
+    "streams in their order": (
+        notebook(progress()),
+        {"step": [1, 2, 3, 4], "entropy": [1, 0.5, 1 / 3, 0.25]},
+        "progress bar",
+    ),
+    "two trainings that count by their bars": (
+        notebook(progress(), markdown(), progress()),
+        {"step": [1, 2, 3, 4] * 2, "entropy": [1, 0.5, 1 / 3, 0.25] * 2},
+        "(trl)",
+    ),
+    "unsloth": (
+        html_notebook(
+            ["Step", "Training Loss", "reward", "completions / mean_length", "kl", "rewards / f / mean"],
+            [[1, 0.0, 0.25, 200.0, 0, 0.3], [2, 0.001, 0.5, 190.5, 0.0004, "No Log"]],
+        ),
+        {
+            "step": [1, 2],
+            "loss": [0, 0.001],
+            "reward": [0.25, 0.5],
+            "completions/mean_length": [200, 190.5],
+            "kl": [NAN, 0.0004],
+            "rewards/f/mean": [0.3, NAN],
+        },
+        ROUNDED,
+    ),
+    "what an evaluation measured": (
+        html_notebook(
+            ["Step", "Training Loss", "Validation Loss", "Reward", "Reward Std", "Rewards/f/mean", "Entropy"],
+            [[10, "No log", 0.1, 0.5, 0.1, 0.5, 0.7], [20, 0.2, 0.1, 0.6, 0.1, 0.6, 0.6]],
+        ),
+        {
+            "step": [10, 20],
+            "loss": [NAN, 0.2],
+            "eval_loss": [0.1, 0.1],
+            "eval_reward": [0.5, 0.6],
+            "eval_reward_std": [0.1, 0.1],
+            "eval_rewards/f/mean": [0.5, 0.6],
+            "eval_entropy": [0.7, 0.6],
+        },
+        ROUNDED,
+    ),
+    "two tables with other columns": (
+        notebook(
+            code(shown(html=trainer_table(["Step", "Training Loss"], [[1, 0.5]]))),
+            code(shown(html=trainer_table(["Step", "reward"], [[1, 0.25], [2, 0.5]]))),
+        ),
+        {"step": [1, 1, 2], "loss": [0.5, NAN, NAN], "reward": [NAN, 0.25, 0.5]},
+        ROUNDED,
+    ),
+    "a displayed history": (
+        history("displayed"),
+        {"step": [10, 20], "entropy": [NAN, 0.25]},
+        "another log in them (the Trainer's table) was left out",
+    ),
+    "a printed history": (
+        history("printed"),
+        {"step": [10, 20], "entropy": [NAN, 0.25]},
+        "another log in them (the Trainer's table) was left out",
+    ),
+    "JSON lines among other prints": (json_lines(), {"step": [1, 2, 3], "entropy": [0.5] * 3}, "(jsonl)"),
+    "nbformat 3": (nbformat_3(), {"step": [1, 2], "reward": [0.5, 0.6]}, ROUNDED),
+}
+"""Notebook, expected columns (all of a table), and what a note of it says."""
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_log_of_a_notebook(name):
+    data, columns, note = SAMPLES[name]
+    content = Content("n.ipynb", data)
+    assert reader_of("ipynb").recognises(content)
+    table = reader_of("ipynb").read(content)
+    assert table.rows >= len(columns["step"])
+    for column, values in columns.items():
+        np.testing.assert_array_equal(table.columns[column], values)
+    if note == ROUNDED:
+        assert [*table.columns] == [*columns]
+    assert any(note in each for each in table.notes), table.notes
+    assert table.notes[0].startswith("read from the outputs of the notebook (")
 
 
 def test_a_training_that_starts_again_in_a_later_cell_is_another_run():
     first, second = runs(notebook(code(stream(verl([1, 2, 3]))), code(stream(verl([1, 2])))))
     assert (list(first.step), list(second.step)) == ([1, 2, 3], [1, 2])
-
-
-def test_the_streams_of_a_cell_are_joined_in_their_order():
-    outputs = [stream(bar(0), "stderr")]
-    for step in (1, 2, 3, 4):
-        entry = {"loss": 0.1, "reward": 0.1 * step, "entropy": 1 / step, "epoch": step / 4}
-        outputs += [stream(bar(step) + WIPED, "stderr"), stream(f"{entry}\n"), stream(bar(step), "stderr")]
-    table = read(notebook(code(*outputs)))
-    assert list(table.columns["step"]) == [1, 2, 3, 4]
-    assert list(table.columns["entropy"]) == [1, 0.5, 1 / 3, 0.25]
-    assert any("progress bar" in note for note in table.notes)
-
-
-def test_the_table_of_an_unsloth_notebook():
-    header = [
-        "Step",
-        "Training Loss",
-        "reward",
-        "reward_std",
-        "completions / mean_length",
-        "kl",
-        "rewards / f / mean",
-    ]
-    rows = [[1, 0.0, 0.25, 0.1, 200.0, 0, 0.3], [2, 0.001, 0.5, 0.2, 190.5, 0.0004, "No Log"]]
-    table = read(notebook(code(shown(html=trainer_table(header, rows).splitlines(keepends=True)))))
-    assert [*table.columns] == [
-        *("step", "loss", "reward", "reward_std", "completions/mean_length", "kl", "rewards/f/mean"),
-    ]
-    assert list(table.columns["reward"]) == [0.25, 0.5]
-    assert np.isnan(table.columns["kl"][0])
-    assert table.columns["kl"][1] == 0.0004
-    assert np.isnan(table.columns["rewards/f/mean"][1])
-    assert "the Trainer's table shows six decimals, to which its values are rounded" in table.notes
-    assert "1 cell of its first row with a bare 0, which means no value" in table.notes
-
-
-def test_what_an_evaluation_measured_is_no_training_reward():
-    header = ["Step", "Training Loss", "Validation Loss", "Reward", "Reward Std", "Rewards/f/mean", "Entropy"]
-    rows = [[10, "No log", 0.1, 0.5, 0.1, 0.5, 0.7], [20, 0.2, 0.1, 0.6, 0.1, 0.6, 0.6]]
-    table = read(notebook(code(shown(html=trainer_table(header, rows)))))
-    assert [*table.columns] == [
-        *(
-            "step",
-            "loss",
-            "eval_loss",
-            "eval_reward",
-            "eval_reward_std",
-            "eval_rewards/f/mean",
-            "eval_entropy",
-        ),
-    ]
-    assert list(table.columns["eval_reward"]) == [0.5, 0.6]
 
 
 @pytest.mark.parametrize(
@@ -178,29 +252,6 @@ def test_a_row_longer_than_the_header_is_counted():
     assert (table.rows, len(table.columns["step"])) == (2, 1)
 
 
-@pytest.mark.parametrize("where", ["displayed", "printed"])
-def test_the_log_history_has_steps_of_its_own_and_more_than_the_table(where):
-    table = trainer_table(["Step", "Training Loss", "reward"], [[10, 0.1, 0.5], [20, 0.2, 0.6]])
-    text = "[{'loss': 0.1, 'reward': 0.5, 'entropy': nan, 'epoch': 0.1, 'step': 10},\n {'loss': 0.2,\n"
-    text += "  'reward': 0.6,\n  'entropy': 0.25,\n  'epoch': 0.2,\n  'step': 20},\n"
-    text += " {'train_runtime': 1.0, 'epoch': 1.0, 'step': 20}]"
-    history = (
-        shown("execute_result", plain=text) if where == "displayed" else stream(" ".join(text.split()) + "\n")
-    )
-    found = read(notebook(code(shown(html=table)), code(history)))
-    assert list(found.columns["step"]) == [10, 20]
-    assert np.array_equal(found.columns["entropy"], [np.nan, 0.25], equal_nan=True)
-    assert "read from the outputs of cell 2 of the notebook (a list of log entries)" in found.notes
-    assert "what the outputs of cell 1 hold of another log (the Trainer's table) was left out" in found.notes
-
-
-def test_json_lines_among_other_prints():
-    lines = [json.dumps({"step": step, "entropy": 0.5, "reward": 0.1 * step}) for step in range(1, 4)]
-    text = "loading\n" + "\nsaved a checkpoint\n".join(lines) + "\n"
-    table = read(notebook(code(stream(text))))
-    assert list(table.columns["step"]) == [1, 2, 3]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -215,18 +266,6 @@ def test_other_prints_are_no_log(text):
     error = refused("no-records", read, notebook(markdown(), code(stream(text)), code()))
     assert "1 cell with outputs of 3 cells looked at" in error.message
     assert "cleared" in error.hint
-
-
-def test_a_notebook_of_nbformat_3():
-    outputs = [
-        {"output_type": "stream", "stream": "stdout", "text": ["nothing\n"]},
-        {"output_type": "display_data", "html": [trainer_table(["Step", "reward"], [[1, 0.5], [2, 0.6]])]},
-    ]
-    cell = {"cell_type": "code", "input": [SOURCE], "outputs": outputs, "language": "python"}
-    value = {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [cell]}]}
-    content = Content("old.ipynb", json.dumps(value, indent=1).encode())
-    assert reader_of("ipynb").recognises(content)
-    assert list(reader_of("ipynb").read(content).columns["reward"]) == [0.5, 0.6]
 
 
 @pytest.mark.parametrize("first", ["cells", "metadata", "nbformat"])
@@ -253,16 +292,6 @@ def test_it_is_recognised_whatever_comes_first(first, indent):
 )
 def test_other_files_are_not_taken_for_notebooks(data):
     assert not reader_of("ipynb").recognises(Content("n.ipynb", data))
-
-
-def test_pictures_take_no_part():
-    picture = {
-        "output_type": "display_data",
-        "metadata": {},
-        "data": {"image/png": "iVBORw0KGgo" * 1000 + "=\n"},
-    }
-    table = read(notebook(code(picture, stream(verl([1, 2])), picture)))
-    assert list(table.columns["step"]) == [1, 2]
 
 
 def test_a_notebook_that_was_cut_off_is_corrupt():

@@ -11,7 +11,7 @@ import pytest
 from entropylaw.errors import OutputError
 from entropylaw.tokens.files import copies, histogram_of
 from entropylaw.tokens.run import write_together
-from tests.token_tables import made, summary, summary_of, written
+from tests.token_tables import made, refused, summary, summary_of, written
 from tests.typed import assert_error
 
 
@@ -43,8 +43,9 @@ def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
     tokens.rename(folder / "tokens.parquet")
-    first = run("tokens", "runs", "-o", "runs/steps.parquet")
-    again = run("tokens", "runs", "-o", "runs/steps.parquet")
+    first = run("tokens", "runs")
+    assert run("tokens", "runs", "-o", "runs/steps.parquet").returncode == 0
+    again = run("tokens", "runs")
     assert first.stdout == again.stdout
     assert "2,000 tokens" in again.stdout
     assert "skipped 'steps.parquet'" in again.stderr
@@ -56,6 +57,14 @@ def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
         assert "give the token files of all shards in one call" in done.stderr
     (folder / "tokens.parquet").unlink()
     assert_error(run("tokens", "runs"), "no-token-files", 3)
+
+
+def test_a_pattern_that_no_shell_expanded_names_files_alone(tmp_path):
+    for seed, name in enumerate(("a.parquet", "b.parquet", "other.parquet")):
+        written(tmp_path / name, made(500, seed=seed))
+    (tmp_path / "c.parquet").mkdir()
+    assert sum(summary(tmp_path / "[abc].parquet").steps.column("tokens").to_pylist()) == 1000
+    refused("file-not-found", tmp_path / "[xy].parquet")
 
 
 def test_a_copy_of_a_token_file_is_noted(tmp_path):
