@@ -13,11 +13,7 @@ from entropylaw.gates.decide import (
     decide,
 )
 from entropylaw.gates.expression import parse
-from entropylaw.gates.quantities import (
-    joined,
-    read_document,
-    subjects_of,
-)
+from entropylaw.gates.subjects import joined, read_document, subjects_of
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
 from entropylaw.results.result import replace

@@ -22,7 +22,8 @@ from entropylaw.paths import check_targets, is_file, is_own, shown_path
 if TYPE_CHECKING:
     from entropylaw.documents.document import CheckDocument, CheckedFile
     from entropylaw.documents.loading import Stored
-    from entropylaw.gates.quantities import Part, Subject
+    from entropylaw.gates.quantities import Part
+    from entropylaw.gates.subjects import Subject
 
 TRIPPED = 5
 """Exit code where a gate tripped, or its quantity is unknown, for whatever reason."""
@@ -87,7 +88,7 @@ def check(options: CheckCommand) -> None:
     from entropylaw.documents.document import CheckDocument
     from entropylaw.gates.decide import Rules, decide, load_baselines
     from entropylaw.gates.expression import parse
-    from entropylaw.gates.quantities import joined
+    from entropylaw.gates.subjects import joined
     from entropylaw.pipeline.sources import refuse_flags
 
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
@@ -146,7 +147,7 @@ class _Sources:
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns the other sources, which are logs."""
         from entropylaw.documents.loading import FITS
-        from entropylaw.gates.quantities import READ, documents_of, flaws_of, unread
+        from entropylaw.gates.subjects import READ, documents_of, flaws_of, unread
         from entropylaw.pipeline.sources import places
 
         logs = []
@@ -174,7 +175,7 @@ class _Sources:
 
     def read(self, documents: Iterable[Stored]) -> None:
         """Read documents, each once."""
-        from entropylaw.gates.quantities import checked_file, stored_subjects
+        from entropylaw.gates.subjects import checked_file, stored_subjects
 
         for one in documents:
             if (file := checked_file(one)) not in self.inputs:
@@ -200,7 +201,8 @@ class _Sources:
         """
         output.begin(logs, jobs)
         from entropylaw.documents.document import CheckedFile, from_fits
-        from entropylaw.gates.quantities import Part, joined, subjects_of
+        from entropylaw.gates.quantities import Part
+        from entropylaw.gates.subjects import joined, subjects_of
         from entropylaw.pipeline import steps
         from entropylaw.results.result import replace
 

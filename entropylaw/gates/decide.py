@@ -22,20 +22,8 @@ from entropylaw.documents.loading import KINDS, find_document, load_json
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import (
-    QUANTITIES,
-    WRITTEN_BY,
-    Kind,
-    Part,
-    Subject,
-    Unknown,
-    Value,
-    flaws_of,
-    pages_of,
-    read_document,
-    subjects_of,
-    unread,
-)
+from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Kind, Part, Unknown, Value
+from entropylaw.gates.subjects import Subject, flaws_of, pages_of, read_document, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict

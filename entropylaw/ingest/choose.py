@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropylaw import units
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, places, shown, shown_cell
-from entropylaw.ingest import catalog, suggest, units
+from entropylaw.ingest import catalog, suggest
 from entropylaw.ingest.catalog import Key, config
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.joining import averaged

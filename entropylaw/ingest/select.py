@@ -26,10 +26,10 @@ from entropylaw.ingest.runs.pairing import (
     noise_of,
 )
 from entropylaw.ingest.runs.step_column import by_folded_name, folded
-from entropylaw.ingest.units import largest_reward
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.result import Finding, caution, replace
+from entropylaw.units import largest_reward
 
 #: Why planning's share is not known where one of the curves is a semantic entropy.
 NO_SHARE = "planning's share is not estimated: a semantic entropy is no part of the token entropy"

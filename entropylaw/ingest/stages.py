@@ -16,9 +16,9 @@ from entropylaw.escaping import listing, nearest, shown
 from entropylaw.ingest.runs import Run, Series
 from entropylaw.ingest.runs.pairing import MOST_NATS
 from entropylaw.ingest.select import of_class, select
-from entropylaw.ingest.units import largest_reward
 from entropylaw.results.arrays import BoolArray, FloatArray
 from entropylaw.results.stages import StageCurve, StageRows
+from entropylaw.units import largest_reward
 
 FEWEST = 2
 """Fewest values of a curve in a run."""

@@ -19,9 +19,9 @@ from entropylaw.ingest.runs import FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.ingest.runs.number_parsing import Column, parse_column
 from entropylaw.ingest.runs.pairing import MOST_NATS
 from entropylaw.ingest.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
-from entropylaw.ingest.units import is_share
 from entropylaw.paths import hostless
 from entropylaw.results.arrays import FloatArray
+from entropylaw.units import is_share
 
 #: What to do about a column of text, at the end of a hint.
 NUMBERS = "or write numbers without unit and with a decimal point"

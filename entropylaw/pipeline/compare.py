@@ -24,7 +24,7 @@ from entropylaw.documents.document import (
 )
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
-from entropylaw.gates.quantities import flaws_of, pages_of
+from entropylaw.gates.subjects import flaws_of, pages_of
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, nearest, shown
-from entropylaw.ingest.units import is_perplexity, nats_per_unit
 from entropylaw.options import TokenOptions
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens.files import TokenFile, element_type
+from entropylaw.units import is_perplexity, nats_per_unit
 
 IntArray = NDArray[np.int64]
 

@@ -222,7 +222,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     ("arms details", "arms markdown"): {
         "the level is in the head": r"ESTIMATES\.level",
-        "the seeds of the curves stand for all": r"pairs\.differences\.seeds",
     },
     ("arms csv",): {
         "a row per comparison and quantity; text and Markdown have the rest": (

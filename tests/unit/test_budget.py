@@ -9,21 +9,21 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
-    "ingest": 9_578,
-    "analysis": 8_057,
-    "report": 6_420,
-    "tokens": 3_249,
-    "results": 2_547,
-    "cli": 2_647,
-    "pipeline": 2_410,
-    "engine": 2_251,
-    "top": 1_471,
-    "gates": 1_105,
-    "documents": 989,
-    "all lines": 40_724,
-    "all statements": 24_153,
+    "ingest": 9_627,
+    "analysis": 8_216,
+    "report": 6_476,
+    "tokens": 3_002,
+    "results": 2_595,
+    "cli": 2_528,
+    "pipeline": 2_474,
+    "engine": 2_290,
+    "top": 1_654,
+    "gates": 1_166,
+    "documents": 1_003,
+    "all lines": 41_031,
+    "all statements": 24_334,
     "other lines": 1_871,
-    "other bytes": 57_560,
+    "other bytes": 57_574,
 }
 """Package → its lines of Python at most; the sum, the statements, and the text that is not Python."""
 

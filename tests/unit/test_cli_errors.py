@@ -168,7 +168,7 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
         ("predict RUN --target-entropy 0.5:0.1:0.1", "bad-target"),
         ("predict RUN --target-entropy a", "bad-target"),
         ("predict RUN --target-entropy -1", "bad-entropy"),
-        ("predict RUN --target-reward inf", "bad-reward"),
+        ("predict RUN --target-reward inf", "bad-option"),
     ],
 )
 def test_usage_errors(run, lab, command, slug):

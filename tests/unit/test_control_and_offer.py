@@ -208,7 +208,7 @@ def test_a_refusal_for_too_few_names_the_flag_in_every_command(tmp_path):
         done = typed(command[0], "log.jsonl", *command[1:], *reward, cwd=tmp_path)
         said = " ".join((done.stdout + done.stderr).split())
         # `fit` shows the answer of the training reward; a gate and a report are of the reward named.
-        assert done.returncode == (0 if command[0] == "fit" else 4)
+        assert done.returncode == {"fit": 0, "check": 5, "report": 4}[command[0]]
         assert "too-few-evaluations" in said
         assert "--reward critic/score/mean" in said
 

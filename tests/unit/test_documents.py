@@ -16,7 +16,8 @@ from entropylaw.documents.document import FitDocument
 from entropylaw.documents.loading import find_document, load_fit, load_json
 from entropylaw.errors import EntropyLawError
 from entropylaw.gates.decide import relative_decrease
-from entropylaw.gates.quantities import Unknown, stored_subjects
+from entropylaw.gates.quantities import Unknown
+from entropylaw.gates.subjects import stored_subjects
 from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
 

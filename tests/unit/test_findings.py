@@ -103,5 +103,5 @@ def test_a_document_of_an_older_version_is_refused_and_not_read_in_part(run, tmp
         {"fit": load_fit, "phases": load_phases, "report": load_report}[kind](path)
     assert caught.value.slug == "other-document-version"
     done = run("check", str(path), "--fail-if", "refused")
-    assert done.returncode == 3
+    assert done.returncode == 5
     assert "error[other-document-version]" in done.stderr

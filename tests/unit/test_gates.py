@@ -21,11 +21,7 @@ from entropylaw.gates.decide import (
     Outcome,
     holds_for,
 )
-from entropylaw.gates.quantities import (
-    QUANTITIES,
-    Kind,
-    Part,
-)
+from entropylaw.gates.quantities import QUANTITIES, Kind, Part
 from entropylaw.report.render import rendered
 from entropylaw.results import Why
 from tests.findings import stated

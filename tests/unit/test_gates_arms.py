@@ -231,7 +231,7 @@ def test_a_pair_that_is_there_twice_is_refused():
 
 def test_a_damaged_comparison_fails(tmp_path):
     from entropylaw.documents.codec import dumps
-    from entropylaw.gates.quantities import read_document
+    from entropylaw.gates.subjects import read_document
 
     data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
     data["comparison"]["pairs"][0]["arm"] = 3

@@ -13,9 +13,7 @@ from entropylaw.gates.decide import (
     regression,
     relative_decrease,
 )
-from entropylaw.gates.quantities import (
-    Unknown,
-)
+from entropylaw.gates.quantities import Unknown
 from entropylaw.results import Estimate
 from tests.gate_documents import (
     cases,

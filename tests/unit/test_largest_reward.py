@@ -10,8 +10,8 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import encode
-from entropylaw.ingest.units import largest_reward, nats_per_unit
 from entropylaw.pipeline.answers import fit_log
+from entropylaw.units import largest_reward, nats_per_unit
 from tests.conftest import ROOT
 from tests.typed import typed
 

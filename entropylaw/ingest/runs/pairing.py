@@ -13,8 +13,8 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, shown
 from entropylaw.ingest.runs import TEXT, Run, added
 from entropylaw.ingest.runs.step_column import require_column
-from entropylaw.ingest.units import nats_per_unit
 from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.units import nats_per_unit
 
 # ln of 162,755: with the vocabularies of today's language models, mean entropies are below.
 MOST_NATS = 12.0

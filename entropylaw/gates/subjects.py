@@ -1,0 +1,245 @@
+"""The runs that gates are applied to, as documents and logs hold them. Nothing here imports numpy."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entropylaw.documents.document import CheckedFile
+from entropylaw.documents.loading import KINDS, Stored, as_document, damaged, find_document
+from entropylaw.errors import InputError, known_form
+from entropylaw.gates.quantities import Needs, Part, Quantity, Value
+from entropylaw.paths import is_file, note_input, shown_path
+from entropylaw.results import Verdict, Why
+from entropylaw.results.columns import Refusal
+from entropylaw.results.result import LOST, sentences
+
+if TYPE_CHECKING:
+    from entropylaw.documents.comparison import ComparisonDocument
+    from entropylaw.documents.document import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
+
+    ``holders`` map a part to what the documents or logs of the run, its ``sources``, hold of it; None where
+    they hold nothing of a part that they could have. ``verdict``, ``why`` and ``reasons`` are those of its
+    answer, None where no document holds one, ``lost`` is how it lost its reward. ``refusal`` is why it has no
+    fit, ``read`` whether its file could be read.
+    """
+
+    run: str
+    path: str
+    sources: tuple[str, ...]
+    holders: Mapping[Part, Any] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    why: Why | None = None
+    reasons: tuple[str, ...] = ()
+    lost: str = ""
+    refusal: Refusal | None = None
+    read: bool = True
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        """The parts that its sources hold."""
+        return frozenset(part for part, holder in self.holders.items() if holder is not None)
+
+    def lacks(self, needs: Needs) -> str:
+        """Why a quantity with such needs is unknown, the first reason of several; empty where it is known."""
+        without = self.why is Why.no_relation and needs is Needs.relation
+        if not without and not (self.verdict is Verdict.fails and needs is Needs.law):
+            return ""
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        reason = self.reasons[0] if self.reasons else "its document gives no reason"
+        return f"the law fails for this run, {self.why}: {reason}{more}"
+
+    def value(self, quantity: Quantity) -> Value | None:
+        """The value of a quantity; None where the run's sources cannot have one."""
+        if quantity.part not in self.holders:
+            # A prediction has the verdict in addition to its own numbers.
+            known = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
+            return quantity.read(self.holders[Part.ahead]) if known else None
+        holder = self.holders[quantity.part]
+        return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
+
+    def detail(self, quantity: Quantity) -> str:
+        """What a sentence adds to the number of a quantity that has one, in brackets."""
+        return f" ({quantity.detail(self.holders[quantity.part])})" if quantity.detail else ""
+
+
+READ = ("fit", "report", "phases", "prediction", "comparison")
+"""The kinds of documents that gates read."""
+
+
+def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
+    """A document from JSON values, its arrays as lists; ``source`` is its name in error messages.
+
+    Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
+    """
+    schema = data.get("schema") if isinstance(data, dict) else None
+    ours, _, rest = schema.partition("/") if isinstance(schema, str) else ("", "", "")
+    kind = rest.partition("/")[0]
+    if ours != "entropylaw" or kind not in READ:
+        expected = ", ".join(KINDS[name].schema for name in READ)
+        raise InputError(
+            "not-a-document",
+            f"{source} has schema {known_form(schema)}, expected one of {expected}",
+            "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
+            "log itself",
+        )
+    document: Document[Any] | ComparisonDocument = as_document(KINDS[kind], data, source, arrays=False)
+    if not getattr(document, "runs", True):
+        raise damaged(source, "at $.runs: expected one run or more")
+    return document
+
+
+def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> list[Subject]:
+    """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
+    kind, subjects = document.schema.split("/")[1], []
+    if kind == "comparison":
+        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[union-attr]
+        held = {Part.arms: document}
+        return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
+    for entry in document.runs:  # type: ignore[union-attr]
+        holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
+        run, column = entry, "entropy_column"
+        if kind == "report":
+            run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
+        elif kind == "phases":
+            holders = {Part.phases: entry}
+            column = "aggregate_column" if entry.aggregate_column else "planning_column"
+        answer = getattr(run, "answer", run)
+        judged = None if kind == "phases" else answer
+        subject = Subject(
+            run=run.run,
+            path=run.path,
+            sources=(source,),
+            holders=holders,
+            verdict=getattr(judged, "verdict", None),
+            why=getattr(judged, "why", None),
+            reasons=sentences(judged.findings, "reason") if judged is not None else (),
+            lost=next((one.sentence for one in getattr(judged, "findings", ()) if one.code == LOST), ""),
+            refusal=getattr(run, "refusal", None),
+            read=getattr(run, column, "") is not None,
+        )
+        subjects.append(subject)
+    return subjects
+
+
+def stored_subjects(document: Stored) -> list[Subject]:
+    """The runs of a stored document; one that cannot be used, as one without runs, is a refused run."""
+    shown = shown_path(document.path)
+    try:
+        if document.data is None:
+            raise document.damaged(shown)
+        subjects = subjects_of(read_document(document.data, shown), shown)
+        runs = [(one.run, one.path) for one in subjects if one.refusal is None]
+        if len(set(runs)) < len(runs):
+            raise damaged(shown, "at $.runs: expected each run once")
+        return subjects
+    except InputError as error:
+        return [unread(shown, error)]
+
+
+def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The path of the document of each run that a report's index names, with its row there."""
+    rows = index.data.get("rows") if index.kind == "index" else None
+    rows = [row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    folder = Path(index.path).parent / "runs"
+    return [(folder / f"{row['slug']}.json", row) for row in rows if isinstance(row.get("slug"), str)]
+
+
+def pages_of(index: Stored) -> list[Path]:
+    """The paths of the runs' documents that a report's index names; none of other documents."""
+    return [page for page, _ in _pages(index)]
+
+
+def documents_of(index: Stored) -> list[Stored]:
+    """The runs' documents that a report's index names, as far as they are there."""
+    return [
+        # What is no document was one.
+        find_document(str(path)) or Stored(path=str(path), content=path.read_bytes(), data=None)
+        for path in filter(is_file, pages_of(index))
+    ]
+
+
+def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
+    """Runs of a report's index whose documents are missing or say something else; none of other documents."""
+    unfinished = index.data.get("unfinished") if index.kind == "index" else 0
+    if unfinished:
+        shown = shown_path(index.path)
+        what = f"{shown}: the report was interrupted before {unfinished} of its runs"
+        yield shown, InputError("file-not-found", what, "make the report again, which finishes it")
+    for page, row in _pages(index):
+        shown = shown_path(str(page))
+        if not is_file(page):
+            what = f"there is no {shown}, which the index of the report names"
+            yield shown, InputError("file-not-found", what, "make the report again")
+        elif (document := find_document(str(page))) and (what := _differs(row, document.data)):
+            yield shown, damaged(shown, f"(its {what} is not the one in the index of the report)")
+
+
+def _differs(row: Mapping[str, Any], document: Any) -> str:
+    """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
+    try:
+        (run,) = document["runs"]
+        fit, cells = run["fit"], row["cells"]
+        answer = fit["answer"] or {}
+        numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
+        slug = (fit["refusal"] or {}).get("slug")
+        pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
+        pairs |= {"refusal": (row["refusal"], slug)}
+        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ""
+    return next((name for name, (one, other) in pairs.items() if one != other), "")
+
+
+def unread(source: str, error: InputError) -> Subject:
+    """What could not be read, as a refused run."""
+    refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    return Subject(run=source, path=source, sources=(source,), refusal=refusal, read=False)
+
+
+def checked_file(document: Stored) -> CheckedFile:
+    """A document's entry among the files that were read."""
+    note_input(document.path)
+    schema = "damaged" if document.data is None else document.data["schema"]
+    digest = hashlib.sha256(document.content).hexdigest()
+    return CheckedFile(path=shown_path(document.path), sha256=digest, format=schema)
+
+
+def joined(subjects: Sequence[Subject]) -> list[Subject]:
+    """Subjects in their order; documents that hold different parts of one run make one subject.
+
+    One run is one name and one log. Where two documents hold the same part of it, all of them stay apart.
+    """
+    groups: dict[tuple[str, str], list[Subject]] = {}
+    for subject in subjects:
+        groups.setdefault((subject.run, subject.path), []).append(subject)
+    result: list[Subject] = []
+    for group in groups.values():
+        parts = [part for subject in group for part in subject.parts]
+        merged = len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
+        result += [_merged(group)] if merged else group
+    return result
+
+
+def _merged(group: Sequence[Subject]) -> Subject:
+    """Several parts of a run as one subject; verdict and refusal are those of its fit, if it has one."""
+    # Parts without a holder first, so that another document replaces them.
+    pairs = chain(*(subject.holders.items() for subject in group))
+    holders = dict(sorted(pairs, key=lambda pair: pair[1] is not None))
+    with_law = [subject for subject in group if Part.law in subject.parts] or group
+    judged = next((subject for subject in with_law if subject.verdict is not None), with_law[0])
+    refused = next((subject for subject in with_law if subject.refusal is not None), with_law[0])
+    sources = tuple(chain(*(subject.sources for subject in group)))
+    merged = replace(group[0], sources=sources, holders=holders, verdict=judged.verdict, why=judged.why)
+    return replace(
+        merged, reasons=judged.reasons, lost=judged.lost, refusal=refused.refusal, read=refused.read
+    )
