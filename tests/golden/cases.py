@@ -207,7 +207,8 @@ CASES = {
         (inputs.tokens,),
         (
             "tokens tokens.jsonl -o steps.csv",
-            "tokens tokens.jsonl -o steps.json --format csv",
+            "tokens tokens.jsonl -q -o steps.json",
+            "tokens tokens.jsonl",
             "phases steps.csv",
         ),
     ),
