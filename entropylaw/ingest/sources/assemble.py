@@ -192,9 +192,9 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         stepless = ~np.isfinite(whole.step)
         for _, rows in split.lost:
             stepless[rows] = False
-        values = evaluations(table, stepless, (whole.step_column, *split.columns))
-        if values >= FEWEST:
-            found.append(f"{counted(values, 'value')} of metrics in {where} have no step")
+        number = evaluations(table, stepless, (whole.step_column, *split.columns))
+        if number >= FEWEST:
+            found.append(f"{counted(number, 'value')} of metrics in {where} have no step")
     # Records without any value after the steps began again, as those of a lost run.
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
     fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
