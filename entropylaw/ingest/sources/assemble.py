@@ -11,7 +11,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, places, quoted_path, shown, shown_cell
 from entropylaw.ingest.catalog import is_metric, sample_columns
-from entropylaw.ingest.runs import NAN, NO_ROW, ROWS_COUNTED, TEXT, Run, Table, added
+from entropylaw.ingest.runs import NAN, ROWS_COUNTED, TEXT, Run, Table, added
 from entropylaw.ingest.runs.number_parsing import Column, Parsed, classify, parse_column
 from entropylaw.ingest.runs.splitting import (
     OVERWRITTEN,
@@ -34,7 +34,8 @@ from entropylaw.ingest.runs.step_column import (
     on_one_axis,
 )
 from entropylaw.ingest.sources.content import plain_name
-from entropylaw.ingest.suggest import measured, measured_in_text, no_step
+from entropylaw.ingest.sources.stepless import FEWEST, evaluations
+from entropylaw.ingest.suggest import no_step
 from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.columns import Source
 
@@ -54,9 +55,6 @@ _GENERIC_FOLDER = re.compile(
 _FEW = 10
 # So many consecutive records may be a run, however long the others are.
 _RUN = 8
-# Fewer evaluations cannot be fitted, and no gate could pass on them.
-_FEWEST = 5
-_STEP_IN_NAME = re.compile(r"(?<![^/._-])\d+(?![^/._-])")
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -190,8 +188,13 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     many = split.columns or number * _FEW > len(missed) or block.max(initial=0) >= _RUN
     if number > 1 and many:
         found.append(f"{number} of {records} in {where} cannot be read or have no step")
-    elif (evaluations := _without_step(split, whole, table)) >= _FEWEST:
-        found.append(f"{counted(evaluations, 'value')} of metrics in {where} have no step")
+    else:
+        stepless = ~np.isfinite(whole.step)
+        for _, rows in split.lost:
+            stepless[rows] = False
+        number = evaluations(table, stepless, (whole.step_column, *split.columns))
+        if number >= FEWEST:
+            found.append(f"{counted(number, 'value')} of metrics in {where} have no step")
     # Records without any value after the steps began again, as those of a lost run.
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
     fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
@@ -210,47 +213,6 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
                 found.append(f"column {shown(name)} occurs twice in {where}, with other values")
     for what in found:
         yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
-
-
-def _without_step(split: Split, whole: Run, table: Table) -> int:
-    """How many evaluations the records without a step may hold, those of runs that are lost left out.
-
-    Numbers count by the names of their columns, also where these begin with the run's name or a step, and so
-    do parts of records that are not read.
-    """
-    stepless = ~np.isfinite(whole.step)
-    for _, rows in split.lost:
-        stepless[rows] = False
-    count = sum(number for row, number in table.hidden.items() if row == NO_ROW or stepless[row])
-    numbers = {
-        name: values
-        for name, column in whole.columns.items()
-        if (values := np.isfinite(column) & stepless).any()
-    }
-    # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
-    kinds: dict[str, int] = {}
-    evaluated = np.zeros(len(stepless), dtype=bool)
-    for name in measured(numbers):
-        kind = _STEP_IN_NAME.sub("#", name)
-        kinds[kind] = kinds.get(kind, 0) + int(numbers[name].sum())
-        evaluated |= numbers[name]
-    count += max(int(evaluated.sum()), *kinds.values(), 0)
-    # Ten thousand records are searched for text that holds numbers of metrics: "entropy: 0.5",
-    # {"key": "entropy", "value": 0.5}, and a row of a table within quotes.
-    valued = np.any([*numbers.values()], axis=0) if numbers else evaluated
-    rows = np.flatnonzero(stepless & ~evaluated)[:10_000]
-    held = set[int]()
-    for cells in (table.columns[name] for name in whole.texts if name in table.columns):
-        texts = {row: str(cells[row]) for row in rows.tolist()}
-        held |= {row for row, text in texts.items() if "entrop" in text.casefold() and measured_in_text(text)}
-        words = {row: text for row, text in texts.items() if valued[row] and len(text.split()) == 1}
-        named = set(measured(words.values()))
-        # A single one may be the stage of the training that a record is about.
-        held |= {row for row, word in words.items() if word in named and len(named) > 1}
-    for row in rows.tolist() if whole.step_column in table.columns else ():
-        cells = re.split("[,;\t]", str(table.columns[whole.step_column][row]))
-        held |= {row} if np.isfinite(parse_column(cells).values).sum() > 1 else set()
-    return count + len(held)
 
 
 def _coded(cells: Column) -> tuple[list[str], FloatArray]:

@@ -33,6 +33,7 @@ from entropylaw.ingest.sources.content import (
 )
 from entropylaw.ingest.sources.opening import is_remote, remote_listing
 from entropylaw.ingest.sources.registry import BundleReader, find_reader
+from entropylaw.ingest.sources.stepless import FEWEST, evaluations
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -194,7 +195,8 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     names = frozenset(map(folded, table.columns))
     sought = catalog.class_entropies().union(map(folded, also))
-    measured = bool(suggest.measured(table.columns) or table.hidden) or not names.isdisjoint(sought)
+    measured = bool(suggest.measured(table.columns)) or not names.isdisjoint(sought)
+    measured = measured or _evaluates(table)
     if alone and table.rows < 2:
         # The first record of a run that has begun has a step.
         begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
@@ -244,7 +246,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     fits = named or suffix in _TABLES | _OTHERS
     if table is not None:
         metrics = suggest.measured(table.columns)
-        if table.hidden or _is_headless(table) or (named and _counts_rows(table)):
+        if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
             may_be = True
         elif slug == "several-rows-a-step" or not metrics:
             may_be = len(metrics) > 1
@@ -268,6 +270,14 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     else:
         may_be = any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
     return "" if may_be else _UNUSABLE[slug]
+
+
+def _evaluates(table: Table) -> bool:
+    """Whether the records of a table without a step may be evaluations, in a shape that is not read."""
+    if not _STEPS.isdisjoint(map(folded, table.columns)):
+        return False
+    rows = len(next(iter(table.columns.values()), ()))
+    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST
 
 
 def _is_headless(table: Table) -> bool:
