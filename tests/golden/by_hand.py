@@ -20,6 +20,7 @@ from tests.findings import stated
 from tests.golden.choosing import choices
 from tests.golden.reading import read_samples
 from tests.unit import test_phase_report as phases
+from tests.unit.test_ingest_mlflow import stores
 from tests.unit.test_lab_formats import written
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand
 
@@ -229,6 +230,7 @@ READ = (
 
 BY_HAND: dict[str, Callable[[], str]] = {
     **{f"read-{name.replace('_', '-')}": read_samples(f"test_ingest_{name}") for name in READ},
+    "read-mlflow": lambda: "\n".join(stores()),
     "read-select": choices,
     "lab-formats": lambda: "\n".join(written()),
     "made-answers": answers,

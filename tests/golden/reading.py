@@ -11,7 +11,7 @@ import numpy as np
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, read_runs, select
-from entropylaw.ingest.runs import Run
+from entropylaw.ingest.runs import Run, Table
 from entropylaw.ingest.runs.number_parsing import parse_column
 from entropylaw.ingest.sources.assemble import assemble
 from entropylaw.ingest.sources.content import Content
@@ -46,16 +46,24 @@ def read_samples(module: str) -> Callable[[], str]:
 
 def _told(sample: tuple[Any, ...], title: str, shown: dict[tuple[str, ...], str]) -> Iterator[str]:
     known = isinstance(sample[0], Mapping) or reader_of(sample[0]).recognises(_content(*sample[1:]))
-    begins = "" if known else "not recognised; "
+    first, *more = told(lambda: _read(sample), title, shown)
+    yield first if known else f"not recognised; {first}"
+    yield from more
+
+
+def told(
+    read: Callable[[], tuple[Iterable[Run], str]], title: str, shown: dict[tuple[str, ...], str]
+) -> Iterator[str]:
+    """What is read, as lines; columns that were shown under another title are not shown again."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            runs, rows = _read(sample)
+            runs, rows = read()
     except EntropyLawError as error:
-        yield f"{begins}error[{error.slug}]"
+        yield f"error[{error.slug}]"
         yield _cut(f"  {error.message}; {error.hint}")
         return
-    yield f"{begins}{rows}"
+    yield rows
     yield from (_cut(f"  warning: {warning.message}") for warning in caught)
     said: tuple[str, ...] = ()
     for run in runs:
@@ -78,7 +86,11 @@ def _read(sample: tuple[Any, ...]) -> tuple[Iterable[Run], str]:
         columns, *options = sample
         return read_runs(columns, **dict(*options)), "a table"
     reader, name, data = sample
-    table = reader_of(reader).read(_content(name, data))
+    return assembled(reader_of(reader).read(_content(name, data)), reader, name)
+
+
+def assembled(table: Table, reader: str, name: str) -> tuple[Iterable[Run], str]:
+    """The runs of a table, and how many rows it has."""
     source = Source(path=name, format=reader, sha256="", rows=table.rows)
     return assemble(table, source, name)[
         0

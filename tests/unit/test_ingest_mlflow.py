@@ -5,23 +5,22 @@ import os
 import random
 import shutil
 import sqlite3
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from entropylaw.ingest import select
-from entropylaw.ingest.readers.delimited import CUT_OFF
-from entropylaw.ingest.readers.jsonl import UNPARSEABLE
-from entropylaw.ingest.runs.splitting import OVERWRITTEN, SUPERSEDED
-from entropylaw.ingest.runs.step_column import NO_STEP
+from entropylaw.errors import InputError
+from entropylaw.ingest.runs.splitting import SUPERSEDED
 from entropylaw.ingest.sources import bundles as mlflow_store
 from entropylaw.ingest.sources.bundles import MlflowFolder
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.opening import load
 from entropylaw.ingest.sources.registry import reader_of
-from tests.hostile import assembled, refused
+from tests import hostile
+from tests.golden.reading import assembled, told
 
 ID = "fdb02e9346d6471fbe8539f32e8c51d6"
 META = """artifact_uri: s3://secret-bucket/1/artifacts
@@ -112,7 +111,7 @@ def read_bytes(data):
 
 
 def runs_of(table, path="mlruns"):
-    return assembled("mlflow", table, path)
+    return hostile.assembled("mlflow", table, path)
 
 
 def logged_in(run, key):
@@ -127,87 +126,6 @@ def table_of(request, tmp_path):
     if request.param == "folder":
         return lambda logged: read_folder(write_folder(tmp_path, logged))
     return lambda logged: read_database(write_database(tmp_path / "a.db", {(ID, "grpo", "active"): logged}))
-
-
-def test_a_run(table_of):
-    table = table_of(values())
-    assert list(table.columns) == ["step", "run", ENTROPY, SCORE, VALIDATION]
-    assert list(table.columns["step"]) == [*range(1, 9)]
-    (run,) = runs_of(table)
-    assert run.name == table.columns["run"][0] in ("bemused-crane-123", "grpo")
-    assert logged_in(run, ENTROPY) == {step: 1 / step for step in range(1, 9)}
-    assert logged_in(run, VALIDATION) == {4: 0.05 * 4, 8: 0.05 * 8}
-    assert run.dropped == {}
-
-
-def test_what_verl_logs_is_found(table_of):
-    """MLflow allows no ``@`` in a key, and verl writes ``_at_``."""
-    (run,) = runs_of(table_of(values(range(1, 60))))
-    chosen = select(run)
-    assert (chosen.entropy_choice.column, chosen.reward_choice.column) == (ENTROPY, VALIDATION)
-
-
-def test_nan_and_infinities(table_of):
-    numbers = [0.1, math.nan, math.inf, -math.inf, 5e-324, 1e308, -1.5]
-    table = table_of([(step, "x", value, step) for step, value in enumerate(numbers)])
-    assert np.array([*table.columns["x"]]).tobytes() == np.array(numbers).tobytes()
-
-
-def test_a_resumed_run_keeps_its_later_values(table_of):
-    first = list(values(range(1, 9)))
-    again = [(time + 10**6, key, value + 1, step) for time, key, value, step in values(range(6, 11))]
-    (run,) = runs_of(table_of([*first, *again]))
-    assert run.step.tolist() == [*range(1, 11)]
-    assert logged_in(run, ENTROPY) == {step: 1 / step + (step > 5) for step in range(1, 11)}
-    assert run.dropped == {SUPERSEDED: 3}
-    assert any("resumed" in note for note in run.notes)
-
-
-def test_a_value_that_was_logged_again(table_of):
-    first = list(values(range(1, 4)))
-    (run,) = runs_of(table_of([*first, (first[-1][0] + 5, SCORE, 0.75, 3), *values(range(4, 6))]))
-    assert logged_in(run, SCORE)[3] == 0.75
-    assert run.step.tolist() == [1, 2, 3, 4, 5]
-    assert run.dropped == {OVERWRITTEN: 1}
-
-
-@pytest.mark.parametrize(
-    ("again", "stands", "dropped"), [(0.75, 0.75, {OVERWRITTEN: 1}), (math.nan, 0.5, {})]
-)
-def test_a_value_of_an_earlier_step_that_was_logged_again(table_of, again, stands, dropped):
-    """Another metric has gone on: a further row of this step would pass for a resume."""
-    (run,) = runs_of(table_of([(1, "a", 0.5, 3), (2, "b", 0.25, 4), (3, "a", again, 3), (4, "b", 0.125, 5)]))
-    assert logged_in(run, "a") == {3: stands}
-    assert run.step.tolist() == [3, 4, 5]
-    assert run.dropped == dropped
-
-
-def test_values_that_were_logged_without_a_step(table_of):
-    """MLflow makes it step 0."""
-    table = table_of([(time, key, value, 0) for time, key, value, _ in values(range(1, 30))])
-    refused("several-rows-a-step", runs_of, table)
-
-
-def test_an_evaluation_that_comes_late(table_of):
-    late = [(time + 2500 * (key == VALIDATION), key, value, step) for time, key, value, step in values()]
-    (run,) = runs_of(table_of(late))
-    assert logged_in(run, VALIDATION) == {4: 0.05 * 4, 8: 0.05 * 8}
-    assert run.step.tolist() == [*range(1, 9)]
-    assert run.dropped == {}
-
-
-def test_times_that_say_nothing(table_of):
-    (run,) = runs_of(table_of([(0, key, value, step) for _, key, value, step in values()]))
-    assert run.step.tolist() == [*range(1, 9)]
-    assert run.dropped == {}
-
-
-@pytest.mark.parametrize("key", ["step", "run", "a b/c.d-e", "deep/" * 40 + "x"])
-def test_keys(table_of, key):
-    table = table_of([*values(), *((time, key, -value, step) for time, _, value, step in values())])
-    (run,) = runs_of(table)
-    assert run.step.tolist() == [*range(1, 9)]
-    assert (f"{key}#2" if key in ("step", "run") else key) in table.columns
 
 
 def test_nothing_private_is_read(table_of):
@@ -262,59 +180,6 @@ def test_what_is_no_file_is_left_out(tmp_path):
     assert len(MlflowFolder().files(folder)) == 4
 
 
-def test_a_deleted_run(tmp_path):
-    folder = write_folder(tmp_path, values(), meta=META.replace("active", "deleted"))
-    assert read_folder(folder).notes == ("the run is marked as deleted in MLflow",)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("1700000000000 0.5", NO_STEP),
-        ("1700000000000 0.5 ", UNPARSEABLE),
-        ("1700000000000 half 9", UNPARSEABLE),
-        ("1700000000000 0.5 9.5", UNPARSEABLE),
-        ("now 0.5 9", UNPARSEABLE),
-        ("1700000000000 0.5 " + "9" * 30, UNPARSEABLE),
-        ("\0\0\0\0", UNPARSEABLE),
-        ("x" * 5000, UNPARSEABLE),
-    ],
-)
-def test_a_line_that_is_none_is_counted(tmp_path, line, reason):
-    folder = write_folder(tmp_path, values(range(1, 4)))
-    with (Path(folder) / "metrics" / ENTROPY).open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n1700000009000 0.25 9\n")
-    table = read_folder(folder)
-    assert table.dropped == {reason: 1}
-    assert table.rows == 5
-    assert list(table.columns["step"]) == [1, 2, 3, 9]
-
-
-@pytest.mark.parametrize("end", ["", "\0" * 100])
-def test_a_last_line_that_was_cut_off(tmp_path, end):
-    """It may be step 12 of which only the 1 was written."""
-    folder = write_folder(tmp_path, values(range(1, 12)))
-    with (Path(folder) / "metrics" / ENTROPY).open("a", encoding="utf-8") as file:
-        file.write("1700000012000 0.25 1" + end)
-    table = read_folder(folder)
-    assert table.dropped == {CUT_OFF: 1}
-    (run,) = runs_of(table)
-    assert logged_in(run, ENTROPY) == {step: 1 / step for step in range(1, 12)}
-
-
-def test_values_of_a_data_set_have_five_fields(tmp_path):
-    folder = write_folder(tmp_path, [])
-    (Path(folder) / "metrics" / "acc").write_text("1 0.5 3 gsm8k 0a1b\r\n2 0.75 4 gsm8k 0a1b\r\n", newline="")
-    assert list(read_folder(folder).columns["step"]) == [3, 4]
-
-
-@pytest.mark.parametrize("lines", ["", "1700000000000 0.5", "nothing\n"])
-def test_a_run_without_a_metric(tmp_path, lines):
-    folder = write_folder(tmp_path, [])
-    (Path(folder) / "metrics" / "x").write_text(lines)
-    refused("no-records", read_folder, folder)
-
-
 def test_large_metrics_of_which_nothing_is_made_are_left_out(tmp_path):
     folder = write_folder(tmp_path, values())
     contents = [load(path) for path in MlflowFolder().files(folder)]
@@ -323,46 +188,6 @@ def test_large_metrics_of_which_nothing_is_made_are_left_out(tmp_path):
     table = MlflowFolder().read(folder, contents)
     assert table.unread == (SCORE,)
     assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("plain", "plain"),
-        ("two words", "two words"),
-        ("'it''s: quoted'", "it's: quoted"),
-        ("'12'", "run 12"),
-        ("12", "run 12"),
-        ("'nan'", "run nan"),
-        ('"tab\\tand \\U0001F600 \\xe9 \\u4e2d \\"x\\" \\\\"', 'tab\tand 😀 é 中 "x" \\'),
-        ('"long \\\n  \\ name"', "long  name"),
-        ('"long\n  name"', "long name"),
-        ("long\n  name", "long name"),
-        ("'long\n  name'", "long name"),
-        ('"\\UFFFFFFFF"', '"\\UFFFFFFFF"'),
-        ("[" * 3000, "[" * 500),
-        ("!!python/object:os.system x", "x"),
-        ("&a [*a, *a]", "&a [*a, *a]"),
-        ("0x1F", "0x1F"),
-        ('"a\\ud800"', '"a\\ud800"'),
-        ("''", ID),
-        ("null", ID),
-        ("", ID),
-        ("'unclosed", "'unclosed"),
-        ('"unclosed', '"unclosed'),
-    ],
-)
-def test_names_in_yaml(tmp_path, written, name):
-    folder = write_folder(tmp_path, values(), meta=META.replace("bemused-crane-123", written))
-    assert read_folder(folder).columns["run"][0] == name
-
-
-def test_a_name_that_would_be_endless(tmp_path):
-    levels = ", ".join(
-        f"&{after} [{', '.join(['*' + before] * 9)}]" for before, after in pairwise("abcdefghijkl")
-    )
-    folder = write_folder(tmp_path, values(), meta=META.replace("bemused-crane-123", f"[&a [x], {levels}]"))
-    assert read_folder(folder).columns["run"][0].startswith("[&a [x], &b [*a, *a")
 
 
 def test_names_that_yaml_writes():
@@ -437,3 +262,106 @@ def test_a_run_deleted_in_mlflow(store):
         client.log_metric(run.info.run_id, ENTROPY, 0.5, step=step)
     client.delete_run(run.info.run_id)
     assert any("deleted" in note for note in read(run).notes)
+
+
+def with_file(key, text):
+    """A folder of three steps with a further file of a metric, or more in one."""
+
+    def write(root):
+        folder = write_folder(root, values(range(1, 4)))
+        with (Path(folder) / "metrics" / key).open("a", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return folder
+
+    return write
+
+
+LATE = [(time + 2500 * (key == VALIDATION), key, value, step) for time, key, value, step in values()]
+AGAIN = [(time + 10**6, key, value + 1, step) for time, key, value, step in values(range(6, 11))]
+THREE = list(values(range(1, 4)))
+OTHER = [(1, "a", 0.5, 3), (2, "b", 0.25, 4)]
+ODD = [0.1, math.nan, math.inf, -math.inf, 5e-324, 1e308, -1.5]
+LOGGED = {
+    "a run": list(values()),
+    "a long run of verl": list(values(range(1, 60))),
+    "nan and infinities": [(step, "x", value, step) for step, value in enumerate(ODD)],
+    "a resumed run": [*values(), *AGAIN],
+    "a value that was logged again": [*THREE, (THREE[-1][0] + 5, SCORE, 0.75, 3), *values(range(4, 6))],
+    "a value of an earlier step again": [*OTHER, (3, "a", 0.75, 3), (4, "b", 0.125, 5)],
+    "a nan of an earlier step again": [*OTHER, (3, "a", math.nan, 3), (4, "b", 0.125, 5)],
+    "no steps": [(time, key, value, 0) for time, key, value, _ in values(range(1, 30))],
+    "a late evaluation": LATE,
+    "times that say nothing": [(0, key, value, step) for _, key, value, step in values()],
+    **{
+        f"a key {key[:20]}": [*THREE, *((time, key, -value, step) for time, _, value, step in THREE)]
+        for key in ("step", "run", "a b/c.d-e", "deep/" * 40 + "x")
+    },
+}
+LINES = (
+    *(
+        "1700000000000 0.5",
+        "1700000000000 0.5 ",
+        "1700000000000 half 9",
+        "1700000000000 0.5 9.5",
+        "now 0.5 9",
+    ),
+    *("1700000000000 0.5 " + "9" * 30, "\0\0\0\0", "x" * 5000),
+)
+FOLDERS = {
+    **{f"a line {line[:30]!r}": with_file(ENTROPY, f"{line}\n1700000009000 0.25 9\n") for line in LINES},
+    # It may be step 12 of which only the 1 was written.
+    "a last line that was cut off": with_file(ENTROPY, "1700000012000 0.25 1"),
+    "zeros behind it": with_file(ENTROPY, "1700000012000 0.25 1" + "\0" * 100),
+    "values of a data set": with_file("acc", "1 0.5 3 gsm8k 0a1b\r\n2 0.75 4 gsm8k 0a1b\r\n"),
+    "a deleted run": lambda root: write_folder(root, values(), meta=META.replace("active", "deleted")),
+    "no metric": lambda root: write_folder(root, [], params={"lr": "1"}),
+}
+NAMES = (
+    *(
+        "plain",
+        "two words",
+        "'it''s: quoted'",
+        "'12'",
+        "12",
+        "'nan'",
+        "''",
+        "null",
+        "",
+        "'unclosed",
+        '"unclosed',
+    ),
+    *('"tab\\tand \\U0001F600 \\xe9 \\u4e2d \\"x\\" \\\\"', '"long \\\n  \\ name"', '"long\n  name"'),
+    *("long\n  name", "'long\n  name'", '"\\UFFFFFFFF"', "[" * 3000, "!!python/object:os.system x"),
+    *("&a [*a, *a]", "0x1F", '"a\\ud800"'),
+    "[&a [x], " + ", ".join(f"&{b} [{','.join(['*' + a] * 9)}]" for a, b in pairwise("abcdefghijkl")) + "]",
+)
+
+
+def read_of(table, title, shown):
+    first, *more = told(lambda: assembled(table, "mlflow", "mlruns"), title, shown)
+    return "\n".join([f": {first}", *more])
+
+
+def stores():
+    """What is read of folders and of databases, for the transcript."""
+    shown = {}
+    for title, logged in LOGGED.items():
+        with tempfile.TemporaryDirectory() as root:
+            folder = read_of(read_folder(write_folder(root, logged)), title, dict(shown))
+            runs = {(ID, "bemused-crane-123", "active"): logged}
+            table = read_database(write_database(f"{root}/a.db", runs))
+        database = read_of(table, title, shown)
+        yield f"# {title}{database}"
+        if folder != database:
+            yield f"# {title}, in a folder{folder}"
+    for title, write in FOLDERS.items():
+        with tempfile.TemporaryDirectory() as root:
+            try:
+                yield f"# {title}{read_of(read_folder(write(root)), title, shown)}"
+            except InputError as error:
+                yield f"# {title}: error[{error.slug}]"
+    yield "# names in YAML"
+    for name in NAMES:
+        with tempfile.TemporaryDirectory() as root:
+            folder = write_folder(root, THREE, meta=META.replace("bemused-crane-123", name))
+            yield f"{name[:50]!r}: {read_folder(folder).columns['run'][0][:50]!r}"
