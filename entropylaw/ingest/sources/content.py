@@ -52,7 +52,9 @@ COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
 _TABLE_SUFFIXES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq"))
 _DATA_SUFFIXES = _TABLE_SUFFIXES | {".json", ".log", ".out", ".txt", ".wandb"}
 # Tables and compressions that are not read.
-_OTHER_TABLES = frozenset((".feather", ".arrow", ".arrows", ".ipc", ".orc", ".avro", ".7z", ".rar"))
+_OTHER_TABLES = frozenset(
+    (".feather", ".arrow", ".arrows", ".ipc", ".orc", ".avro", ".xlsx", ".xls", ".ods", ".7z", ".rar")
+)
 _OTHER_PACKINGS = frozenset((".lz4", ".br", ".7z", ".z", ".lz", ".lzma", ".lzo", ".sz", ".snappy", ".rar"))
 
 Part = TypeVar("Part", str, bytes)

@@ -45,8 +45,13 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
         kind = _STEP_IN_NAME.sub("#", name)
         kinds[kind] = kinds.get(kind, 0) + int(numbers[name].sum())
     rows = np.flatnonzero(stepless & ~evaluated)[:_SEARCHED].tolist()
-    held = set[int]().union(*(_in_texts({row: str(cells[row]) for row in rows}, valued) for cells in texts))
-    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + len(held)
+    held: dict[int, int] = {}
+    for cells in texts:
+        written = {row: str(cells[row]) for row in rows}
+        for row in _in_texts(written, valued):
+            # A cell may hold a whole history, as JSON does: each of its entropies is one.
+            held[row] = max(held.get(row, 1), written[row].casefold().count("entrop"))
+    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + sum(held.values())
 
 
 def _in_texts(texts: dict[int, str], valued: BoolArray) -> set[int]:
