@@ -45,6 +45,13 @@ def nightly(session: nox.Session) -> None:
 
 
 @nox.session
+def lab(session: nox.Session) -> None:
+    """How the runs of the lab are made: a few steps of training, which needs PyTorch."""
+    session.install("-e", ".[test,lab]")
+    session.run("python", "-m", "pytest", "lab", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, types, imports between packages, words."""
     session.install("-e", ".[lint,test]")

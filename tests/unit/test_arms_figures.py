@@ -14,7 +14,7 @@ from entropylaw.report.figures.arms import arms_figure, differences_figure
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.result import replace
 from tests import arms
-from tests.unit.test_phase_figures import drawn_words
+from tests.drawing import assert_words_can_be_read, drawn_words
 
 TWENTY = tuple(f"a_treatment_{place}" for place in range(19))
 
@@ -50,15 +50,7 @@ def test_words_are_on_the_paper_large_enough_and_apart(name):
     figure = FIGURES[name]()
     assert figure.get_size_inches()[0] == plotting.WIDTH
     assert figure.get_size_inches()[1] < 9.0
-    boxes = [(word.get_text(), word.get_window_extent()) for word in drawn_words(figure)]
-    assert all(float(word.get_fontsize()) >= 7.0 for word in drawn_words(figure))
-    for text, box in boxes:
-        assert figure.bbox.x0 - 1 <= box.x0, text
-        assert box.x1 <= figure.bbox.x1 + 1, text
-        assert figure.bbox.y0 - 1 <= box.y0, text
-        assert box.y1 <= figure.bbox.y1 + 1, text
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not a.padded(-1.5).overlaps(b.padded(-1.5)), (one, other)
+    assert_words_can_be_read(figure)
 
 
 @pytest.mark.parametrize("name", FIGURES)

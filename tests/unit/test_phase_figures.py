@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
-from matplotlib.text import Text
 
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import phase_figure, token_figure, turns_figure
@@ -15,17 +12,9 @@ from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.columns import TokenHistogram
 from entropylaw.results.result import replace
 from entropylaw.tokens.query import EDGES
+from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import stated
 from tests.unit.test_phase_report import NAMES, RUNS, across, neither, ordered, refused
-
-
-def drawn_words(figure):
-    with plotting.style():
-        figure.canvas.draw()
-    labels = {
-        label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()
-    }
-    return [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible() and t not in labels]
 
 
 def histogram(steps: int = 120) -> TokenHistogram:
@@ -50,16 +39,7 @@ FIGURES = {
 def test_words_are_on_the_paper_large_enough_and_apart(name):
     figure = FIGURES[name]()
     assert figure.get_size_inches()[0] == plotting.WIDTH
-    words = drawn_words(figure)
-    boxes = [(word.get_text(), word.get_window_extent()) for word in words]
-    for word, (text, box) in zip(words, boxes, strict=True):
-        assert float(word.get_fontsize()) >= 7.0
-        assert figure.bbox.x0 - 1 <= box.x0, text
-        assert box.x1 <= figure.bbox.x1 + 1, text
-        assert figure.bbox.y0 - 1 <= box.y0, text
-        assert box.y1 <= figure.bbox.y1 + 1, text
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not a.padded(-1.5).overlaps(b.padded(-1.5)), (one, other)
+    assert_words_can_be_read(figure)
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -38,6 +38,7 @@ from entropylaw.results import Verdict
 from entropylaw.results.fit import Cut, Fit
 from entropylaw.results.result import Finding, replace
 from tests.conftest import ROOT, clean_environment
+from tests.drawing import assert_words_can_be_read
 from tests.made import run_report
 from tests.typed import started
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
@@ -82,26 +83,7 @@ def sample(make: Callable[[RunFit], Figure], salt: str = "s") -> str:
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], Figure], name: str) -> None:
-    figure = make(RUNS[name]())
-    with plotting.style():
-        figure.canvas.draw()
-    paper = figure.bbox
-    boxes = []
-    ticks = {
-        label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()
-    }
-    for text in words_of(figure):
-        if text in ticks:
-            continue
-        assert float(text.get_fontsize()) >= 7.0
-        box = text.get_window_extent()
-        assert box.x0 >= paper.x0 - 1, text.get_text()
-        assert box.x1 <= paper.x1 + 1, text.get_text()
-        assert box.y0 >= paper.y0 - 1, text.get_text()
-        assert box.y1 <= paper.y1 + 1, text.get_text()
-        boxes.append((text.get_text(), box.padded(-1.5)))
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not a.overlaps(b), (one, other)
+    assert_words_can_be_read(make(RUNS[name]()))
 
 
 @pytest.mark.parametrize("make", EVERY)
