@@ -189,6 +189,7 @@ def test_a_log_that_cannot_be_read_fails_in_a_folder(check, put, name, data):
         ("b.log", console(BAD).replace(b"step", b"when").replace(b"entropy", b"ent")),
         ("metrics.jsonl.1", jsonl(BAD)),
         ("b.jsonl", jsonl([{"runs": {"B": row}} for row in BAD])),
+        ("b.jsonl", jsonl([{"runs": [[row]]} for row in BAD])),
         ("b.csv.lz4", bytes(range(255, -1, -1)) * 3),
         ("b.tsv.7z", b""),
         ("b.jsonl.br", b"\x8b\x07" + bytes(range(256))),

@@ -276,7 +276,8 @@ def _evaluates(table: Table) -> bool:
     """Whether the records of a table without a step may be evaluations, in a shape that is not read."""
     if not _STEPS.isdisjoint(map(folded, table.columns)):
         return False
-    rows = len(next(iter(table.columns.values()), ()))
+    # Records without any cell are in no column.
+    rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
     return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST
 
 
