@@ -337,3 +337,14 @@ def test_seeds_that_could_not_be_read_stand_in_the_document_and_in_its_first_lin
     gate = "difference(tr, hi).reward_at_entropy<0"
     done = run("--no-config", "check", "c.json", "--fail-if", gate)
     assert (done.returncode, "tr_s3 of tr has no result" in done.stdout) == (5, True)
+
+
+def test_a_file_of_no_arm_that_could_not_be_read_may_be_of_any(run, tmp_path):
+    names = [f"{arm}_s{seed}.jsonl" for arm in ("tr", "hi") for seed in range(2)]
+    for place, name in enumerate(names):
+        (tmp_path / name).write_bytes(jsonl(records(place < 2, place)))
+    (tmp_path / "other.jsonl").touch()
+    run("--no-config", "compare", *names, "other.jsonl", "-o", "c.json")
+    left_out = json.loads((tmp_path / "c.json").read_text())["left_out"]
+    assert [(file["run"], file["arm"], file["read"]) for file in left_out] == [("other", "", False)]
+    assert run("--no-config", "check", "c.json", "--fail-if", "difference(tr, hi).ceiling<0").returncode == 5

@@ -130,6 +130,12 @@ def test_every_command_shows_a_run_without_steps(check, run, put, tmp_path):
     assert [one["arm"] for one in json.loads(compared.stdout)["left_out"]] == ["a"]
 
 
+def test_a_history_in_one_cell_is_a_run_that_was_not_read(check, put, tmp_path):
+    put("logs/a.jsonl", jsonl(GOOD))
+    put("logs/b.csv", comma([{"B": json.dumps(BAD)}]))
+    assert outcomes(check("logs")) == {"a": "passed", "logs/b.csv": "unknown"}
+
+
 def test_a_last_record_that_is_cut_off_is_no_run(check, put):
     put("a.jsonl", jsonl(GOOD)[:-9])
     assert (check("a.jsonl").returncode, check("a.jsonl").stderr) == (0, "")
