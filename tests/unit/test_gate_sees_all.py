@@ -152,6 +152,12 @@ def test_rows_within_a_quote_and_rows_that_are_too_long_name_their_run(check, pu
     assert outcomes(check("long.csv")) == {"A": "passed", "B": "unknown"}
 
 
+def test_few_rows_that_are_too_long_may_be_a_run(check, put):
+    longer = [f"{row['step']},{row['entropy']},{row['reward']},7" for row in BAD[:6]]
+    put("long.csv", comma(GOOD) + "\n".join(longer).encode())
+    assert outcomes(check("long.csv")) == {"long": "passed", "long.csv": "unknown"}
+
+
 def test_a_copy_is_a_copy_only_with_the_same_rewards(check, put):
     twin = [{**row, "reward": bad["reward"]} for row, bad in zip(GOOD, BAD, strict=True)]
     put("logs/a.csv", comma(GOOD))
