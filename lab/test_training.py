@@ -321,7 +321,7 @@ def test_the_columns_and_the_counts_of_a_run(tmp_path):
     assert not counts.duplicated(["step", "prompt", "answer"]).any()
     assert (counts["answer"].str.len() == counts["tokens"]).all()
     fixed = validation_prompts(TINY)["free"][: TINY.counts.prompts]
-    problems = counts.groupby("prompt", sort=True)["problems"].first()
+    problems = counts.groupby("prompt", sort=True)["asked"].first()
     assert list(problems) == ["P" + "".join(map(str, row[1:])) for row in fixed]
 
 
