@@ -321,8 +321,8 @@ def test_the_columns_and_the_counts_of_a_run(tmp_path):
     assert not counts.duplicated(["step", "prompt", "answer"]).any()
     assert (counts["answer"].str.len() == counts["tokens"]).all()
     fixed = validation_prompts(TINY)["free"][: TINY.counts.prompts]
-    asked = counts.groupby("prompt", sort=True)["asked"].first()
-    assert list(asked) == ["P" + "".join(map(str, row[1:])) for row in fixed]
+    problems = counts.groupby("prompt", sort=True)["asked"].first()
+    assert list(problems) == ["P" + "".join(map(str, row[1:])) for row in fixed]
 
 
 def test_what_is_left_is_made_and_what_is_finished_is_not_made_again(tmp_path):

@@ -59,14 +59,15 @@ settings.register_profile(
 settings.load_profile("tests")
 
 few = settings(max_examples=100 if NIGHTLY else 3)
-"""For a property whose every example takes a good part of a second."""
+rare = settings(max_examples=100 if NIGHTLY else 1)
+"""For properties whose every example takes a good part of a second, and seconds."""
 
 
 def drawn(names, n):
     """All names nightly; else some of them, others every day, and the same in all processes."""
     names = sorted(names)
     day = datetime.datetime.now(datetime.UTC).toordinal()
-    return names if NIGHTLY else sorted(random.Random(day).sample(names, n))
+    return names if NIGHTLY else sorted(random.Random(day).sample(names, min(n, len(names))))
 
 
 if (

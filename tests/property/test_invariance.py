@@ -31,7 +31,7 @@ from entropylaw import (
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
-from tests.conftest import few
+from tests.conftest import few, rare
 
 SEEDS = st.integers(0, 1000)
 FEW = st.integers(0, 3)
@@ -323,7 +323,7 @@ def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
             np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
 
 
-@few
+@rare
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 def test_the_comparison_of_forms_depends_on_no_unit_and_on_the_origin_where_a_form_counts_from_it(
     shift, scale, unit, origin, seed

@@ -1,13 +1,11 @@
 """A log has the same evaluations, columns, ceiling and verdict in every command, or the same refusal.
 
-``ENTROPYLAW_ALL_LOGS=1`` tests every public log; without it a dozen of them are drawn.
+Nightly every public log is tested, else a few that are drawn.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
@@ -24,13 +22,13 @@ from entropylaw.documents.loading import load_fit, load_phases, load_report
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.select import phase_series, select
 from entropylaw.results.fit import Fit
-from tests.conftest import LAB, PUBLIC_LOGS, ROOT, ended
+from tests.conftest import LAB, PUBLIC_LOGS, ROOT, drawn, ended
 from tests.golden.transcript import surroundings
 
 pytestmark = pytest.mark.usefixtures("one_cache", "undrawn")
 
-DRAWN = 12
-"""Public logs that are tested without ``ENTROPYLAW_ALL_LOGS``."""
+DRAWN = 5
+"""Public logs that are tested, if not all."""
 
 DIGITS = 6
 """Decimals of a ceiling that a stored posterior keeps."""
@@ -40,9 +38,8 @@ GATES = ("ceiling<-9", "n<1", "verdict=='holds'", "refused")
 
 def public_logs() -> list[Path]:
     files = sorted(path for path in PUBLIC_LOGS.glob("*/*") if path.is_file())
-    drawn = random.Random(1).sample(files, min(DRAWN, len(files)))
     # Its evaluation before training has a column of its own.
-    return files if os.environ.get("ENTROPYLAW_ALL_LOGS") else sorted({*drawn, *PUBLIC_LOGS.glob("*/gemma*")})
+    return sorted({*drawn(files, DRAWN), *PUBLIC_LOGS.glob("*/gemma*")})
 
 
 LOGS = [

@@ -56,10 +56,13 @@ def test_an_unknown_kind_is_a_usage_error(run):
 def test_fits_and_predictions_of_the_lab(lab_fits, some):
     assert any(entry.answer is None for entry in lab_fits.runs)
     validate(json.loads(dumps(lab_fits.to_json())), "fit")
-    predicted = answers.predict_runs(
-        some, entropies=[0.05, 0.3], rewards=[0.5, 0.9], saturation=True, at_step=[1000.0], gain=0.01
-    )
-    validate(json.loads(dumps(predicted.to_json())), "prediction")
+    for ahead in (replace(some, runs=some.runs[:1]), some):
+        validate(json.loads(dumps(predicted(ahead, ahead is not some).to_json())), "prediction")
+
+
+def predicted(fits, ahead):
+    steps = {"saturation": True, "at_step": [1000.0], "gain": 0.01} if ahead else {}
+    return answers.predict_runs(fits, entropies=[0.05, 0.3], rewards=[0.5, 0.9], **steps)
 
 
 def test_a_fit_with_every_part():
