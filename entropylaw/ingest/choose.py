@@ -131,7 +131,7 @@ def as_entropy(
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
     nats, unit = units.nats_per_unit(column)
-    sign, notes = _sign(run, column, option, meaning.sign, nats)
+    sign, notes = entropy_sign(run, column, option, meaning.sign, nats)
     if unit != "nats":
         meaning = replace(meaning, unit=f"nats, converted from {unit}")
         notes += (f"{shown(column)} is in {unit} by its name: it was multiplied by {nats:.6f}, to nats",)
@@ -140,7 +140,9 @@ def as_entropy(
     return Chosen(choice=choice, values=values, notes=notes)
 
 
-def _sign(run: Run, column: str, option: str, expected: int, nats: float) -> tuple[int, tuple[str, ...]]:
+def entropy_sign(
+    run: Run, column: str, option: str, expected: int, nats: float
+) -> tuple[int, tuple[str, ...]]:
     """Return the sign of a column of entropies, with a note where it is negative or not as expected."""
     _require_values(run, column, option)
     values = run.finite(column)
@@ -183,7 +185,7 @@ def choose_reward(
         if not usable:
             named = {"entropy": own} if entropy.choice.why == NAMED else {}
             raise suggest.missing(run, known, "reward", named)
-        best, why = _best_reward(validations, trainings)
+        best, why = best_reward(validations, trainings)
     else:
         column, why = named_column(run, column, "--reward"), NAMED
         if column == own:
@@ -239,7 +241,7 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     return Paired(match, how, why, average, pairs)
 
 
-def _best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
+def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     # By the catalog's order, then by pairs, then by name.
     ordered = sorted(validations, key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-"""The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
-
-
 _SMALL = 1 << 20
 """Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
 
@@ -85,13 +82,10 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         if sample_columns(names) and steps:
             some = pa.concat_tables([file.read(columns=steps[:1], use_threads=threads) for file in files])
             refuse_samples(path, names, arrow_column(some.column(0)))
-        tables = [
-            file.read(
-                columns=None if kept is None else [name for name in _leaves(file) if name in kept],
-                use_threads=threads,
-            )
-            for file in files
-        ]
+        tables = []
+        for file in files:
+            columns = None if kept is None else [name for name in _leaves(file) if name in kept]
+            tables.append(file.read(columns=columns, use_threads=threads))
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
         return table if kept is None else replace(table, unread=tuple(n for n in leaves if n not in kept))
     except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
@@ -163,16 +157,6 @@ def _floats(parts: Iterable[pa.Array]) -> FloatArray:
     return np.concatenate(chunks)
 
 
-def _numbers(column: pa.ChunkedArray) -> Column:
-    """Floats, nan for null; where a nan stands as a value, it is marked."""
-    values = _floats(column.chunks)
-    if column.null_count == np.isnan(values).sum():
-        return values
-    # Rare: one by one, because Arrow's compute functions take long to import.
-    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
-    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
-
-
 def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
@@ -197,17 +181,25 @@ def _of_words(column: pa.ChunkedArray) -> Column:
 
 
 def arrow_column(column: pa.ChunkedArray) -> Column:
-    """Floats where the column holds numbers (nan for null), Python objects where it does not."""
+    """Floats where the column holds numbers (nan for null), Python objects where it does not.
+
+    Where a nan stands as a value, it is marked.
+    """
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        return _numbers(column)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    return list(column.to_pylist())
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        return list(column.to_pylist())
+    values = _floats(column.chunks)
+    if column.null_count == np.isnan(values).sum():
+        return values
+    # Rare: one by one, because Arrow's compute functions take long to import.
+    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
+    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
 
 
 def is_frame(value: object) -> bool:
