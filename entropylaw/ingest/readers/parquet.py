@@ -49,35 +49,18 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     ``token-level-table``, found out before the long text columns of such a table are read.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     size = sum(part.size for part in parts)
     threads = size > _SMALL
     try:
-        files = list[pq.ParquetFile]()
-        for part in parts:
-            file = part.local_file()
-            source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
-            # Each different text of a column is held once, for a page repeats one at no cost.
-            texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
-            if not isinstance(source, str):
-                source.seek(0)
-            files.append(pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads))
+        files = [open_part(part, threads=threads) for part in parts]
         names, leaves = files[0].schema_arrow.names, _leaves(files[0])
         useful = parts[0].useful
         kept: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
         if useful is not None and (parts[0].column_filter is not None or len(leaves) > 256):
             kept = frozenset(filter(useful, leaves))
-        # Tables that unpack to many times their size are refused before a cell of them is read.
-        rows = sum(file.metadata.num_rows for file in files)
-        cells = rows * (files[0].metadata.num_columns if kept is None else len(kept))
-        groups = (file.metadata.row_group(i) for file in files for i in range(file.metadata.num_row_groups))
-        pages = sum(group.total_byte_size for group in groups) if kept is None else 0
-        if max(cells * 8, pages) > max(40 * size, 1 << 28):
-            what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
-            hint = "write the columns of metrics alone into a file of their own"
-            raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
+        require_bounded(path, size, [file.metadata for file in files], kept)
         steps = [name for name in names if name.casefold() in ("step", "global_step")]
         if sample_columns(names) and steps:
             some = pa.concat_tables([file.read(columns=steps[:1], use_threads=threads) for file in files])
@@ -95,6 +78,32 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         what = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
         hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", what, hint) from None
+
+
+def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
+    """Open one Parquet file, each different text of a column held once: a page repeats one at no cost."""
+    import pyarrow.parquet as pq
+
+    file = part.local_file()
+    source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
+    texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
+    if not isinstance(source, str):
+        source.seek(0)
+    return pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads)
+
+
+def require_bounded(
+    path: str, size: int, parts: Sequence[pq.FileMetaData], kept: frozenset[str] | None
+) -> None:
+    """Refuse tables that unpack to many times their ``size``, before a cell of them is read."""
+    rows = sum(part.num_rows for part in parts)
+    cells = rows * (parts[0].num_columns if kept is None else len(kept))
+    groups = (part.row_group(index) for part in parts for index in range(part.num_row_groups))
+    pages = sum(group.total_byte_size for group in groups) if kept is None else 0
+    if max(cells * 8, pages) > max(40 * size, 1 << 28):
+        what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
+        hint = "write the columns of metrics alone into a file of their own"
+        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:

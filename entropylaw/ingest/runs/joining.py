@@ -48,7 +48,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     by_name: dict[str | int, list[list[Run]]] = {}
     for index, run in enumerate(runs):
         alike = by_name.setdefault(run.name if run.partial else index, [])
-        group = next((group for group in alike if all(_compatible(run, part) for part in group)), None)
+        group = next((group for group in alike if all(are_compatible(run, part) for part in group)), None)
         if group is None:
             group = []
             alike.append(group)
@@ -72,7 +72,7 @@ def _folder(run: Run) -> PurePath:
     return PurePath(run.source.path).parent
 
 
-def _compatible(one: Run, other: Run) -> bool:
+def are_compatible(one: Run, other: Run) -> bool:
     """Whether two parts of one name can be of one run."""
     common = [name for name in one.columns if name in other.columns and catalog.is_metric(name)]
     if common and _folder(one) != _folder(other):
