@@ -6,7 +6,7 @@ give with the entropy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -118,11 +118,7 @@ def as_entropy(
         hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
         raise InputError("entropy-is-perplexity", what, hint)
     aggregation = settings.aggregation
-    if aggregation is not None and aggregation.value in config.SUMS:
-        name, value = aggregation
-        what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
-        hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
-        raise InputError("entropy-not-a-mean", what, hint)
+    require_mean(aggregation, where)
     if meaning.aggregation == "sequence sum" and not accept_sum:
         sums = f"{meaning.trainer}'s sum over the tokens of a response"
         hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
@@ -131,7 +127,7 @@ def as_entropy(
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
     nats, unit = units.nats_per_unit(column)
-    sign, notes = _sign(run, column, option, meaning.sign, nats)
+    sign, notes = entropy_sign(run, column, option, meaning.sign, nats)
     if unit != "nats":
         meaning = replace(meaning, unit=f"nats, converted from {unit}")
         notes += (f"{shown(column)} is in {unit} by its name: it was multiplied by {nats:.6f}, to nats",)
@@ -140,7 +136,18 @@ def as_entropy(
     return Chosen(choice=choice, values=values, notes=notes)
 
 
-def _sign(run: Run, column: str, option: str, expected: int, nats: float) -> tuple[int, tuple[str, ...]]:
+def require_mean(aggregation: config.Setting | None, where: str) -> None:
+    """Raise ``entropy-not-a-mean`` where the configuration says that entropies are sums over tokens."""
+    if aggregation is not None and aggregation.value in config.SUMS:
+        name, value = aggregation
+        what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
+        hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
+        raise InputError("entropy-not-a-mean", what, hint)
+
+
+def entropy_sign(
+    run: Run, column: str, option: str, expected: int, nats: float
+) -> tuple[int, tuple[str, ...]]:
     """Return the sign of a column of entropies, with a note where it is negative or not as expected."""
     _require_values(run, column, option)
     values = run.finite(column)
@@ -183,7 +190,7 @@ def choose_reward(
         if not usable:
             named = {"entropy": own} if entropy.choice.why == NAMED else {}
             raise suggest.missing(run, known, "reward", named)
-        best, why = _best_reward(validations, trainings)
+        best, why = best_reward(validations, trainings)
     else:
         column, why = named_column(run, column, "--reward"), NAMED
         if column == own:
@@ -193,29 +200,35 @@ def choose_reward(
         unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         match = next((match for match in known if match.column == column), unknown)
         best = _paired(run, entropy, match, pair)
-    match, pairs, column = best.match, best.pairs, best.match.column
-    notes = [f"the reward is a training reward ({shown(column)})"] * best.training
-    for reason, at in pairs.lost.items():
-        # The last evaluation of any log has no entropy after it, and reading has a note on text.
-        if 0 < at.size <= FEW and reason not in (NO_NEXT, REWARD_IS_TEXT):
-            notes.append(f"{reason}: {places('step', at.tolist())}")
-    if pairs.initial:
-        before = shown(catalog.initial_column(match.key, column, run.columns))
-        note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
-        notes.append(f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step")
+    column = best.match.column
     if best.how == "next" and best.averaged:
         what = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{what}buckets of steps", hint)
-    short = len(pairs) < ANSWERING_PAIRS and not best.training
+    short = len(best.pairs) < ANSWERING_PAIRS and not best.training
     many = (one for one in trainings if short and len(one.pairs) >= ANSWERING_PAIRS)
     return ChosenReward(
-        choice=Choice(column=column, meaning=match.key.meaning, why=why, usable=run.finite(column).size),
+        choice=Choice(column=column, meaning=best.match.key.meaning, why=why, usable=run.finite(column).size),
         values=run.columns[column],
         best=best,
-        notes=tuple(notes),
+        notes=tuple(pairing_notes(run, best)),
         longer=next((one for one in many if one.how == "same" or not one.averaged), None),
     )
+
+
+def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
+    """Note that the reward is one of training, which evaluations are left out, and how initial ones pair."""
+    column, pairs = reward.match.column, reward.pairs
+    if reward.training:
+        yield f"the reward is a training reward ({shown(column)})"
+    for reason, at in pairs.lost.items():
+        # The last evaluation of any log has no entropy after it, and reading has a note on text.
+        if 0 < at.size <= FEW and reason not in (NO_NEXT, REWARD_IS_TEXT):
+            yield f"{reason}: {places('step', at.tolist())}"
+    if pairs.initial:
+        before = shown(catalog.initial_column(reward.match.key, column, run.columns))
+        note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
+        yield f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step"
 
 
 def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> Paired:
@@ -239,7 +252,7 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     return Paired(match, how, why, average, pairs)
 
 
-def _best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
+def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     # By the catalog's order, then by pairs, then by name.
     ordered = sorted(validations, key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))

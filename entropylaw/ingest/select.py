@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def phase_series(
     there = np.isfinite(fitted).any(axis=0)
     share, share_column = _share(run)
     length = _first_usable(run, names("length"))
-    if any(column.what == SEMANTIC for column in columns.values()):
+    if SEMANTIC in map(attrgetter("what"), columns.values()):
         # A semantic entropy is no part of the token entropy: the two have no shares and no sum.
         share, share_column = None, None
         notes.append(NO_SHARE)

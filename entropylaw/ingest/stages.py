@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +69,8 @@ def stage_rows(
         labels = [""] * len(names)
     else:
         rewards = []
-    stages = _stages(names, _carried(labels))
+    groups = groupby(enumerate(zip(names, _carried(labels), strict=True)), key=itemgetter(1))
+    stages = [_Stage(name, domain, [row for row, _ in rows]) for (name, domain), rows in groups]
     known = parts if domain else dict(of_domain)
     return StageRows(
         run=run.name,
@@ -81,13 +83,6 @@ def stage_rows(
         before_update=series.pair == "same",
         curves=tuple(_curves(run, series, of_domain, rewards)),
     )
-
-
-def _stages(names: Sequence[str], domains: Sequence[str]) -> list[_Stage]:
-    """Stages from a name and a domain per row."""
-    both = zip(names, domains, strict=True)
-    groups = groupby(enumerate(both), key=lambda item: item[1])
-    return [_Stage(name, domain, [row for row, _ in rows]) for (name, domain), rows in groups]
 
 
 def _alternate(labels: Sequence[tuple[str, str]]) -> bool:

@@ -125,10 +125,10 @@ def likely(
     for name in (*(name for _, name in ranked), *close):
         if _possible(role, parse_column(columns[name]).values):
             return Likely(name, True)
-    for name in free if by_values and len(columns) <= _FEW else ():
-        if _resembles(role, parse_column(columns[name]).values):
-            return Likely(name, False)
-    return None
+    if not by_values or len(columns) > _FEW:
+        return None
+    resembling = (name for name in free if _resembles(role, parse_column(columns[name]).values))
+    return next((Likely(name, False) for name in resembling), None)
 
 
 def no_step(table: Table, path: str) -> InputError:
@@ -292,13 +292,9 @@ def _is_measured(name: str) -> bool:
         return True
     if "entrop" in name.casefold():
         return catalog.decoy(name) == catalog.UNKNOWN_NAME
-    return _holds(name, _METRICS)
-
-
-def _holds(name: str, sought: frozenset[str]) -> bool:
-    """Whether one of the words is in a name, and none behind it that makes it another quantity."""
     words = _words(name)
-    places = [place for place, word in enumerate(words) if word in sought]
+    places = [place for place, word in enumerate(words) if word in _METRICS]
+    # None of the words behind it makes it another quantity.
     return bool(places) and words[0] not in _DURATIONS and _OTHERS.isdisjoint(words[places[-1] + 1 :])
 
 

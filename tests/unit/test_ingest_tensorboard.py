@@ -11,7 +11,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers.tfevents import _crc32c
+from entropylaw.ingest.readers.trackers.tfevents import crc32c_each
 from entropylaw.ingest.runs.splitting import SUPERSEDED
 from entropylaw.ingest.sources.content import Content
 from entropylaw.ingest.sources.registry import reader_of
@@ -72,7 +72,7 @@ def test_the_checksums_are_crc_32c():
     chance = random.Random(0)
     sizes = [*range(40), 63, 64, 65, 1000, 4093, 70001]
     parts = [chance.randbytes(size) for size in sizes] + [b"123456789", bytes(32), b"\xff" * 32]
-    found = _crc32c(parts).tolist()
+    found = crc32c_each(parts).tolist()
     assert found == [crc32c(part) for part in parts]
     # RFC 3720, B.4, and the check value of the catalogues.
     assert found[-3:] == [0xE3069283, 0x8A9136AA, 0x62A8AB43]

@@ -302,7 +302,7 @@ def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name, keys that fit all names excepted."""
     # Under this key a trainer logs whatever it evaluates: any other trainer's columns would match.
     narrow = (key for key in keys(*_ROLES) if key.template != "eval/<data>")
-    return _any_key()(column) and any(_matches(key, column) for key in narrow)
+    return _has_key(column, narrow)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -314,7 +314,7 @@ def is_useful(column: str) -> bool:
         return True
     if decoy(column) or coefficients([column]):
         return True
-    if _any_key()(column) and any(_matches(key, column) for key in keys(*_ROLES)):
+    if _has_key(column, keys(*_ROLES)):
         return True
     return any(key.initial and _matches(key, key.initial + column) for key in keys("validation"))
 
@@ -347,6 +347,10 @@ def coefficients(columns: Iterable[str]) -> list[str]:
 def sample_columns(columns: Iterable[str]) -> list[str]:
     """List those columns that mark a record as one token or one sample."""
     return [column for column in columns if column.casefold() in names("sample")]
+
+
+def _has_key(column: str, sought: Iterable[Key]) -> bool:
+    return _any_key()(column) and any(_matches(key, column) for key in sought)
 
 
 def _matches(key: Key, column: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice, product, takewhile
@@ -172,7 +172,7 @@ class _Builder:
                 raise ValueError("no YAML: an alias without its anchor")
             return self._anchors[event.anchor]
         if isinstance(event, yaml.ScalarEvent):
-            self._anchors[event.anchor] = scalar = _scalar(event)
+            self._anchors[event.anchor] = scalar = yaml_scalar(event)
             return scalar
         if depth == _DEEPEST:
             raise ValueError(f"more than {_DEEPEST} levels")
@@ -207,7 +207,7 @@ class _Builder:
             raise ValueError(f"more than {_MOST_NODES} values")
 
 
-def _scalar(event: Any) -> Node:
+def yaml_scalar(event: Any) -> Node:
     """Return what a scalar means: text if it is quoted or has a tag."""
     text: str = event.value
     text.encode()  # half a surrogate pair, which libyaml refuses by itself
@@ -279,27 +279,17 @@ def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) ->
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
     """Find by what the entropy is controlled, and the values seen; empty where nothing shows that it is."""
-    coefficients = list(_entropy_coefficients(run))
+    coefficients = [
+        (name, values)
+        for name in catalog.coefficients(run.columns)
+        if "ent" in folded(name) and (values := run.finite(name)).size
+    ]
     if coefficients and not any(values.any() for _, values in coefficients):
         return {}  # turned on or not, it never had an effect
-    switches, targets = (
-        {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
-        for kind in ("entropy_control", "entropy_target")
-    )
-    active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
-    if not switches:
-        active = [name for name, value in targets.items() if value not in ("none", "null", "")]
-    if active:
-        return {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])}
-    known = {name for name, _ in coefficients}
-    for name, kind in product(run.columns, _CONTROL_COLUMNS):
-        if name not in known and _ends_with(name, kind):
-            # A switch that is logged as 0 is off; a target may be 0.
-            there = run.finite(name)
-            if there.any() if kind == "entropy_control" else there.size:
-                return {"by": _CONTROL_COLUMNS[kind], "name": name}
+    if by := control_by_setting(run) or control_by_column(run, {name for name, _ in coefficients}):
+        return by
     for name, _ in coefficients:
-        target = None if entropy is None else _adaptive_target(run.columns[name], entropy)
+        target = None if entropy is None else adaptive_target(run.columns[name], entropy)
         if target is not None:
             return {"by": "coefficient", "name": name, "value": target}
     for name, values in coefficients:
@@ -309,11 +299,27 @@ def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
     return {}
 
 
-def _entropy_coefficients(run: Run) -> Iterator[tuple[str, FloatArray]]:
-    """Yield the logged coefficients of an entropy term, and their finite values."""
-    for name in catalog.coefficients(run.columns):
-        if "ent" in folded(name) and (values := run.finite(name)).size:
-            yield name, values
+def control_by_setting(run: Run) -> dict[str, float | str]:
+    """Find the setting that turns a control of the entropy on; empty where there is none."""
+    switches, targets = (
+        {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
+        for kind in ("entropy_control", "entropy_target")
+    )
+    active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
+    if not switches:
+        active = [name for name, value in targets.items() if value not in ("none", "null", "")]
+    return {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])} if active else {}
+
+
+def control_by_column(run: Run, coefficients: Collection[str]) -> dict[str, float | str]:
+    """Find a logged switch or target of the entropy's control, which is none of the coefficients."""
+    for name, kind in product(run.columns, _CONTROL_COLUMNS):
+        if name not in coefficients and _ends_with(name, kind):
+            # A switch that is logged as 0 is off; a target may be 0.
+            there = run.finite(name)
+            if there.any() if kind == "entropy_control" else there.size:
+                return {"by": _CONTROL_COLUMNS[kind], "name": name}
+    return {}
 
 
 def notes(settings: EntropySettings) -> tuple[str, ...]:
@@ -325,7 +331,7 @@ def notes(settings: EntropySettings) -> tuple[str, ...]:
     return (f"{note}another temperature",)
 
 
-def _adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:
+def adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:
     """Estimate the entropy below which a coefficient rises and above which it falls; None without any."""
     rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
     change = np.diff(coefficient[rows])

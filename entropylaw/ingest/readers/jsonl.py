@@ -107,7 +107,12 @@ class _Broken(dict[str, object]):
     """A line that is no JSON, with the labels of a run that can still be read in it."""
 
     def __init__(self, line: str = "") -> None:
-        super().__init__(_run_labels(line))
+        pairs = _PAIR.findall(line[:_HEAD])
+        super().__init__(
+            (key, value[1:-1] if value.startswith('"') else value)
+            for key, value in pairs
+            if folded(key) in RUN_NAMES
+        )
         #: Whether it has a number of an entropy or a reward.
         self.measured = measured_in_text(line[:_HEAD])
 
@@ -148,10 +153,11 @@ class _Values:
         return columns
 
     def _add(self, value: object) -> None:
-        if isinstance(value, _Broken) or not isinstance(value, dict):
-            self.bad.append(self.records.rows)
-            self._hide(value.measured if isinstance(value, _Broken) else numbers_of_metrics([value]))
-            self.records.add(value if isinstance(value, _Broken) else {})
+        if isinstance(value, _Broken):
+            self._refuse(value, value.measured)
+            return
+        if not isinstance(value, dict):
+            self._refuse({}, numbers_of_metrics([value]))
             return
         self._empty += not value
         if self.good > 1 and (columns := _columns(value)):
@@ -162,6 +168,12 @@ class _Values:
         if isinstance(data, dict) and "step" in value and "_type" not in data:
             value.update(value.pop("data"))
         self._put(value)
+
+    def _refuse(self, labels: dict[str, object], numbers: int) -> None:
+        """Count what is no record; its row has the labels of its run alone."""
+        self.bad.append(self.records.rows)
+        self._hide(numbers)
+        self.records.add(labels)
 
     def _put(self, value: dict[str, Any]) -> None:
         """Add a record, flattened."""
@@ -196,12 +208,6 @@ def _lines(content: Content) -> Iterator[object]:
             yield json.loads(text)
         except (ValueError, RecursionError):
             yield _Broken(line)
-
-
-def _run_labels(line: str) -> dict[str, object]:
-    """Find the labels of a run in a line that is no JSON; nothing else is taken from it."""
-    pairs = {key: value for key, value in _PAIR.findall(line[:_HEAD]) if folded(key) in RUN_NAMES}
-    return {key: value[1:-1] if value.startswith('"') else value for key, value in pairs.items()}
 
 
 def _stream(text: str) -> Iterator[object]:

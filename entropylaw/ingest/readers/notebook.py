@@ -65,13 +65,9 @@ def read(content: Content) -> Table:
         hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
         hint += "or name the trainer's own log, such as trainer_state.json"
         raise content.error("no-records", what, hint)
-    return _merged(kinds, content)
-
-
-def _merged(kinds: Mapping[str, list[Table]], content: Content) -> Table:
-    """Put the logs of the best kind behind each other, in the order of their cells."""
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
     records, dropped, settings = Records(), Counter[str](), dict[str, object]()
+    # The logs of the best kind are put behind each other, in the order of their cells.
     for table in kinds[best]:
         for at, row in enumerate(zip(*table.columns.values(), strict=True)):
             if table.unreadable is None or not table.unreadable[at]:
@@ -156,7 +152,7 @@ def _shown(markup: str) -> Table | None:
     if len(header) < 2 or np.isnan(steps).all():
         return None
     # A column that the table renames gets the name under which a Trainer logs it.
-    names = [_NAMES.get(name) or _logged_name(name) for name in header]
+    names = [_logged_name(name) for name in header]
     values = [["" if cell.casefold() == "no log" else cell for cell in row] for row in below]
     _empty_fillers(values)
     csv.writer(text := io.StringIO()).writerows([names, *values])
@@ -185,6 +181,8 @@ def _empty_fillers(rows: list[list[str]]) -> None:
 
 def _logged_name(name: str) -> str:
     """``Reward Std`` is ``eval_reward_std``, and ``rewards / f`` is ``rewards/f``."""
+    if name in _NAMES:
+        return _NAMES[name]
     return "eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/")
 
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-"""The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
-
-
 _SMALL = 1 << 20
 """Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
 
@@ -52,46 +49,26 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     ``token-level-table``, found out before the long text columns of such a table are read.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     size = sum(part.size for part in parts)
     threads = size > _SMALL
     try:
-        files = list[pq.ParquetFile]()
-        for part in parts:
-            file = part.local_file()
-            source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
-            # Each different text of a column is held once, for a page repeats one at no cost.
-            texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
-            if not isinstance(source, str):
-                source.seek(0)
-            files.append(pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads))
+        files = [open_part(part, threads=threads) for part in parts]
         names, leaves = files[0].schema_arrow.names, _leaves(files[0])
         useful = parts[0].useful
         kept: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
         if useful is not None and (parts[0].column_filter is not None or len(leaves) > 256):
             kept = frozenset(filter(useful, leaves))
-        # Tables that unpack to many times their size are refused before a cell of them is read.
-        rows = sum(file.metadata.num_rows for file in files)
-        cells = rows * (files[0].metadata.num_columns if kept is None else len(kept))
-        groups = (file.metadata.row_group(i) for file in files for i in range(file.metadata.num_row_groups))
-        pages = sum(group.total_byte_size for group in groups) if kept is None else 0
-        if max(cells * 8, pages) > max(40 * size, 1 << 28):
-            what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
-            hint = "write the columns of metrics alone into a file of their own"
-            raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
+        require_bounded(path, size, [file.metadata for file in files], kept)
         steps = [name for name in names if name.casefold() in ("step", "global_step")]
         if sample_columns(names) and steps:
             some = pa.concat_tables([file.read(columns=steps[:1], use_threads=threads) for file in files])
             refuse_samples(path, names, arrow_column(some.column(0)))
-        tables = [
-            file.read(
-                columns=None if kept is None else [name for name in _leaves(file) if name in kept],
-                use_threads=threads,
-            )
-            for file in files
-        ]
+        tables = []
+        for file in files:
+            columns = None if kept is None else [name for name in _leaves(file) if name in kept]
+            tables.append(file.read(columns=columns, use_threads=threads))
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
         return table if kept is None else replace(table, unread=tuple(n for n in leaves if n not in kept))
     except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
@@ -101,6 +78,32 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         what = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
         hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", what, hint) from None
+
+
+def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
+    """Open one Parquet file, each different text of a column held once: a page repeats one at no cost."""
+    import pyarrow.parquet as pq
+
+    file = part.local_file()
+    source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
+    texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
+    if not isinstance(source, str):
+        source.seek(0)
+    return pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads)
+
+
+def require_bounded(
+    path: str, size: int, parts: Sequence[pq.FileMetaData], kept: frozenset[str] | None
+) -> None:
+    """Refuse tables that unpack to many times their ``size``, before a cell of them is read."""
+    rows = sum(part.num_rows for part in parts)
+    cells = rows * (parts[0].num_columns if kept is None else len(kept))
+    groups = (part.row_group(index) for part in parts for index in range(part.num_row_groups))
+    pages = sum(group.total_byte_size for group in groups) if kept is None else 0
+    if max(cells * 8, pages) > max(40 * size, 1 << 28):
+        what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
+        hint = "write the columns of metrics alone into a file of their own"
+        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:
@@ -163,16 +166,6 @@ def _floats(parts: Iterable[pa.Array]) -> FloatArray:
     return np.concatenate(chunks)
 
 
-def _numbers(column: pa.ChunkedArray) -> Column:
-    """Floats, nan for null; where a nan stands as a value, it is marked."""
-    values = _floats(column.chunks)
-    if column.null_count == np.isnan(values).sum():
-        return values
-    # Rare: one by one, because Arrow's compute functions take long to import.
-    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
-    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
-
-
 def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
@@ -197,17 +190,25 @@ def _of_words(column: pa.ChunkedArray) -> Column:
 
 
 def arrow_column(column: pa.ChunkedArray) -> Column:
-    """Floats where the column holds numbers (nan for null), Python objects where it does not."""
+    """Floats where the column holds numbers (nan for null), Python objects where it does not.
+
+    Where a nan stands as a value, it is marked.
+    """
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        return _numbers(column)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    return list(column.to_pylist())
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        return list(column.to_pylist())
+    values = _floats(column.chunks)
+    if column.null_count == np.isnan(values).sum():
+        return values
+    # Rare: one by one, because Arrow's compute functions take long to import.
+    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
+    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
 
 
 def is_frame(value: object) -> bool:

@@ -51,12 +51,15 @@ def read(content: Content) -> Table:
         broken = getattr(error, "pos", len(text))
     if not isinstance(found, list):
         found, bad = _salvaged(text)
-    entries = [
-        {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
-        for entry in found
+    entries = []
+    for entry in found:
+        if not isinstance(entry, dict):
+            continue
+        plain = {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
+        nested = [{key: value} for key, value in entry.items() if key not in plain]
         # What has no step but numbers of metrics within an object may be another run.
-        if isinstance(entry, dict) and (entry.get("step") is not None or not _nests(entry))
-    ]
+        if entry.get("step") is not None or not numbers_of_metrics(nested):
+            entries.append(plain)
     notes: tuple[str, ...] = ()
     if broken is not None:
         read = counted(len(entries), "complete entry was", "complete entries were")
@@ -64,12 +67,6 @@ def read(content: Content) -> Table:
         notes = (f"the file is cut off or damaged {place}; its {read} read",)
     bad += len(found) - len(entries)
     return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
-
-
-def _nests(entry: Mapping[str, object]) -> bool:
-    """Whether an entry has a number of a metric within an object or a list."""
-    nested = [{key: value} for key, value in entry.items() if isinstance(value, (dict, list))]
-    return numbers_of_metrics(nested) > 0
 
 
 def log_table(

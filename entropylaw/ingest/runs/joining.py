@@ -48,7 +48,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     by_name: dict[str | int, list[list[Run]]] = {}
     for index, run in enumerate(runs):
         alike = by_name.setdefault(run.name if run.partial else index, [])
-        group = next((group for group in alike if all(_compatible(run, part) for part in group)), None)
+        group = next((group for group in alike if all(are_compatible(run, part) for part in group)), None)
         if group is None:
             group = []
             alike.append(group)
@@ -72,7 +72,7 @@ def _folder(run: Run) -> PurePath:
     return PurePath(run.source.path).parent
 
 
-def _compatible(one: Run, other: Run) -> bool:
+def are_compatible(one: Run, other: Run) -> bool:
     """Whether two parts of one name can be of one run."""
     common = [name for name in one.columns if name in other.columns and catalog.is_metric(name)]
     if common and _folder(one) != _folder(other):
@@ -198,11 +198,11 @@ def _partner(one: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half in the same folder, or else in an adjacent one."""
     alike = [run for run in others if run.step_column == one.step_column]
     beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
-    found = beside or [run for run in alike if _adjacent(_folder(one), _folder(run))]
+    found = beside or [run for run in alike if are_adjacent(_folder(one), _folder(run))]
     return found[0] if len(found) == 1 else None
 
 
-def _adjacent(first: PurePath, second: PurePath) -> bool:
+def are_adjacent(first: PurePath, second: PurePath) -> bool:
     """Whether one of two folders is in the other, or both are in one, under names that identify no run."""
     common = first if second.parent == first else second if first.parent == second else first.parent
     generic = all(is_generic_folder(folder.name) for folder in (first, second) if folder != common)
@@ -243,8 +243,6 @@ def without_copies(
     ``supposed`` maps a file to the log whose copy it is by folder and name; such a copy may end earlier, and
     be a console log with rounded numbers.
     """
-    if len(runs) == 1:
-        return list(runs), []
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
     kept: dict[int, list[str]] = {}
     marks: dict[object, list[int]] = {}

@@ -69,7 +69,7 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
         name = require_column(column, tuple(table.columns), path, "--step")
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
     by_fold = by_folded_name(table.columns)
-    own = [name for name in map(folded, STEP_NAMES) if name in by_fold]
+    own = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
     read: dict[str, FloatArray] = {}
     problems: list[InputError] = []
     for name in map(by_fold.__getitem__, own or by_fold.keys() & COUNTERS):
@@ -77,9 +77,9 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
             problems.append(unreadable)
-    if problems and not read:
-        raise problems[0]
     if not read:
+        if problems:
+            raise problems[0]
         return None
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     best, *others = sorted(read, key=lambda name: -filled[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -51,17 +52,7 @@ def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             continue
         record: dict[str, float] = {}
         keys = []
-        for pair in text.split(" - "):
-            key, _, value = pair.rpartition(":")
-            try:  # nearly all values are plain numbers; all else is parsed in full
-                number = float(value) if value.isascii() and "_" not in value else math.nan
-            except ValueError:
-                number = math.nan
-            is_text = False
-            if number != number:
-                called = _CALL_PAIR.fullmatch(pair.strip())
-                key, _, value = called.groups() if called else (key, "", value)
-                number, is_text = classify(value)
+        for key, number, is_text in map(verl_pair, text.split(" - ")):
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
@@ -71,6 +62,18 @@ def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             shape = " - ".join(rf"{re.escape(key)}:([\d.e+-]++)" for key in keys)
             shapes.append((re.compile(shape, re.ASCII), [*record]))
         yield record
+
+
+def verl_pair(pair: str) -> tuple[str, float, bool]:
+    """Return the key and the number of ``key:value``, and whether the value is text."""
+    key, _, value = pair.rpartition(":")
+    with suppress(ValueError):  # nearly all values are plain numbers; all else is parsed in full
+        number = float(value) if value.isascii() and "_" not in value else math.nan
+        if number == number:
+            return key, number, False
+    called = _CALL_PAIR.fullmatch(pair.strip())
+    key, _, value = called.groups() if called else (key, "", value)
+    return key, *classify(value)
 
 
 def _verl_at_once(text: str, shapes: list[tuple[re.Pattern[str], list[str]]]) -> dict[str, float] | None:
@@ -305,7 +308,7 @@ class _Rollouts:
     def step(self, kind: str, number: int) -> int | None:
         """Return the rollout of the next entry of the file; None where the entry is left out."""
         if kind.endswith("step"):
-            return self._of_training(kind, number)
+            return self.training_step(kind, number)
         if kind == "eval" and number == 0 and not (self._rollout == 0 and self._trained):
             self._initial += 1
             return -1
@@ -317,7 +320,8 @@ class _Rollouts:
             self._rollout = number
         return number
 
-    def _of_training(self, kind: str, number: int) -> int | None:
+    def training_step(self, kind: str, number: int) -> int | None:
+        """Return the rollout of a training step; None where an earlier step of its rollout was printed."""
         self._trained = True
         if not self._shown:
             return number

@@ -46,7 +46,7 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read the entries, and find their steps; raises as :func:`log_table`."""
-    marks = list(_without_redraws(_marks(content.blocks())))
+    marks = list(without_redraws(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
     totals = _totals(marks)
     starts = _starts(marks, totals)
@@ -85,7 +85,7 @@ class _Entry(NamedTuple):
 _Mark = _Bar | _Entry | None
 
 
-def _without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
     """Leave out drawings of the bar between two others: those next to a fall or to something else stay."""
     held: _Bar | None = None
     last: _Mark = None

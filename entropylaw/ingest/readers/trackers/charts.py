@@ -246,17 +246,20 @@ def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | N
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
+    return layout if is_chart(layout, quoted=quoted) else None
+
+
+def is_chart(layout: _Layout, *, quoted: bool) -> bool:
+    """Whether columns that are named as a chart's are enough evidence for one."""
     if not layout.series or len(layout.ignored) > len(layout.series):
-        return None
+        return False
     axis = layout.axis
     step_like = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _STEP_AXES
     if bounded := sum(len(one.bounds) == 2 for one in layout.series):
         named = layout.runs != [_NAMELESS] or (step_like and not layout.ignored)
-        is_chart = named and bounded * 2 >= len(layout.series)
-    else:
-        few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
-        is_chart = not layout.ignored and few and (quoted or step_like or bool(layout.counters))
-    return layout if is_chart else None
+        return named and bounded * 2 >= len(layout.series)
+    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
+    return not layout.ignored and few and (quoted or step_like or bool(layout.counters))
 
 
 def _wandb_notes(points: _Points) -> Iterator[str]:

@@ -173,12 +173,12 @@ def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
     """Whether each part has its checksum, which is masked as TensorFlow masks it."""
-    found = _crc32c(parts)
+    found = crc32c_each(parts)
     masked = (found >> 15 | found << 17) + np.uint32(0xA282EAD8)
     return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
 
 
-def _crc32c(parts: Sequence[bytes]) -> Words:
+def crc32c_each(parts: Sequence[bytes]) -> Words:
     """Return the CRC-32C of each part, of many parts at once.
 
     A CRC is linear: that of two words is that of the first one, moved on by the second's length, xor that

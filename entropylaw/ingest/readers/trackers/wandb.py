@@ -24,7 +24,7 @@ import math
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import suppress
 
 import numpy as np
@@ -194,16 +194,14 @@ class _History:
                     raise ValueError("an item that is longer than its record")
                 self._item(message[begin : begin + size], values)
                 at = begin + size
-            if len(values) > MOST_VALUES:
-                raise ValueError("more values than a record of metrics has")
+            _require_few(values)
         for key, value in fields(message[at:]):
             if key == _HISTORY_ITEM:
                 self._item(value, values)
             elif key == _HISTORY_STEP:
                 step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
                 values.setdefault("_step", signed(step))
-            if len(values) > MOST_VALUES:
-                raise ValueError("more values than a record of metrics has")
+            _require_few(values)
         self.records.add(values)
 
     def _item(self, message: bytes, values: dict[str, float]) -> None:
@@ -223,6 +221,11 @@ class _History:
                         values[name] = number
         except (ValueError, RecursionError):
             self._lost[UNREADABLE_VALUE] += 1
+
+
+def _require_few(values: Sized) -> None:
+    if len(values) > MOST_VALUES:
+        raise ValueError("more values than a record of metrics has")
 
 
 def _parts(item: bytes) -> tuple[list[bytes], bytes]:
