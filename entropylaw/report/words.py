@@ -37,11 +37,12 @@ def headline(fit: Fit | RunPrediction) -> str:
     if fit.why is Why.no_relation:
         return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
     first = sentences(fit.findings, "reason")[:1]
-    if fit.why is Why.more_than_entropy:
-        return ": ".join(["reward needs more than entropy", *first])
-    if fit.why is Why.another_curve:
-        return ": ".join(["another curve fits", *first])
+    if fit.why is not None:
+        return ": ".join([_FAILS[fit.why], *first])
     return first[0] if first else "the data do not decide"
+
+
+_FAILS = {Why.more_than_entropy: "reward needs more than entropy", Why.another_curve: "another curve fits"}
 
 
 def rises(fit: Fit | RunPrediction) -> bool:
@@ -82,7 +83,7 @@ def verdict_cell(run: RunFit) -> str:
 
 def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
     """The two questions of a user with their answers: what is left, and the ceiling."""
-    return ("Still improving?", _improving(fit)), ("Ceiling", _ceiling(fit))
+    return ("Still improving?", improving_words(fit)), ("Ceiling", ceiling_words(fit))
 
 
 def summary(run: RunFit) -> tuple[str, ...]:
@@ -97,8 +98,11 @@ def summary(run: RunFit) -> tuple[str, ...]:
 LIKELY, UNLIKELY = 0.95, 0.05
 """Probabilities from which a gain is called certain, and up to which there is none."""
 
+_LEFT = ((LIKELY, "Yes"), (0.5, "Probably"), (0.0, "Probably not"))
+"""Least probability of a gain → whether it is left."""
 
-def _improving(fit: Fit) -> str:
+
+def improving_words(fit: Fit) -> str:
     """Whether at least the gain that counts is left, and how much."""
     left, p = format_interval(fit.headroom), fit.p_headroom
     if p is None:
@@ -109,17 +113,17 @@ def _improving(fit: Fit) -> str:
         return f"Unknown: {headline(fit)}"
     chance = f"{p_words(p)} that at least {fit.gain:.3g} is"
     stage = " at the present stage" if fit.present_stage else ""
-    if p <= UNLIKELY and fit.headroom.low is not None and fit.headroom.low > 0:
-        return f"Less than {fit.gain:.3g} of reward left{stage}: {left} ({chance})"
     if fit.headroom.high == 0:
         return f"No measurable gain left{stage}: the reward at H = 0 is below the reward now ({chance})"
     if p <= UNLIKELY:
-        return f"No measurable gain left{stage}: {left} ({chance})"
-    word = "Yes" if p >= LIKELY else "Probably" if p >= 0.5 else "Probably not"
+        certain = fit.headroom.low is not None and fit.headroom.low > 0
+        amount = f"Less than {fit.gain:.3g} of reward" if certain else "No measurable gain"
+        return f"{amount} left{stage}: {left} ({chance})"
+    word = next(word for least, word in _LEFT if p >= least)
     return f"{word}: {left} of reward left{stage} ({chance})"
 
 
-def _ceiling(fit: Fit) -> str:
+def ceiling_words(fit: Fit) -> str:
     """The ceiling and over what it is averaged, the reward now, and how far that extrapolates."""
     law, best = fit.law, fit.best
     now = f"now {format_estimate(fit.reward_now).value} at H = {format_number(law.entropy_now)}"

@@ -135,7 +135,7 @@ def table(result: Result) -> b.Table:
             )
             return b.table_of(SATURATION, [spent, *gains])
         case PredictionDocument() | RunPrediction():
-            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in _answers(run))
+            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in prediction_rows(run))
             return b.table_of(PREDICTIONS, rows)
     level = getattr(result, "level", None)
     scores: list[list[b.Cell]] = []
@@ -180,7 +180,7 @@ def sections(
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
     if spending is not None:
-        notes += _spent(spending)
+        notes += saturation_notes(spending)
     if against:
         mixed = "The forecast averages several curves, weighted by their errors"
         notes.append(b.Note("caution", f"{against} {mixed}."))
@@ -204,7 +204,7 @@ def _weights(weights: Mapping[str, float]) -> str:
     return ", ".join(shown)
 
 
-def _spent(spending: SaturationForecast) -> list[b.Note]:
+def saturation_notes(spending: SaturationForecast) -> list[b.Note]:
     """When the forecast entropy is spent, and the probability of the gain."""
     now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
     said = f"The forecast entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
@@ -227,7 +227,7 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     against = f"The law fails: {headline(result)}." if result.verdict is Verdict.fails else ""
     said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
-    notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
+    notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
     left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
     left += format_probability(result.p_headroom)
     if result.lost or result.why is Why.no_relation:
@@ -252,7 +252,8 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     return [*blocks, b.Notes(notes), *ahead]
 
 
-def _entropies(target: EntropySet) -> str:
+def entropy_set_words(target: EntropySet) -> str:
+    """``entropy 0.31 nats, 95 % set [0.24, 0.4]``."""
     value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
     sets = " and ".join(
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
@@ -264,7 +265,7 @@ def _entropies(target: EntropySet) -> str:
     return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
-def _answers(run: RunPrediction) -> Iterator[b.Row]:
+def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
     """A row per question and target."""
 
     def row(question: str, target: float, answer: Estimate | EntropySet, **more: b.Cell) -> b.Row:
