@@ -135,11 +135,8 @@ def ceiling_words(fit: Fit) -> str:
     over += " beside a term in the step" * fit.present_stage
     over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
     passed = next((one.values for one in fit.findings if one.code == "curves-pass-largest"), None)
-    over += (
-        ""
-        if passed is None
-        else f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
-    )
+    if passed is not None:
+        over += f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
     relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
     beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
     text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}{relative}", now, beyond)))

@@ -254,16 +254,11 @@ def _answers(named: Named, result: ArmComparison) -> b.Table:
     rows = []
     for name, pair in named:
         one = pair.find("reward_at_entropy")
-        rows.append(
-            (
-                name,
-                MISSING if one is None else decided(one),
-                _cell(one),
-                MISSING if pair.entropy_range is None else _over(*pair.entropy_range),
-                MISSING if pair.band is None else "; ".join(_places(pair.band)) or "nowhere",
-                None if one is None or one.decision is not Decision.undecided else one.seeds_needed,
-            )
-        )
+        decision = MISSING if one is None else decided(one)
+        over = MISSING if pair.entropy_range is None else _over(*pair.entropy_range)
+        differs = MISSING if pair.band is None else "; ".join(_places(pair.band)) or "nowhere"
+        seeds = None if one is None or one.decision is not Decision.undecided else one.seeds_needed
+        rows.append((name, decision, _cell(one), over, differs, seeds))
     return _with_sd(b.Table(heads, rows, words=2), result)
 
 
@@ -355,14 +350,10 @@ def _splits(named: Named) -> b.Table:
     """A row per comparison: final reward in its parts."""
     heads = [b.Column("arm", "arm"), b.Column("last_reward", "final reward")]
     heads += [b.Column(name, words) for name, words in SPLIT.items()]
-    rows = [
-        (
-            name,
-            _cell(pair.find("last_reward")),
-            *(None if pair.split is None else bare(getattr(pair.split, part)) for part in SPLIT),
-        )
-        for name, pair in named
-    ]
+    rows = []
+    for name, pair in named:
+        parts = (None if pair.split is None else bare(getattr(pair.split, part)) for part in SPLIT)
+        rows.append((name, _cell(pair.find("last_reward")), *parts))
     return b.Table(heads, rows)
 
 

@@ -18,8 +18,8 @@ from entropylaw.report.numbers import (
     format_step,
 )
 from entropylaw.report.words import earliest, headline, step_words
-from entropylaw.results import EntropySet, Estimate, Verdict, Why
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast, Skill
+from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
 from entropylaw.results.result import LOST, replace, sentences
 
 Result = (
@@ -240,16 +240,21 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
     if result.predictions:
-        level = format_percent(result.predictions[0].mean.level)
-        labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
-        rows = [
-            # Both intervals have the same centre.
-            (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
-            for one in result.predictions
-        ]
-        blocks.append(b.Table([b.Column(label, label) for label in labels], rows))
+        blocks.append(on_curve(result.predictions))
     ahead = sections(result.forecast, result.spending, result.forecast, against)
     return [*blocks, b.Notes(notes), *ahead]
+
+
+def on_curve(predictions: Sequence[Prediction]) -> b.Table:
+    """A row per entropy: the reward there, and the interval of one more evaluation."""
+    level = format_percent(predictions[0].mean.level)
+    labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
+    rows = []
+    for one in predictions:
+        # Both intervals have the same centre.
+        observation = format_estimate(one.observation).interval
+        rows.append((f"{one.entropy:.4g}", one.mean, observation, one.extrapolated))
+    return b.Table([b.Column(label, label) for label in labels], rows)
 
 
 def entropy_set_words(target: EntropySet) -> str:
@@ -305,18 +310,15 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
             "median over runs; its interval score (width and misses together) is over that of a normal band "
             "about the last value."
         )
-        blocks += [b.Notes([b.Note("errs least", _best(result.overall))]), b.paragraphs(how)]
+        # Each kind of forecast that errs least, with its protocols.
+        best: dict[str, list[str]] = {}
+        for skill in result.overall:
+            entropies = "forecast" if skill.blind else "observed"
+            best.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
+        named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
+        blocks += [b.Notes([b.Note("errs least", named)]), b.paragraphs(how)]
         blocks.append(b.table_of(SKILLS, result.overall, words=2))
     return blocks + [block for run in result.runs for block in _run_backtest(run)]
-
-
-def _best(overall: Sequence[Skill]) -> str:
-    """``the forecast (first 15 %, observed entropies; …), a line by least squares (…)``."""
-    where: dict[str, list[str]] = {}
-    for skill in overall:
-        entropies = "forecast" if skill.blind else "observed"
-        where.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
-    return "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in where.items())
 
 
 def _run_backtest(run: RunBacktest) -> list[b.Block]:

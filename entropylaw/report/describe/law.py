@@ -228,18 +228,15 @@ def _if_short(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
 def brief_forms(fit: Fit) -> b.Block:
     """The forms that have some probability, for a terminal; the others are counted."""
     shown = [one for one in fit.forms if one.probability >= SHOWN or one.form == "law"]
-    lines = [
-        (
-            one.form,
-            f"{format_probability(one.probability)}"
-            f"{'' if fit.lost else f'   ceiling {format_interval(one.ceiling)}'}"
-            f"{words.shapes_words(one).replace(' (', '   ').replace(')', '')}",
-        )
-        for one in shown
-    ]
+    notes = []
+    for form in shown:
+        text = format_probability(form.probability)
+        text += "" if fit.lost else f"   ceiling {format_interval(form.ceiling)}"
+        text += words.shapes_words(form).replace(" (", "   ").replace(")", "")
+        notes.append(b.Note(form.form, "", text))
     if more := len(fit.forms) - len(shown):
-        lines.append((f"+{counted(more, 'form')}", f"below {SHOWN:g}: --details"))
-    return b.Notes([b.Note(label, "", text) for label, text in lines], instead=True)
+        notes.append(b.Note(f"+{counted(more, 'form')}", "", f"below {SHOWN:g}: --details"))
+    return b.Notes(notes, instead=True)
 
 
 SHOWN = 0.01

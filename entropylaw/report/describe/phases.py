@@ -173,7 +173,7 @@ def verdict_words(run: RunPhases) -> str:
         said += "; the order is open"
         if phases.later is not None:
             said += f" ({planning} is later with probability {format_probability(phases.later)})"
-    sign = {"execution first": 1, "planning first": -1}.get(phases.verdict or "", 0)
+    sign = {"execution first": 1, "planning first": -1}.get(str(phases.verdict), 0)
     if phases.delta is not None and sign:
         (first, sooner), (second, _) = named[::-sign]
         said = f"{first} {does(sooner)}, {second} turns to rise {_steps(phases.delta, sign)} later"

@@ -103,7 +103,7 @@ def _block(block: Block, width: int, details: bool, titled: Sequence[Block]) -> 
             yield from title_lines(block, titled)
         case Verdict() | Notes():
             for note in _notes(block, details):
-                yield from _note(note, width)
+                yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
         case Facts():
             rows = [(block.title, "value", "", ""), *fact_rows(block)]
             name, value, interval, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
@@ -151,10 +151,6 @@ def narrowed(
 def least_width(texts: Sequence[str]) -> int:
     """The width of a column's longest word, at least :data:`_CELL`."""
     return max(_CELL, *(len(word) for text in texts for word in wrapped(text, 1, whole=True)))
-
-
-def _note(note: Note, width: int) -> Iterator[str]:
-    return _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
 
 
 def _hung(head: str, text: str) -> Iterator[str]:
