@@ -159,7 +159,7 @@ def p_left(fit: Fit) -> str:
 def shapes_words(form: FormEstimate) -> str:
     """`` (k = −1.2)``: the parameters in which a form is not linear; empty without any."""
     known = [f"{name} = {format_number(one.value, 2)}" for name, one in form.shapes.items()]
-    return f" ({', '.join(known)})" if known else ""
+    return in_brackets(", ".join(known))
 
 
 def law_line(fit: Fit) -> str:
@@ -213,9 +213,14 @@ def meaning(known: Meaning) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 
+def in_brackets(text: str) -> str:
+    """`` (text)``; nothing for an empty text."""
+    return f" ({text})" if text else ""
+
+
 def step_words(step: Estimate) -> str:
     """A known step with its interval as whole numbers; an unknown end is named as such."""
-    return cell_text(step, "step") + (f" ({step.note})" if step.note else "")
+    return cell_text(step, "step") + in_brackets(step.note or "")
 
 
 def earliest(step: Estimate) -> str:

@@ -158,17 +158,9 @@ def sections(
     blocks: list[b.Block] = figures_of("forecast", part) if part is not None else []
     notes: list[b.Note] = []
     if ahead is not None:
-        step, reward, entropy, extrapolated = STEPS
-        reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
-        entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
-        # An entropy that was given has no interval.
-        rows = [
-            (at, value, given if ahead.blind else getattr(given, "value", None), outside)
-            for at, value, given, outside in _steps(ahead)
-        ]
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [b.paragraphs(first), b.Table((step, reward, entropy, extrapolated), rows)]
+        blocks += [b.paragraphs(first), step_table(ahead)]
         named = _weights({member.name: member.weight for member in ahead.members})
         entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
         origins = counted(len(ahead.origins), "earlier step")
@@ -185,6 +177,17 @@ def sections(
         mixed = "The forecast averages several curves, weighted by their errors"
         notes.append(b.Note("caution", f"{against} {mixed}."))
     return [*blocks, b.Notes(notes)]
+
+
+def step_table(ahead: Forecast) -> b.Table:
+    """A row per step of a forecast; an entropy that was given has no interval."""
+    step, reward, entropy, extrapolated = STEPS
+    reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
+    entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
+    rows = list(_steps(ahead))
+    if not ahead.blind:
+        rows = [(at, value, getattr(given, "value", None), outside) for at, value, given, outside in rows]
+    return b.Table((step, reward, entropy, extrapolated), rows)
 
 
 def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:

@@ -94,7 +94,7 @@ def describe_run(run: RunPhases) -> list[b.Block]:
     curves = curves_of(run)
     points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
     blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
-    first, last = (format_step(step) for step in range_of(curves))
+    first, last = map(format_step, range_of(curves))
     extent = f"{points} {'block averages' if blocks else 'points'}, steps {first}–{last}"
     head = b.Heading(run.run, 2, " · ".join(filter(None, (extent, run.path))))
     if not run.path:

@@ -245,14 +245,14 @@ def _data_line(run: RunFit) -> str:
     for choice in (run.entropy_column, run.reward_column):
         if choice is not None:
             facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
-            columns.append(f"'{choice.column}'" + (f" ({facts})" if facts else ""))
+            columns.append(f"'{choice.column}'{words.in_brackets(facts)}")
     pair = [f"pair {run.pair}"] if run.pair is not None else []
     # Why a training reward took the place of a validation reward.
     reward = run.reward_column
     if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
         pair.append(reward.why.partition(";")[0])
     counts = Counter[str]()
-    for reason, number in (*run.dropped.items(), *(run.law.dropped.items() if run.law is not None else ())):
+    for reason, number in (*run.dropped.items(), *getattr(run.law, "dropped", {}).items()):
         counts[reason.partition(": ")[0]] += number
     reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(counts.items()))
     dropped = f"{counted(counts.total(), 'evaluation')} dropped: {reasons}" if counts else "nothing dropped"
@@ -264,17 +264,16 @@ def _read(run: RunFit) -> list[b.Block]:
     notes = [b.Note("file", run.path)]
     for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
         if choice is not None:
-            known = words.meaning(choice.meaning)
-            known = f" ({known})" if known else ""
+            known = words.in_brackets(words.meaning(choice.meaning))
             text = f"column '{choice.column}'{known}, {counted(choice.usable, 'usable value')}: {choice.why}"
             notes.append(b.Note(role, text))
     if run.pair is not None:
         notes.append(b.Note("pairing", run.pair))
     # First what reading and pairing dropped, then the fit.
-    drops = [*sorted(run.dropped.items()), *sorted(run.law.dropped.items() if run.law is not None else ())]
-    notes += b.labelled(
-        "dropped", [f"{reason} ({number})" for reason, number in drops] or ["nothing"] * run.read
-    )
+    drops = [*sorted(run.dropped.items()), *sorted(getattr(run.law, "dropped", {}).items())]
+    if run.read and not drops:
+        notes.append(b.Note("dropped", "nothing"))
+    notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in drops))
     notes += b.labelled("note", run.read_notes)
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.answer is not None)]
 
