@@ -76,11 +76,6 @@ _BREADTH = {
 }
 
 
-def _between(low: float | None, high: float | None) -> str:
-    """An interval in brackets; of an unknown one nothing."""
-    return "" if low is None or high is None else f" [{low:.2g}, {high:.2g}]"
-
-
 _CURVES = {
     "line": "a straight line in H",
     "rate": "the form with a free rate k",
@@ -275,7 +270,9 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ),
     "stage-breadth": lambda values: (
         f"{values['stage']} of {values['arm']} {_BREADTH[values['says']]}: its {values['quantity']} entropy "
-        f"changes by {values['change']:.2g}{_between(values['low'], values['high'])} nats"
+        f"changes by {values['change']:.2g}"
+        + ("" if None in (values["low"], values["high"]) else " [{low:.2g}, {high:.2g}]".format_map(values))
+        + " nats"
     ),
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "

@@ -7,13 +7,12 @@ takes the notebook's colours, and figures are on white. Names from logs are alwa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
-from entropylaw.report.figures import NAMED
+from entropylaw.report.figures import NAMED, drawn
 from entropylaw.results import Estimate
 from entropylaw.results.result import late
 
@@ -30,20 +29,12 @@ _WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 def html(result: Any) -> str:
     """The blocks of a result with their figures."""
     from entropylaw.escaping import one_line
-    from entropylaw.report.figures import plotting
     from entropylaw.report.render.html import environment, fragment
 
     first, *runs = by_run(describe(result))
     bodies = []
     for part in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
-        svgs = {}
-        with plotting.style():
-            for block in part:
-                if isinstance(block, Figure):
-                    # The maker raises where the part is not enough.
-                    with suppress(ValueError):
-                        drawn = NAMED[block.name].draw(block.part)
-                        svgs[block.name] = plotting.figure_bytes(drawn, "svg", "notebook").decode("utf-8")
+        svgs = drawn(part, "notebook")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
         heads = [block for block in part if isinstance(block, Heading) and block.level < 3]
         title = " · ".join(one_line(text) for head in heads[:1] for text in (head.text, head.about) if text)
@@ -75,22 +66,29 @@ def _numbers(axes: Axes, blocks: list[Block]) -> None:
     for block in blocks:
         if isinstance(block, Facts):
             return _intervals(axes, [(fact.name, fact.value) for fact in block.facts], block.title)
-        if isinstance(block, Table) and block.rows:
-            cells_of = zip(*block.rows, strict=True)
-            columns = [(column.label, cells) for column, cells in zip(block.columns, cells_of, strict=True)]
-            for label, cells in columns:
-                if any(isinstance(cell, Estimate) for cell in cells):
-                    names = [" ".join(map(str, row[: block.words])) for row in block.rows]
-                    return _intervals(axes, zip(names, cells, strict=True), label)
-            numbers = [one for one in columns if all(isinstance(cell, float | int) for cell in one[1])]
-            if len(numbers) > 1:
-                (across, x), *lines = numbers
-                for label, y in lines:
-                    axes.plot(x, y, ".-", label=label)
-                axes.set_xlabel(across)
-                axes.legend(frameon=False, fontsize=7)
-                return None
+        if isinstance(block, Table) and block.rows and draw_table(axes, block):
+            return None
     return None
+
+
+def draw_table(axes: Axes, table: Table) -> bool:
+    """The first column of estimates, or numbers over those of the first column; False if it has neither."""
+    labels = [column.label for column in table.columns]
+    columns = list(zip(labels, zip(*table.rows, strict=True), strict=True))
+    for label, cells in columns:
+        if any(isinstance(cell, Estimate) for cell in cells):
+            names = [" ".join(map(str, row[: table.words])) for row in table.rows]
+            _intervals(axes, zip(names, cells, strict=True), label)
+            return True
+    numbers = [column for column in columns if all(isinstance(cell, float | int) for cell in column[1])]
+    if len(numbers) < 2:
+        return False
+    (across, x), *lines = numbers
+    for label, y in lines:
+        axes.plot(x, y, ".-", label=label)
+    axes.set_xlabel(across)
+    axes.legend(frameon=False, fontsize=7)
+    return True
 
 
 def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> None:

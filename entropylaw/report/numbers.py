@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from entropylaw.report.blocks import Cell, Fact, Table
+from entropylaw.report.blocks import Cell, Fact, Facts, Table
 from entropylaw.results import Estimate
 
 MISSING = "—"
@@ -39,8 +39,9 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
     one with one end, the distance of that end to the value. Without an interval the value gets three. Very
     large or very small numbers have one exponent for all three, so that they can be compared at a glance.
     """
-    numbers = (estimate.value, estimate.low, estimate.high)
-    value, low, high = (x if x is None or unit != "%" else 100 * x for x in numbers)
+    scale = {"%": 100}.get(unit, 1)
+    ends = (estimate.value, estimate.low, estimate.high)
+    value, low, high = (None if end is None else scale * end for end in ends)
     known = [x for x in (low, value, high) if x is not None]
     size = max(map(abs, known), default=0.0)
     width = max(known, default=0.0) - min(known, default=0.0)
@@ -164,6 +165,11 @@ def fact_text(fact: Fact) -> tuple[str, str, str]:
         return cell_text(fact.value, fact.unit), "", fact.note
     text = format_estimate(fact.value, fact.unit)
     return text.value, text.interval, "; ".join(part for part in (fact.note, fact.value.note) if part)
+
+
+def fact_rows(facts: Facts) -> list[tuple[str, str, str, str]]:
+    """The facts of a block in words: name, value, interval, and description."""
+    return [(fact.name, *fact_text(fact)) for fact in facts.facts]
 
 
 def sparkline(values: Sequence[float], width: int = 12) -> str:

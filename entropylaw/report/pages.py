@@ -132,6 +132,9 @@ def _tiles(run: RunReport) -> list[Tile]:
         return []
     reference = [] if row.readable else ["the run lost its reward" if fit.lost else "for reference only"]
     now, ceiling, left = (format_estimate(one) for one in (fit.reward_now, fit.ceiling, fit.headroom))
+    ceiling_notes, left_notes = [ceiling.interval], [left.interval, words.p_left(fit)]
+    if fit.lost:
+        ceiling_notes, left_notes = [], []
     bar = _forest(row, ceiling_axis([row])) if row.readable else None
     tiles = [
         Tile(
@@ -141,13 +144,8 @@ def _tiles(run: RunReport) -> list[Tile]:
             fit.verdict,
         ),
         Tile("Reward now", now.value, [now.interval, f"at H = {format_number(fit.law.entropy_now)} nats"]),
-        Tile(
-            "Ceiling, H = 0",
-            ceiling.value,
-            [*([] if fit.lost else [ceiling.interval]), *reference],
-            picture=bar,
-        ),
-        Tile("Left", left.value, [*([] if fit.lost else [left.interval, words.p_left(fit)]), *reference]),
+        Tile("Ceiling, H = 0", ceiling.value, ceiling_notes + reference, picture=bar),
+        Tile("Left", left.value, left_notes + reference),
     ]
     if run.forecast is not None:
         ahead = format_estimate(run.forecast.reward[-1])
@@ -293,16 +291,17 @@ def index_page(
 
 def _groups(views: Sequence[Mapping[str, Any]]) -> list[Group]:
     """The runs by verdict; those that fail are folded away where others do not, in an index of many."""
-    order = (*Verdict, "refused")
-    parts = [(verdict, [view for view in views if view["row"].verdict == verdict]) for verdict in order]
-    first = {verdict for verdict, part in parts if part and verdict in (Verdict.holds, Verdict.undecided)}
-    groups = []
-    for verdict, part in parts:
-        seen = Counter(view["row"].chip for view in part if view["row"].why or not view["row"].fitted)
-        counts = sorted(seen.items(), key=lambda one: (-one[1], one[0]))
+    groups, first = [], (Verdict.holds, Verdict.undecided)
+    no_first = all(view["row"].verdict not in first for view in views)
+    for verdict in (*Verdict, "refused"):
+        part = [view for view in views if view["row"].verdict == verdict]
+        if not part:
+            continue
+        chips = Counter(view["row"].chip for view in part if view["row"].why or not view["row"].fitted)
+        counts = sorted(chips.items(), key=lambda item: (-item[1], item[0]))
         reasons = ", ".join(f"{number} {why}" for why, number in counts)
-        groups.append(Group(verdict, part, reasons, verdict in first or not first or len(views) <= FEW))
-    return [group for group in groups if group.views]
+        groups.append(Group(verdict, part, reasons, verdict in first or no_first or len(views) <= FEW))
+    return groups
 
 
 def _orders(rows: Sequence[IndexRow]) -> list[str]:
@@ -344,15 +343,22 @@ def _arms(rows: Sequence[IndexRow], axis: Axis, arms: str | None) -> list[Arm]:
         known = [row for row in part if row.readable]
         title = f"ceilings of {len(known)} runs"
         marks = Markup("").join(_forest(row, axis).marks for row in known)
-        ranges = []
-        for key in ("reward_now", "ceiling", "headroom"):
-            found = [
-                one.value for one in (row.estimate(key) for row in known) if one and one.value is not None
-            ]
-            ends = dict.fromkeys(format_number(x) for x in (min(found), max(found))) if found else ()
-            ranges.append(" to ".join(ends) or MISSING)
+        ranges = [value_range(part, key) for key in ("reward_now", "ceiling", "headroom")]
         made.append(Arm(one_line(arm), Counter(row.verdict for row in part), _Picture(title, marks), ranges))
     return made
+
+
+def known_estimates(rows: Sequence[IndexRow], key: str) -> list[Estimate]:
+    """The estimates in a column that have a value, of the runs whose numbers are to be used."""
+    found = (row.estimate(key) for row in rows if row.readable)
+    return [estimate for estimate in found if estimate is not None]
+
+
+def value_range(rows: Sequence[IndexRow], key: str) -> str:
+    """The least and the largest value of a column, ``0.41 to 0.53``."""
+    values = [float(estimate) for estimate in known_estimates(rows, key)]
+    ends = dict.fromkeys(map(format_number, (min(values), max(values)))) if values else ()
+    return " to ".join(ends) or MISSING
 
 
 def markdown(
@@ -386,22 +392,18 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     ends of intervals if they are near. A value beyond has an arrow in its row.
     """
 
-    def known(*ends: float | None) -> list[float]:
-        return [x for x in ends if x is not None]
-
     def inner(key: str) -> list[float]:
-        found = sorted(known(*(one.value for one in (row.estimate(key) for row in shown) if one is not None)))
-        cut = len(found) // 20
-        return found[cut : len(found) - cut]
+        values = sorted(map(float, known_estimates(rows, key)))
+        cut = len(values) // 20
+        return values[cut : len(values) - cut]
 
-    shown = [row for row in rows if row.readable]
-    ceilings = [one for one in (row.estimate("ceiling") for row in shown) if one is not None]
+    ceilings = known_estimates(rows, "ceiling")
     core = [*inner("reward_now"), *inner("ceiling")] or [0.0, 1.0]
     low, high = min(core), max(core)
-    widths = sorted(one.high - one.low for one in ceilings if one.low is not None and one.high is not None)
-    reach = max(0.6 * (high - low), widths[len(widths) // 2] if widths else 0.0) or abs(high) or 1.0
-    ends = (known(one.low, one.value, one.high) for one in ceilings)
-    near = [x for values in ends for x in values if low - reach <= x <= high + reach]
+    widths = sorted(one.width for one in ceilings if one.width is not None)
+    reach = max(0.6 * (high - low), *widths[len(widths) // 2 :][:1], 0.0) or abs(high) or 1.0
+    ends = [end for one in ceilings for end in (one.low, one.value, one.high) if end is not None]
+    near = [end for end in ends if low - reach <= end <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return Axis(low, high) if low < high else Axis(low - reach, high + reach)
 

@@ -37,11 +37,12 @@ def headline(fit: Fit | RunPrediction) -> str:
     if fit.why is Why.no_relation:
         return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
     first = sentences(fit.findings, "reason")[:1]
-    if fit.why is Why.more_than_entropy:
-        return ": ".join(["reward needs more than entropy", *first])
-    if fit.why is Why.another_curve:
-        return ": ".join(["another curve fits", *first])
+    if fit.why is not None:
+        return ": ".join([_FAILS[fit.why], *first])
     return first[0] if first else "the data do not decide"
+
+
+_FAILS = {Why.more_than_entropy: "reward needs more than entropy", Why.another_curve: "another curve fits"}
 
 
 def rises(fit: Fit | RunPrediction) -> bool:
@@ -82,7 +83,7 @@ def verdict_cell(run: RunFit) -> str:
 
 def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
     """The two questions of a user with their answers: what is left, and the ceiling."""
-    return ("Still improving?", _improving(fit)), ("Ceiling", _ceiling(fit))
+    return ("Still improving?", improving_words(fit)), ("Ceiling", ceiling_words(fit))
 
 
 def summary(run: RunFit) -> tuple[str, ...]:
@@ -97,8 +98,11 @@ def summary(run: RunFit) -> tuple[str, ...]:
 LIKELY, UNLIKELY = 0.95, 0.05
 """Probabilities from which a gain is called certain, and up to which there is none."""
 
+_LEFT = ((LIKELY, "Yes"), (0.5, "Probably"), (0.0, "Probably not"))
+"""Least probability of a gain → whether it is left."""
 
-def _improving(fit: Fit) -> str:
+
+def improving_words(fit: Fit) -> str:
     """Whether at least the gain that counts is left, and how much."""
     left, p = format_interval(fit.headroom), fit.p_headroom
     if p is None:
@@ -109,17 +113,17 @@ def _improving(fit: Fit) -> str:
         return f"Unknown: {headline(fit)}"
     chance = f"{p_words(p)} that at least {fit.gain:.3g} is"
     stage = " at the present stage" if fit.present_stage else ""
-    if p <= UNLIKELY and fit.headroom.low is not None and fit.headroom.low > 0:
-        return f"Less than {fit.gain:.3g} of reward left{stage}: {left} ({chance})"
     if fit.headroom.high == 0:
         return f"No measurable gain left{stage}: the reward at H = 0 is below the reward now ({chance})"
     if p <= UNLIKELY:
-        return f"No measurable gain left{stage}: {left} ({chance})"
-    word = "Yes" if p >= LIKELY else "Probably" if p >= 0.5 else "Probably not"
+        certain = fit.headroom.low is not None and fit.headroom.low > 0
+        amount = f"Less than {fit.gain:.3g} of reward" if certain else "No measurable gain"
+        return f"{amount} left{stage}: {left} ({chance})"
+    word = next(word for least, word in _LEFT if p >= least)
     return f"{word}: {left} of reward left{stage} ({chance})"
 
 
-def _ceiling(fit: Fit) -> str:
+def ceiling_words(fit: Fit) -> str:
     """The ceiling and over what it is averaged, the reward now, and how far that extrapolates."""
     law, best = fit.law, fit.best
     now = f"now {format_estimate(fit.reward_now).value} at H = {format_number(law.entropy_now)}"
@@ -131,11 +135,8 @@ def _ceiling(fit: Fit) -> str:
     over += " beside a term in the step" * fit.present_stage
     over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
     passed = next((one.values for one in fit.findings if one.code == "curves-pass-largest"), None)
-    over += (
-        ""
-        if passed is None
-        else f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
-    )
+    if passed is not None:
+        over += f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
     relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
     beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
     text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}{relative}", now, beyond)))
@@ -158,7 +159,7 @@ def p_left(fit: Fit) -> str:
 def shapes_words(form: FormEstimate) -> str:
     """`` (k = −1.2)``: the parameters in which a form is not linear; empty without any."""
     known = [f"{name} = {format_number(one.value, 2)}" for name, one in form.shapes.items()]
-    return f" ({', '.join(known)})" if known else ""
+    return in_brackets(", ".join(known))
 
 
 def law_line(fit: Fit) -> str:
@@ -212,9 +213,14 @@ def meaning(known: Meaning) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 
+def in_brackets(text: str) -> str:
+    """`` (text)``; nothing for an empty text."""
+    return f" ({text})" if text else ""
+
+
 def step_words(step: Estimate) -> str:
     """A known step with its interval as whole numbers; an unknown end is named as such."""
-    return cell_text(step, "step") + (f" ({step.note})" if step.note else "")
+    return cell_text(step, "step") + in_brackets(step.note or "")
 
 
 def earliest(step: Estimate) -> str:

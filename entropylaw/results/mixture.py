@@ -76,11 +76,16 @@ class Mixture:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
         with np.errstate(over="ignore"):  # far away is infinitely far
             z = (value[:, None] - self.location) / self.scale
-        return self._mean(self._below(z))
+        below = self._each(t_cdf, z)
+        return self._mean(below if self.upper is None else np.minimum(below / self.kept, 1.0))
 
     def density(self, value: FloatArray) -> FloatArray:
         """Probability density of each number at ``value`` (shape (m,)); shape (m,)."""
-        return self._mean(self._density((value[:, None] - self.location) / self.scale))
+        z = (value[:, None] - self.location) / self.scale
+        density = self._each(t_density, z) / self.scale
+        if self.upper is not None:
+            density = np.where(self.location + z * self.scale <= self.upper, density / self.kept, 0.0)
+        return self._mean(density)
 
     def quantile(self, probability: float) -> FloatArray:
         """Quantile of each number, shape (m,)."""
@@ -170,7 +175,10 @@ class Mixture:
     def _t_quantiles(self, probability: FloatArray) -> FloatArray:
         """Quantile of each component, in its scale, at one probability per number (m,): shape (m, g)."""
         df, of = np.unique(np.atleast_1d(self.df), return_inverse=True)
-        return np.asarray(_t_quantile(df, probability[:, None])[:, of])
+        finite, chance = np.isfinite(df), probability[:, None]
+        # A t with infinitely many degrees of freedom is normal.
+        found = np.where(finite, stdtrit(np.where(finite, df, 1.0), chance), ndtri(chance))
+        return np.asarray(found[:, of])
 
     @property
     def kept(self) -> FloatArray:
@@ -178,19 +186,6 @@ class Mixture:
         with np.errstate(over="ignore"):  # far away is infinitely far
             z = (np.asarray(self.upper) - self.location) / self.scale
         return np.maximum(self._each(t_cdf, z), np.finfo(float).tiny)
-
-    def _below(self, z: FloatArray) -> FloatArray:
-        """Distribution function of each component at ``z`` of its scales, shape (m, g)."""
-        below = self._each(t_cdf, z)
-        return below if self.upper is None else np.minimum(below / self.kept, 1.0)
-
-    def _density(self, z: FloatArray) -> FloatArray:
-        """Probability density of each component at ``z`` of its scales, shape (m, g)."""
-        density = self._each(t_density, z) / self.scale
-        if self.upper is None:
-            return density
-        density /= self.kept
-        return np.where(self.location + z * self.scale <= self.upper, density, 0.0)
 
     def _at(self, value: FloatArray, kept: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Distribution function, and density for Newton's steps, of each number at ``value``; (m,) each."""
@@ -275,12 +270,6 @@ def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:
     weight = np.exp(log_weight - top)
     total = weight.sum(axis=-1, keepdims=True)
     return weight / total, (top + np.log(total))[..., 0]
-
-
-def _t_quantile(df: float | FloatArray, probability: FloatArray) -> FloatArray:
-    """Quantile of Student's t, of the normal distribution where ``df`` is infinite; the two broadcast."""
-    finite = np.isfinite(df)
-    return np.asarray(np.where(finite, stdtrit(np.where(finite, df, 1.0), probability), ndtri(probability)))
 
 
 def t_cdf(df: float, z: FloatArray, density: FloatArray | None = None) -> FloatArray:

@@ -266,11 +266,6 @@ def test_refused_run_has_no_figures() -> None:
         law_figure(refused())
 
 
-def test_spread_keeps_order_and_distance() -> None:
-    assert plotting.spread([0.5, 0.5, 0.9], 0.1, 0.0, 1.0) == pytest.approx([0.5, 0.6, 0.9])
-    assert plotting.spread([1.0, 1.0], 0.1, 0.0, 1.0) == pytest.approx([0.9, 1.0])
-
-
 def test_strange_letters_do_not_reach_the_font() -> None:
     assert plotting.shown("a\n日 $x$ é") == "a?? $x$ é"
 

@@ -7,13 +7,13 @@ from itertools import groupby
 
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
-from entropylaw.report.describe.stages import stages, transfers
+from entropylaw.report.describe.stages import bare, stages, transfers
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_estimate, format_number, format_percent, format_step
-from entropylaw.report.words import listed
+from entropylaw.report.words import listed, quantity_label
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, ArmComparison, Band, Decision, Difference, Pair
-from entropylaw.results.result import replace, sentences
+from entropylaw.results.result import field_names, replace, sentences
 
 Named = Sequence[tuple[str, Pair]]
 """Comparisons, each with its name."""
@@ -37,6 +37,19 @@ TABLE = (
 )
 """A row per comparison and quantity, and per part of the difference in last reward; ``between_sd`` is the
 spread between seeds that was given."""
+
+ARMS = (
+    *b.columns("arm"),
+    b.Column("seeds", "seeds", lambda arm: len(arm.runs)),
+    b.Column("failure_rate", "failure rate", unit="%"),
+    b.Column("method", "interval by", lambda arm: arm.failure_rate.method),
+    b.Column(
+        "entropy",
+        "mean curve over, nats",
+        lambda arm: _over(arm.entropy[0], arm.entropy[-1]) if arm.entropy else MISSING,
+    ),
+)
+"""A row per arm: its runs, those that failed, and the entropies of its mean curve."""
 
 _OK = {Decision.above: True, Decision.below: False}
 
@@ -86,7 +99,7 @@ def describe(result: ArmComparison) -> list[b.Block]:
         *stages(result),
         *transfers(result),
         b.Heading("Arms and runs", name="arms"),
-        _arms(result),
+        replace(b.table_of(ARMS, result.arms), detail=True),
         _runs(result),
     ]
 
@@ -241,16 +254,11 @@ def _answers(named: Named, result: ArmComparison) -> b.Table:
     rows = []
     for name, pair in named:
         one = pair.find("reward_at_entropy")
-        rows.append(
-            (
-                name,
-                MISSING if one is None else decided(one),
-                _cell(one),
-                MISSING if pair.entropy_range is None else _over(*pair.entropy_range),
-                MISSING if pair.band is None else "; ".join(_places(pair.band)) or "nowhere",
-                None if one is None or one.decision is not Decision.undecided else one.seeds_needed,
-            )
-        )
+        decision = MISSING if one is None else decided(one)
+        over = MISSING if pair.entropy_range is None else _over(*pair.entropy_range)
+        differs = MISSING if pair.band is None else "; ".join(_places(pair.band)) or "nowhere"
+        seeds = None if one is None or one.decision is not Decision.undecided else one.seeds_needed
+        rows.append((name, decision, _cell(one), over, differs, seeds))
     return _with_sd(b.Table(heads, rows, words=2), result)
 
 
@@ -266,16 +274,14 @@ def _with_sd(table: b.Table, result: ArmComparison) -> b.Table:
 
 def _cell(one: Difference | None) -> b.Cell:
     """The estimate without its reason, which a note has."""
-    return None if one is None else replace(one.estimate, note=None)
+    return None if one is None else bare(one.estimate)
 
 
 def _quantities(named: Named, *, several: bool = True) -> b.Table:
     """A row per quantity with its decision, and of several comparisons per comparison."""
     labelled = len(named) > 1
     columns = [
-        *([b.Column("arm", "arm")] if labelled else []),
-        b.Column("quantity", "quantity"),
-        b.Column("difference", "difference"),
+        *b.columns("arm quantity difference" if labelled else "quantity difference"),
         b.Column("p_adjusted", "p, Holm" if several else "p"),
         b.Column("decision", "decision"),
         b.Column("seeds_needed", "seeds to decide"),
@@ -283,11 +289,7 @@ def _quantities(named: Named, *, several: bool = True) -> b.Table:
     rows = [
         (
             *([name] if labelled else []),
-            _quantity(one),
-            _cell(one),
-            _p(one.p_adjusted),
-            decided(one),
-            one.seeds_needed,
+            *(_quantity(one), _cell(one), _p(one.p_adjusted), decided(one), one.seeds_needed),
         )
         for name, pair in named
         for one in pair.differences
@@ -295,10 +297,9 @@ def _quantities(named: Named, *, several: bool = True) -> b.Table:
     return b.Table(columns, rows, words=1 + labelled)
 
 
-def _quantity(one: Difference) -> str:
-    """``entropy at equal reward, nats``: the quantity with a unit other than that of the reward."""
-    label = QUANTITIES[one.quantity][0] if one.quantity in QUANTITIES else one.quantity
-    return label if one.unit == "reward" else f"{label}, {one.unit}"
+def _quantity(difference: Difference) -> str:
+    """``entropy at equal reward, nats``."""
+    return quantity_label(difference.quantity, difference.unit)
 
 
 def _unknown(named: Named) -> list[b.Note]:
@@ -349,25 +350,17 @@ def _splits(named: Named) -> b.Table:
     """A row per comparison: final reward in its parts."""
     heads = [b.Column("arm", "arm"), b.Column("last_reward", "final reward")]
     heads += [b.Column(name, words) for name, words in SPLIT.items()]
-    rows = [
-        (
-            name,
-            _cell(pair.find("last_reward")),
-            *(
-                None if pair.split is None else replace(getattr(pair.split, part), note=None)
-                for part in SPLIT
-            ),
-        )
-        for name, pair in named
-    ]
+    rows = []
+    for name, pair in named:
+        parts = (None if pair.split is None else bare(getattr(pair.split, part)) for part in SPLIT)
+        rows.append((name, _cell(pair.find("last_reward")), *parts))
     return b.Table(heads, rows)
 
 
 def _ranges(named: Named) -> b.Table:
     """A row per comparison: where the curves and the final rewards are compared, and what differs there."""
     heads = [
-        b.Column("arm", "arm"),
-        b.Column("seeds", "seeds"),
+        *b.columns("arm seeds"),
         b.Column("last_step", "final at step", unit="step"),
         b.Column("at_entropy", "parts at, nats"),
         b.Column("share", "movement's share", unit="%"),
@@ -385,8 +378,7 @@ def _spreads(named: Named) -> b.Table:
     """A row per comparison and quantity: the spread between seeds, and how the interval was made."""
     several = len(named) > 1
     columns = [
-        *([b.Column("arm", "arm")] if several else []),
-        b.Column("quantity", "quantity"),
+        *b.columns("arm quantity" if several else "quantity"),
         b.Column("between", "sd between seeds"),
         b.Column("within", "standard error within runs"),
         b.Column("df", "df"),
@@ -406,36 +398,12 @@ def _spreads(named: Named) -> b.Table:
     return b.Table(columns, rows, detail=True, words=1 + several)
 
 
-def _arms(result: ArmComparison) -> b.Table:
-    """A row per arm: its runs, those that failed, and the entropies of its mean curve."""
-    columns = [
-        b.Column("arm", "arm"),
-        b.Column("seeds", "seeds"),
-        b.Column("failure_rate", "failure rate", unit="%"),
-        b.Column("method", "interval by"),
-        b.Column("entropy", "mean curve over, nats"),
-    ]
-    rows = [
-        (
-            arm.arm,
-            len(arm.runs),
-            arm.failure_rate,
-            arm.failure_rate.method,
-            _over(arm.entropy[0], arm.entropy[-1]) if arm.entropy else MISSING,
-        )
-        for arm in result.arms
-    ]
-    return b.Table(columns, rows, detail=True)
-
-
 def _runs(result: ArmComparison) -> b.Table:
     """A row per run with its own numbers; those that failed have been named."""
     runs = [(arm.arm, run) for arm in result.arms for run in arm.runs]
     names = list(dict.fromkeys(name for _, run in runs for name in run.values))
     columns = [
-        b.Column("run", "run"),
-        b.Column("arm", "arm"),
-        b.Column("n", "n"),
+        *b.columns("run arm n"),
         b.Column("last_step", "last step", unit="step"),
         *(b.Column(name, _OF_RUNS.get(name) or QUANTITIES.get(name, (name,))[0]) for name in names),
     ]
@@ -448,21 +416,10 @@ def _rows(pair: Pair) -> Iterator[b.Row]:
     low, high = pair.entropy_range or (None, None)
     base: b.Row = {"arm": pair.arm, "baseline": pair.baseline, "last_step": pair.last_step}
     base |= {"entropy_low": low, "entropy_high": high}
-    fields = (
-        "quantity",
-        "unit",
-        "p_value",
-        "p_adjusted",
-        "df",
-        "between",
-        "within",
-        "margin",
-        "seeds_needed",
-    )
     for one in pair.differences:
-        row: b.Row = {name: getattr(one, name) for name in fields}
+        row: b.Row = {name: getattr(one, name) for name in field_names(one)}
         decision = NOT_COMPARABLE if one.p_value is None else one.decision.value
-        yield base | _seeds(one) | row | _of(one.estimate) | {"decision": decision}
+        yield base | row | _seeds(one) | _of(one.estimate) | {"decision": decision}
     last = pair.find("last_reward")
     if pair.split is not None and last is not None:
         base |= _seeds(last)

@@ -18,8 +18,8 @@ from entropylaw.report.numbers import (
     format_step,
 )
 from entropylaw.report.words import earliest, headline, step_words
-from entropylaw.results import EntropySet, Estimate, Verdict, Why
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast, Skill
+from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
 from entropylaw.results.result import LOST, replace, sentences
 
 Result = (
@@ -135,7 +135,7 @@ def table(result: Result) -> b.Table:
             )
             return b.table_of(SATURATION, [spent, *gains])
         case PredictionDocument() | RunPrediction():
-            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in _answers(run))
+            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in prediction_rows(run))
             return b.table_of(PREDICTIONS, rows)
     level = getattr(result, "level", None)
     scores: list[list[b.Cell]] = []
@@ -158,17 +158,9 @@ def sections(
     blocks: list[b.Block] = figures_of("forecast", part) if part is not None else []
     notes: list[b.Note] = []
     if ahead is not None:
-        step, reward, entropy, extrapolated = STEPS
-        reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
-        entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
-        # An entropy that was given has no interval.
-        rows = [
-            (at, value, given if ahead.blind else getattr(given, "value", None), outside)
-            for at, value, given, outside in _steps(ahead)
-        ]
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [b.paragraphs(first), b.Table((step, reward, entropy, extrapolated), rows)]
+        blocks += [b.paragraphs(first), step_table(ahead)]
         named = _weights({member.name: member.weight for member in ahead.members})
         entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
         origins = counted(len(ahead.origins), "earlier step")
@@ -180,11 +172,22 @@ def sections(
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
     if spending is not None:
-        notes += _spent(spending)
+        notes += saturation_notes(spending)
     if against:
         mixed = "The forecast averages several curves, weighted by their errors"
         notes.append(b.Note("caution", f"{against} {mixed}."))
     return [*blocks, b.Notes(notes)]
+
+
+def step_table(ahead: Forecast) -> b.Table:
+    """A row per step of a forecast; an entropy that was given has no interval."""
+    step, reward, entropy, extrapolated = STEPS
+    reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
+    entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
+    rows = list(_steps(ahead))
+    if not ahead.blind:
+        rows = [(at, value, getattr(given, "value", None), outside) for at, value, given, outside in rows]
+    return b.Table((step, reward, entropy, extrapolated), rows)
 
 
 def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
@@ -204,7 +207,7 @@ def _weights(weights: Mapping[str, float]) -> str:
     return ", ".join(shown)
 
 
-def _spent(spending: SaturationForecast) -> list[b.Note]:
+def saturation_notes(spending: SaturationForecast) -> list[b.Note]:
     """When the forecast entropy is spent, and the probability of the gain."""
     now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
     said = f"The forecast entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
@@ -227,7 +230,7 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     against = f"The law fails: {headline(result)}." if result.verdict is Verdict.fails else ""
     said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
-    notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
+    notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
     left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
     left += format_probability(result.p_headroom)
     if result.lost or result.why is Why.no_relation:
@@ -240,19 +243,25 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
     if result.predictions:
-        level = format_percent(result.predictions[0].mean.level)
-        labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
-        rows = [
-            # Both intervals have the same centre.
-            (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
-            for one in result.predictions
-        ]
-        blocks.append(b.Table([b.Column(label, label) for label in labels], rows))
+        blocks.append(on_curve(result.predictions))
     ahead = sections(result.forecast, result.spending, result.forecast, against)
     return [*blocks, b.Notes(notes), *ahead]
 
 
-def _entropies(target: EntropySet) -> str:
+def on_curve(predictions: Sequence[Prediction]) -> b.Table:
+    """A row per entropy: the reward there, and the interval of one more evaluation."""
+    level = format_percent(predictions[0].mean.level)
+    labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
+    rows = []
+    for one in predictions:
+        # Both intervals have the same centre.
+        observation = format_estimate(one.observation).interval
+        rows.append((f"{one.entropy:.4g}", one.mean, observation, one.extrapolated))
+    return b.Table([b.Column(label, label) for label in labels], rows)
+
+
+def entropy_set_words(target: EntropySet) -> str:
+    """``entropy 0.31 nats, 95 % set [0.24, 0.4]``."""
     value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
     sets = " and ".join(
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
@@ -264,7 +273,7 @@ def _entropies(target: EntropySet) -> str:
     return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
-def _answers(run: RunPrediction) -> Iterator[b.Row]:
+def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
     """A row per question and target."""
 
     def row(question: str, target: float, answer: Estimate | EntropySet, **more: b.Cell) -> b.Row:
@@ -304,18 +313,15 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
             "median over runs; its interval score (width and misses together) is over that of a normal band "
             "about the last value."
         )
-        blocks += [b.Notes([b.Note("errs least", _best(result.overall))]), b.paragraphs(how)]
+        # Each kind of forecast that errs least, with its protocols.
+        best: dict[str, list[str]] = {}
+        for skill in result.overall:
+            entropies = "forecast" if skill.blind else "observed"
+            best.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
+        named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
+        blocks += [b.Notes([b.Note("errs least", named)]), b.paragraphs(how)]
         blocks.append(b.table_of(SKILLS, result.overall, words=2))
     return blocks + [block for run in result.runs for block in _run_backtest(run)]
-
-
-def _best(overall: Sequence[Skill]) -> str:
-    """``the forecast (first 15 %, observed entropies; …), a line by least squares (…)``."""
-    where: dict[str, list[str]] = {}
-    for skill in overall:
-        entropies = "forecast" if skill.blind else "observed"
-        where.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
-    return "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in where.items())
 
 
 def _run_backtest(run: RunBacktest) -> list[b.Block]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
@@ -35,9 +36,6 @@ FORM_COLUMNS = (
     b.Column("formula", "formula", lambda one: f"{one.formula}{words.shapes_words(one)}"),
     b.Column("residual_sd", "residual sd"),
 )
-
-BRIEF = ("form", "formula", "probability", "ceiling")
-"""The columns of that table that a terminal shows."""
 
 INFLUENCE_COLUMNS = (
     b.Column("step", "step", unit="step"),
@@ -75,7 +73,8 @@ def describe(result: Result) -> list[b.Block]:
         case Fit():
             return sections(result, result, b.Heading(result.run, 2, about(result)))
         case Influences():
-            said = f"Under the most probable residual covariance: {_covariance(result)}."
+            covariance = f"range {format_number(result.length)} steps, drift share {result.drift_share:.2f}"
+            said = f"Under the most probable residual covariance: {covariance}."
             return [b.Heading("Influence of single evaluations", 2), b.paragraphs(said), table(result)]
         case Comparison():
             return _compared(result)
@@ -95,10 +94,6 @@ def table(result: Result) -> b.Table:
     return b.table_of(PARTS, segment_rows(result), words=2)
 
 
-def _covariance(result: Influences) -> str:
-    return f"range {format_number(result.length)} steps, drift share {result.drift_share:.2f}"
-
-
 def _compared(result: Comparison) -> list[b.Block]:
     def tested(test: NestedTest) -> str:
         what = f"{form_label(test.null)} inside {form_label(test.alternative)}"
@@ -112,7 +107,7 @@ def _compared(result: Comparison) -> list[b.Block]:
         b.Note("similar", f"odds against the law between 1/20 and 20: {alike}"),
         *b.labelled("test", map(tested, (result.law_test, result.line_test, result.branch_test))),
         b.Note("rate k", tail),
-        *b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in result.skipped.items())),
+        *b.labelled("skipped", _skipped(result.skipped)),
         *b.labelled("reach", [result.reach_note] if result.reach_note else []),
     ]
     known = (
@@ -123,6 +118,11 @@ def _compared(result: Comparison) -> list[b.Block]:
     facts = [b.Fact(name, value, what) for name, value, what in known if value is not None]
     interval = f"range over the forms not ruled out, {format_percent(result.ceiling.level)} intervals"
     return [b.Heading("Forms", 2), table(result), b.Facts("over all forms", facts, interval), b.Notes(notes)]
+
+
+def _skipped(skipped: Mapping[str, str]) -> list[str]:
+    """The forms that could not be fitted, each with its reason."""
+    return [f"{form_label(form)}: {why}" for form, why in skipped.items()]
 
 
 def about(fit: Fit) -> str:
@@ -148,7 +148,8 @@ def sections(
     diagnostics.
     """
     law = fit.law
-    text = " ".join(answer for _, answer in words.answers(fit))
+    answers = words.answers(fit)
+    text = " ".join(dict(answers).values())
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
     left = "ceiling − reward now"
     interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
@@ -180,14 +181,15 @@ def sections(
     # The first answer says that reward was lost.
     unsaid = [finding for finding in fit.findings if finding.code != "reward-lost"]
     cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
+    diagnostics = [b.Note("residual", residual_words(law)), b.Note("", influence_words(law)), *_tests(fit)]
     return [
         heading,
         b.Verdict(fit.verdict, words.headline(fit), b.HOLDS[fit.verdict], titled=True),
-        b.Answers([b.Note(question, answer) for question, answer in words.answers(fit)]),
+        b.Answers(list(starmap(b.Note, answers))),
         b.Notes([b.Note("caution", "", said) for said in weightiest(unsaid)], instead=True),
         b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
         brief_forms(fit),
-        b.Notes([b.Note("data", "", data)] if data else []),
+        b.Notes([b.Note("data", "", data)]),
         *other,
         b.Notes(reasons + cautions, detail=True),
         *figures_of("law", part, text),
@@ -197,10 +199,7 @@ def sections(
         b.Notes([b.Note("", stage)] if fit.present_stage else [], detail=True),
         replace(b.table_of(forms, fit.forms), detail=True),
         b.Notes(
-            [
-                *b.labelled("skipped", (f"{form_label(name)}: {why}" for name, why in fit.skipped.items())),
-                b.Note("", probabilities),
-            ],
+            [*b.labelled("skipped", _skipped(fit.skipped)), b.Note("", probabilities)],
             detail=True,
         ),
         b.Heading("The law itself", name="law"),
@@ -210,7 +209,7 @@ def sections(
         b.Notes([b.Note("", trust)], detail=True),
         *more,
         b.Heading("Diagnostics", name="trust"),
-        b.Notes([b.Note("residual", _residual(law)), b.Note("", _influence(law)), *_tests(fit)], detail=True),
+        b.Notes(diagnostics, detail=True),
         *figures_of("trust", part),
         b.Heading("For a paper", name="paper"),
         b.Notes([b.Note("", methods.paragraph(fit)), *b.labelled("BibTeX", methods.BIBTEX)], detail=True),
@@ -229,25 +228,23 @@ def _if_short(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
 def brief_forms(fit: Fit) -> b.Block:
     """The forms that have some probability, for a terminal; the others are counted."""
     shown = [one for one in fit.forms if one.probability >= SHOWN or one.form == "law"]
-    lines = [
-        (
-            one.form,
-            f"{format_probability(one.probability)}"
-            f"{'' if fit.lost else f'   ceiling {format_interval(one.ceiling)}'}"
-            f"{words.shapes_words(one).replace(' (', '   ').replace(')', '')}",
-        )
-        for one in shown
-    ]
+    notes = []
+    for form in shown:
+        text = format_probability(form.probability)
+        text += "" if fit.lost else f"   ceiling {format_interval(form.ceiling)}"
+        text += words.shapes_words(form).replace(" (", "   ").replace(")", "")
+        notes.append(b.Note(form.form, "", text))
     if more := len(fit.forms) - len(shown):
-        lines.append((f"+{counted(more, 'form')}", f"below {SHOWN:g}: --details"))
-    return b.Notes([b.Note(label, "", text) for label, text in lines], instead=True)
+        notes.append(b.Note(f"+{counted(more, 'form')}", "", f"below {SHOWN:g}: --details"))
+    return b.Notes(notes, instead=True)
 
 
 SHOWN = 0.01
 """Least probability of a form that a terminal shows."""
 
 
-def _influence(law: LawFit) -> str:
+def influence_words(law: LawFit) -> str:
+    """What the fit is without its most influential evaluation."""
     shift = format_number(law.influence.ceiling_shift, 2)
     return (
         f"Leaving out the evaluation at step {format_step(law.influence.step)} changes the least-squares fit "
@@ -272,34 +269,41 @@ def _tests(fit: Fit) -> list[b.Note]:
     return b.labelled("tests", ["; ".join([*known, f"odds over the law: {', '.join(against)}", *ranks])])
 
 
-def _residual(law: LawFit) -> str:
+def residual_words(law: LawFit) -> str:
     """The residuals, and the noise that smoothing removed from the entropy."""
     residuals, model = law.residuals, residual_model(law.interval)
     sd, lag1 = format_number(residuals.sd, 2), format_number(residuals.lag1, 2)
     text = f"The residuals have standard deviation {sd} and lag-1 autocorrelation "
     text += "unknown" if residuals.lag1 is None else lag1
     if residuals.thirds is not None and residuals.p_thirds is not None:
-        each = ", ".join(format_number(one, 2) for one in residuals.thirds)
-        text += f"; by thirds of the run {each} ({_p_value(residuals.p_thirds)} of no change)"
+        by_thirds = ", ".join(format_number(sd_of_third, 2) for sd_of_third in residuals.thirds)
+        text += f"; by thirds of the run {by_thirds} ({_p_value(residuals.p_thirds)} of no change)"
     if model.assumed is not None:
         text += f"; the intervals take them as {model.assumed}."
     else:
         text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift: {law.n} "
         text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}."
-        text += _memory(law)
-    if law.entropy_noise is not None and (model.assumed is None or model.smooths_entropy):
-        noise = format_number(law.entropy_noise, 2)
-        given = "" if law.entropy_sd is None else " (given)"
-        text += " The law is fitted to the smoothed entropy; the log's values scatter around it by "
-        text += f"{noise} nats{given}. The intervals allow for the error of the smoothing."
-    text += _lag(law)
+        text += memory_words(law)
+    text += smoothing_words(law) + lag_words(law)
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
         text += f" The entropy's noise was given as {' to '.join(ends)} nats."
     return text
 
 
-def _lag(law: LawFit) -> str:
+def smoothing_words(law: LawFit) -> str:
+    """The noise that smoothing removed from the entropy; empty where the entropy was used as logged."""
+    model = residual_model(law.interval)
+    if law.entropy_noise is None or not (model.assumed is None or model.smooths_entropy):
+        return ""
+    noise = format_number(law.entropy_noise, 2) + " nats" + ("" if law.entropy_sd is None else " (given)")
+    return (
+        " The law is fitted to the smoothed entropy; the log's values scatter around it by "
+        f"{noise}. The intervals allow for the error of the smoothing."
+    )
+
+
+def lag_words(law: LawFit) -> str:
     """The pairing at which fast changes of reward and entropy go together most."""
     if law.lag is None:
         return ""
@@ -313,7 +317,7 @@ def _lag(law: LawFit) -> str:
     )
 
 
-def _memory(law: LawFit) -> str:
+def memory_words(law: LawFit) -> str:
     """The probability of long memory, and whether the run is long enough to tell."""
     if (long := law.residuals.long_memory) is None:
         return ""
@@ -338,15 +342,14 @@ def _segments(fit: SegmentFit) -> list[b.Block]:
     title = "; ".join(filter(None, (_segments_title(fit), fit.note)))
     same = [_same(fit.same)] if fit.same is not None else []
     heads = (*b.columns("steps"), PARTS[2], *_LAW_COLUMNS, *b.columns("verdict"))
-    rows = [
-        (
-            f"{format_step(part.first_step)}–{format_step(part.last_step)}",
-            part.n,
-            *(getattr(getattr(part.fit, "law", None), name, None) for name in LAW),
-            _verdict(part.fit) if part.fit is not None else part.refusal or "refused",
-        )
-        for part in fit.segments
-    ]
+    rows = []
+    for part in fit.segments:
+        steps = f"{format_step(part.first_step)}–{format_step(part.last_step)}"
+        coefficients = (getattr(getattr(part.fit, "law", None), name, None) for name in LAW)
+        verdict = part.refusal or "refused"
+        if part.fit is not None:
+            verdict = f"{part.fit.verdict}: {words.headline(part.fit)}"
+        rows.append((steps, part.n, *coefficients, verdict))
     return [b.paragraphs(f"{title}."), *same, b.Table(heads, rows)]
 
 
@@ -386,10 +389,6 @@ def level_shift(shift: LevelShift) -> str:
     between = f"between steps {format_step(shift.after)} and {format_step(shift.step)}"
     size, p_value = format_interval(shift.jump), _p_value(shift.p_value)
     return f"{shift.series} shifts by {size} {between} ({p_value} against drift)"
-
-
-def _verdict(fit: Fit) -> str:
-    return f"{fit.verdict}: {words.headline(fit)}"
 
 
 def _segments_title(fit: SegmentFit) -> str:

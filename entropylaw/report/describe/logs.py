@@ -73,7 +73,12 @@ def describe(result: ColumnsDocument | ColumnReport | TokenSummary) -> list[b.Bl
     if isinstance(result, TokenSummary):
         return _tokens(result)
     if isinstance(result, ColumnsDocument):
-        return [block for run in result.runs for block in describe(run)]
+        return [block for run in result.runs for block in describe_columns(run)]
+    return describe_columns(result)
+
+
+def describe_columns(result: ColumnReport) -> list[b.Block]:
+    """The columns of a run: those that would be used, the candidates, and the others."""
     source = result.source
     about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')})"
     usable, hint = b.Verdict("usable", "the columns with a star would be used", True), []
@@ -100,7 +105,7 @@ def describe(result: ColumnsDocument | ColumnReport | TokenSummary) -> list[b.Bl
     notes += b.labelled(
         "could be", (f"{shown(name)}: {what}" for name, what in result.others.items() if what)
     )
-    notes.append(b.Note("other", _unknown([name for name, what in result.others.items() if not what])))
+    notes.append(b.Note("other", unknown_columns([name for name, what in result.others.items() if not what])))
     return [b.Heading(result.run, 2, about), usable, b.Notes(hint), b.Notes(notes)]
 
 
@@ -134,11 +139,12 @@ def _more(names: Sequence[str]) -> list[str]:
     return [f"and {len(rest)} more: {listing(rest, _MOST_NAMES)}"] if rest else []
 
 
-def _unknown(names: Sequence[str]) -> str:
+def unknown_columns(names: Sequence[str]) -> str:
     """The columns of which nothing is known."""
-    number = counted(len(names), "other column")
-    text = f"{number}: {listing(names, _MOST_NAMES)}" if names else number
-    return text + "; --format csv has them all" * (len(names) > _MOST_NAMES)
+    text = counted(len(names), "other column")
+    if names:
+        text += f": {listing(names, _MOST_NAMES)}"
+    return f"{text}; --format csv has them all" if len(names) > _MOST_NAMES else text
 
 
 def _roles(report: ColumnReport) -> Iterator[b.Row]:

@@ -83,14 +83,18 @@ def describe(result: Result) -> list[b.Block]:
         across = _across(result.across) if result.across is not None else []
         runs = (block for run in result.runs for block in describe(run))
         return [b.Heading("Phases of entropy", 1), warned, *across, *runs]
-    run = without_log(result) if isinstance(result, PhaseFit) else result
+    return describe_run(without_log(result) if isinstance(result, PhaseFit) else result)
+
+
+def describe_run(run: RunPhases) -> list[b.Block]:
+    """A run: its curves, and the columns that they were read from."""
     if run.phases is None:
         return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
     # Number of points and steps of the curves themselves; blocks of points begin later and end earlier.
     curves = curves_of(run)
     points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
     blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
-    first, last = (format_step(step) for step in range_of(curves))
+    first, last = map(format_step, range_of(curves))
     extent = f"{points} {'block averages' if blocks else 'points'}, steps {first}–{last}"
     head = b.Heading(run.run, 2, " · ".join(filter(None, (extent, run.path))))
     if not run.path:
@@ -169,8 +173,8 @@ def verdict_words(run: RunPhases) -> str:
         said += "; the order is open"
         if phases.later is not None:
             said += f" ({planning} is later with probability {format_probability(phases.later)})"
-    if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
-        sign = 1 if phases.verdict == "execution first" else -1
+    sign = {"execution first": 1, "planning first": -1}.get(str(phases.verdict), 0)
+    if phases.delta is not None and sign:
         (first, sooner), (second, _) = named[::-sign]
         said = f"{first} {does(sooner)}, {second} turns to rise {_steps(phases.delta, sign)} later"
     return f"{phases.verdict}: {said}{_after(phases, execution)}"

@@ -1,8 +1,8 @@
 """Runs: the table of them, the page of each, what is said of all, and the rows of an index.
 
 The table has one row per run, in a report's pages, Markdown, CSV and JSON, and for fits alone. A column is
-one entry of :data:`COLUMNS`. Level shifts, segments and common coefficients have rows of their own in CSV and
-frames; ``part`` says what a row is.
+one entry of :data:`COLUMNS`. Level shifts and segments have rows of their own in CSV and frames; ``part``
+says what a row is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
     return lambda report: None if report.fit.answer is None else accessor(report.fit.answer)
 
 
-def _phases(report: RunReport) -> str | None:
+def phases_verdict(report: RunReport) -> str | None:
     """The verdict on the phases; for one curve, whether it turns to rise."""
     found = report.phases.phases if report.phases is not None else None
     if found is None or report.phases is None:
@@ -76,34 +76,25 @@ def _of_law(name: str) -> Callable[[RunReport], Cell]:
     return lambda report: getattr(report.fit.law, name, None)
 
 
+_EVERYWHERE = (PEOPLE, TERMINAL, DATA)
+
 COLUMNS = (
-    Column("run", "run", lambda report: report.fit.run, shown_in=(PEOPLE, TERMINAL, DATA)),
+    Column("run", "run", lambda report: report.fit.run, shown_in=_EVERYWHERE),
     _data("path", lambda report: report.fit.path),
     _data("part", lambda _: "run"),
-    Column("verdict", "verdict", lambda report: report.fit.verdict, shown_in=(PEOPLE, TERMINAL, DATA)),
-    Column(
-        "why",
-        "why",
-        shown_in=(PEOPLE, TERMINAL, DATA),
-        accessor=_fit(lambda fit: fit.why.value if fit.why is not None else None),
-    ),
+    Column("verdict", "verdict", lambda report: report.fit.verdict, shown_in=_EVERYWHERE),
+    Column("why", "why", _fit(lambda fit: getattr(fit.why, "value", None)), shown_in=_EVERYWHERE),
     _data("lost", _fit(lambda fit: fit.lost or None)),
     _data("n", _fit(lambda fit: fit.n)),
     Column("entropy", "entropy", _fit(lambda fit: block_means(fit.law.entropy)), shown_in=(PEOPLE,)),
     Column("reward", "reward", _fit(lambda fit: block_means(fit.law.reward)), shown_in=(PEOPLE,)),
     _estimate("reward_now", None, "", TERMINAL, DATA, label="reward now"),
-    _estimate("ceiling", None, "", PEOPLE, TERMINAL, DATA),
-    _estimate("headroom", None, "", PEOPLE, TERMINAL, DATA, label="left"),
-    Column(
-        "p_headroom",
-        "P(gain left)",
-        _fit(lambda fit: fit.p_headroom),
-        "probability",
-        (PEOPLE, TERMINAL, DATA),
-    ),
+    _estimate("ceiling", None, "", *_EVERYWHERE),
+    _estimate("headroom", None, "", *_EVERYWHERE, label="left"),
+    Column("p_headroom", "P(gain left)", _fit(lambda fit: fit.p_headroom), "probability", _EVERYWHERE),
     _data("gain", _fit(lambda fit: fit.gain)),
     _estimate("used", None, "%", PEOPLE, DATA, label="share reached"),
-    Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "r_squared", (PEOPLE, TERMINAL, DATA)),
+    Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "r_squared", _EVERYWHERE),
     _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
     _data("long_memory", _fit(lambda fit: fit.law.residuals.long_memory)),
     _data("scatter_ratio", _fit(lambda fit: fit.law.residuals.scatter_ratio)),
@@ -124,7 +115,7 @@ COLUMNS = (
     Column("forecast_step", "forecast for step", _last("step"), "step", (PEOPLE, REPORT)),
     _estimate("forecast", _last("reward"), "", PEOPLE, REPORT),
     _estimate("spent_by_step", lambda report: getattr(report.spending, "step", None), "step", REPORT),
-    Column("phases", "phases", _phases, shown_in=(PEOPLE, REPORT)),
+    Column("phases", "phases", phases_verdict, shown_in=(PEOPLE, REPORT)),
     _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
 )
 """In the order of a CSV."""
@@ -254,14 +245,14 @@ def _data_line(run: RunFit) -> str:
     for choice in (run.entropy_column, run.reward_column):
         if choice is not None:
             facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
-            columns.append(f"'{choice.column}'" + (f" ({facts})" if facts else ""))
+            columns.append(f"'{choice.column}'{words.in_brackets(facts)}")
     pair = [f"pair {run.pair}"] if run.pair is not None else []
     # Why a training reward took the place of a validation reward.
     reward = run.reward_column
     if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
         pair.append(reward.why.partition(";")[0])
     counts = Counter[str]()
-    for reason, number in (*run.dropped.items(), *(run.law.dropped.items() if run.law is not None else ())):
+    for reason, number in (*run.dropped.items(), *getattr(run.law, "dropped", {}).items()):
         counts[reason.partition(": ")[0]] += number
     reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(counts.items()))
     dropped = f"{counted(counts.total(), 'evaluation')} dropped: {reasons}" if counts else "nothing dropped"
@@ -273,17 +264,16 @@ def _read(run: RunFit) -> list[b.Block]:
     notes = [b.Note("file", run.path)]
     for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
         if choice is not None:
-            known = words.meaning(choice.meaning)
-            known = f" ({known})" if known else ""
+            known = words.in_brackets(words.meaning(choice.meaning))
             text = f"column '{choice.column}'{known}, {counted(choice.usable, 'usable value')}: {choice.why}"
             notes.append(b.Note(role, text))
     if run.pair is not None:
         notes.append(b.Note("pairing", run.pair))
     # First what reading and pairing dropped, then the fit.
-    drops = [*sorted(run.dropped.items()), *sorted(run.law.dropped.items() if run.law is not None else ())]
-    notes += b.labelled(
-        "dropped", [f"{reason} ({number})" for reason, number in drops] or ["nothing"] * run.read
-    )
+    drops = [*sorted(run.dropped.items()), *sorted(getattr(run.law, "dropped", {}).items())]
+    if run.read and not drops:
+        notes.append(b.Note("dropped", "nothing"))
+    notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in drops))
     notes += b.labelled("note", run.read_notes)
     return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.answer is not None)]
 
@@ -442,10 +432,10 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     fitted = [row for row in rows if row.readable]
     if not fitted:
         return (totals([row.cells for row in rows]),)
-    return totals([row.cells for row in rows]), _left(fitted), _gain_reached(fitted)
+    return totals([row.cells for row in rows]), gain_left(fitted), gain_reached(fitted)
 
 
-def _left(rows: Sequence[IndexRow]) -> str:
+def gain_left(rows: Sequence[IndexRow]) -> str:
     """The number of runs in which a gain is left, and where it is largest."""
     known = [(row, found) for row in rows if (found := row.estimate("headroom")) is not None]
     left = [(row, one) for row, one in known if one.low is not None and one.low > 0]
@@ -457,7 +447,7 @@ def _left(rows: Sequence[IndexRow]) -> str:
     return f"A gain is left in {len(left)} of {len(rows)} runs{unknown}; {largest}."
 
 
-def _gain_reached(rows: Sequence[IndexRow]) -> str:
+def gain_reached(rows: Sequence[IndexRow]) -> str:
     """The number of runs by whether the whole interval of the share reached is above or below nine tenths."""
     found = [row.cells.get("used") for row in rows]
     ends = [(used.low, used.high) for used in found if isinstance(used, Estimate)]

@@ -9,7 +9,7 @@ from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_interval
 from entropylaw.report.words import quantity_label
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Transfer
+from entropylaw.results.arms import ArmComparison
 from entropylaw.results.result import replace
 
 
@@ -22,32 +22,23 @@ def origins(estimates: Iterable[tuple[str, Estimate]]) -> list[b.Block]:
     """How the numbers of a table were made, and what is missing; what they have in common once."""
     methods: dict[str, dict[str, None]] = {}
     notes: dict[str, dict[str, None]] = {}
-    for what, one in estimates:
-        methods.setdefault(one.method, {})[what] = None
-        if one.note:
-            notes.setdefault(one.note, {})[what] = None
+    for quantity, estimate in estimates:
+        methods.setdefault(estimate.method, {})[quantity] = None
+        if estimate.note:
+            notes.setdefault(estimate.note, {})[quantity] = None
     said = [
-        (name, f"{', '.join(whats)}: {text}")
-        for name, found in (("method", methods), ("note", notes))
-        for text, whats in found.items()
+        b.Note(label, f"{', '.join(quantities)}: {text}")
+        for label, quantities_by_text in (("method", methods), ("note", notes))
+        for text, quantities in quantities_by_text.items()
     ]
-    return [b.Notes([b.Note(name, text) for name, text in said])]
+    return [b.Notes(said)]
 
 
 def stages(result: ArmComparison) -> list[b.Block]:
     """A row per arm, stage and quantity: its change over the stage."""
     if not result.stages:
         return []
-    heads = [
-        b.Column("arm", "arm"),
-        b.Column("place", "place"),
-        b.Column("stage", "stage"),
-        b.Column("quantity", "quantity"),
-        b.Column("domain", "domain"),
-        b.Column("change", "change"),
-        b.Column("direction", "direction"),
-        b.Column("seeds", "seeds"),
-    ]
+    heads = b.columns("arm place stage quantity domain change direction seeds")
     rows = [
         (
             *(one.arm, one.place, one.stage, quantity_label(one.quantity, one.unit), one.domain),
@@ -66,15 +57,12 @@ def transfers(result: ArmComparison) -> list[b.Block]:
         heads = [b.Column("stage", "reward after stage"), *(b.Column(name, name) for name in one.domains)]
         cells = zip(one.stages, one.reward, strict=True)
         rows: list[tuple[b.Cell, ...]] = [(stage, *map(bare, row)) for stage, row in cells]
-        blocks += [b.Notes([b.Note("transfer", _backward(one))]), b.Table(heads, rows)]
+        text = f"{one.arm} ({counted(one.seeds, 'seed')}): backward transfer {format_interval(one.backward)}"
+        text += f", {direction(one.backward)}" if one.backward.value is not None else ""
+        blocks.append(b.Notes([b.Note("transfer", f"{text} ({one.backward.method})")]))
+        blocks.append(b.Table(heads, rows))
         blocks += origins(("reward", reward) for row in one.reward for reward in row)
     return blocks
-
-
-def _backward(one: Transfer) -> str:
-    text = f"{one.arm} ({counted(one.seeds, 'seed')}): backward transfer {format_interval(one.backward)}"
-    found = f", {direction(one.backward)}" if one.backward.value is not None else ""
-    return f"{text}{found} ({one.backward.method})"
 
 
 def direction(change: Estimate) -> str:

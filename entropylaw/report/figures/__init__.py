@@ -6,7 +6,8 @@ Markdown, as files with the pages, and by the command line. Nothing heavy is imp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -66,7 +67,8 @@ class FigureEntry:
         return figure
 
 
-def _law_caption(part: RunFit | Fit) -> str:
+def law_caption(part: RunFit | Fit) -> str:
+    """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
     from entropylaw.report.figures.law import answer_of, reward_label
     from entropylaw.report.numbers import format_percent
 
@@ -90,7 +92,8 @@ def _law_drawn(part: RunFit | Fit) -> str:
     return "." if answer_of(part).verdict is Verdict.fails else ", with the law's reward."
 
 
-def _arms_caption(part: ArmComparison) -> str:
+def arms_caption(part: ArmComparison) -> str:
+    """What is drawn of arms, in one pair of axes or in a panel each."""
     from entropylaw.report.figures.arms import is_overlay
     from entropylaw.report.numbers import format_percent
 
@@ -107,14 +110,6 @@ def _arms_caption(part: ArmComparison) -> str:
     )
 
 
-def _differences_caption(part: ArmComparison) -> str:
-    return (
-        "Differences of the arms with their intervals: reward at equal entropy; final reward (squares) and "
-        "its parts, movement along the curve and a shift of the curve; and the ceiling. The shaded band is "
-        f"the margin of ±{part.margin:g}, filled squares are decided, and arrows are beyond the axes."
-    )
-
-
 FIGURES = (
     FigureEntry(
         name="law",
@@ -123,7 +118,7 @@ FIGURES = (
         about="reward against entropy",
         label="the law",
         title="The law on",
-        caption=_law_caption,
+        caption=law_caption,
         onto="law:draw_on",
     ),
     FigureEntry(
@@ -198,7 +193,7 @@ FIGURES = (
         about="reward against entropy of the arms",
         label="the arms",
         title="Arms:",
-        caption=_arms_caption,
+        caption=arms_caption,
         onto="arms:draw_on",
     ),
     FigureEntry(
@@ -208,7 +203,12 @@ FIGURES = (
         about="differences of the arms with their intervals",
         label="differences",
         title="Differences:",
-        caption=_differences_caption,
+        caption=lambda part: (
+            "Differences of the arms with their intervals: reward at equal entropy; final reward (squares) "
+            "and its parts, movement along the curve and a shift of the curve; and the ceiling. The shaded "
+            f"band is the margin of ±{part.margin:g}, filled squares are decided, and arrows are beyond the "
+            "axes."
+        ),
     ),
 )
 """In the order in which they are listed, drawn and linked."""
@@ -220,6 +220,21 @@ def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
     """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
     names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
     return [FigureBlock(name, part, "" if place else described) for place, name in enumerate(names)]
+
+
+def drawn(blocks: Iterable[Block], salt: str = "") -> dict[str, str]:
+    """The figures of a description that have something to draw, as SVG by name; the ``salt`` is the name."""
+    from entropylaw.report.figures import plotting
+
+    svgs = {}
+    with plotting.style():
+        for block in blocks:
+            if isinstance(block, FigureBlock):
+                # The maker raises where the part is not enough.
+                with suppress(ValueError):
+                    figure = NAMED[block.name].draw(block.part)
+                    svgs[block.name] = plotting.figure_bytes(figure, "svg", salt or block.name).decode()
+    return svgs
 
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:

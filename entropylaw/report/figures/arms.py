@@ -10,12 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropylaw.escaping import one_line
+from entropylaw.escaping import counted, one_line
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE
 from entropylaw.report.numbers import format_number
 from entropylaw.results import Estimate
-from entropylaw.results.arms import Arm, ArmComparison, Band, Decision, Pair
+from entropylaw.results.arms import Arm, ArmComparison, Decision, Pair
 
 COLOURS = ("ink", "blue", "vermilion", "green")
 """Of the baseline, or the first arm, and of up to three others."""
@@ -87,7 +87,7 @@ def _overlay(result: ArmComparison) -> Figure:
     looks = [_LOOKS[place] for place in range(len(arms))]
     colours = {arm.arm: name for arm, name in zip(arms, COLOURS, strict=False)}
     bands = [(pair, pair.band) for pair in result.pairs if pair.band is not None]
-    keys = [(colours[arm.arm], _seeds(arm), [look]) for arm, look in zip(arms, looks, strict=True)]
+    keys = [(colours[arm.arm], arm_label(arm), [look]) for arm, look in zip(arms, looks, strict=True)]
     room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.1}
     with p.panels([1.8, *[0.7] * len(bands)], keys=keys, **room) as (figure, (axes, *below)):
         for arm, look in zip(arms, looks, strict=True):
@@ -96,7 +96,10 @@ def _overlay(result: ArmComparison) -> Figure:
         axes.set_xlim(*_entropies(arms))
         for lower, (pair, band) in zip(below, bands, strict=True):
             name = colours[pair.arm] if result.baseline is not None else "ink"
-            _difference(lower, band, p.colour(name))
+            lower.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
+            look = {"color": p.colour(name), "zorder": 3}
+            lower.fill_between(band.entropy, band.low, band.high, alpha=0.2, linewidth=0, **look)
+            lower.plot(band.entropy, band.mean, linewidth=1.3, **(look | {"zorder": 5}))
             lower.set_ylabel("difference")
             if len(bands) > 1:
                 low, high = lower.get_ylim()
@@ -108,11 +111,11 @@ def _overlay(result: ArmComparison) -> Figure:
     return figure
 
 
-def _seeds(arm: Arm) -> str:
+def arm_label(arm: Arm) -> str:
     """The name of an arm, and how many seeds it has."""
     failed = sum(run.failed is not None for run in arm.runs)
-    text = f"{_short(one_line(arm.arm), 34)}, {len(arm.runs)} seed" + "s" * (len(arm.runs) != 1)
-    return text + f", {failed} failed" * bool(failed)
+    text = f"{_short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
+    return f"{text}, {failed} failed" if failed else text
 
 
 def _short(text: str, most: int) -> str:
@@ -124,12 +127,6 @@ def _entropies(arms: Sequence[Arm]) -> tuple[float, float]:
     """Limits of the axis: 0, and the highest entropy of all runs."""
     most = max(max(run.entropy) for arm in arms for run in arm.runs if run.entropy)
     return p.padded(0.0, most, 0.02, 0.02)
-
-
-def _difference(axes: Axes, band: Band, colour: str) -> None:
-    axes.axhline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
-    axes.fill_between(band.entropy, band.low, band.high, color=colour, alpha=0.2, linewidth=0, zorder=3)
-    axes.plot(band.entropy, band.mean, color=colour, linewidth=1.3, zorder=5)
 
 
 def _panels(result: ArmComparison) -> Figure:
@@ -236,14 +233,14 @@ def differences_figure(result: ArmComparison) -> Figure:
             p.write(figure, x + 0.14, 0.05, text, color=p.colour(colour, words=True))
             x += 0.3 + 0.056 * len(text)
         for axes, (quantity, title) in zip(panels, COLUMNS, strict=True):
-            _forest(axes, result, quantity)
+            forest_panel(axes, result, quantity)
             axes.set_title(title, fontsize=7, pad=3, color=p.colour("ink"))
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) - 0.5, -0.5)
     return figure
 
 
-def _forest(axes: Axes, result: ArmComparison, quantity: str) -> None:
+def forest_panel(axes: Axes, result: ArmComparison, quantity: str) -> None:
     """The differences in a quantity with their intervals, and the margin."""
     marks: list[_Mark] = []
     split = quantity == "last_reward"
@@ -287,7 +284,7 @@ def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
     """A mark with its interval; an arrow where an end, or the value itself, is beyond the axes."""
     one, value, colour, (least, most) = mark.estimate, float(mark.estimate), p.colour(mark.colour), reach
     arrow: dict[str, Any] = {"color": colour, "markersize": 3.2, "zorder": 5}
-    ends = [value if end is None else end for end in (one.low, one.high)]
+    ends = p.ends(one, value)
     axes.plot(np.clip(ends, *reach), [mark.y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
     if ends[0] < least:
         axes.plot([least], [mark.y], "<", **arrow)

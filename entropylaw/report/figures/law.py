@@ -59,7 +59,8 @@ def law_figure(part: RunFit | Fit) -> Figure:
     fit = answer_of(part)
     law = fit.law
     columns = int(p.width() / _COLUMN)
-    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-_named(fit) // columns)}
+    named = 1 + len(_drawn(fit)) + bool(_changed(fit))
+    room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-named // columns)}
     with p.panels([2.1], **verdict_title(fit), **room) as (figure, (axes,)):
         keys = _draw(axes, fit, reward_label(part))
         figure.legend(handles=keys, loc="lower center", ncols=columns, **_LEGEND)
@@ -148,7 +149,11 @@ def _draw(axes: Axes, fit: Fit, label: str) -> list[Line2D]:
     axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
     axes.set_xlabel("entropy H (nats per token)", labelpad=2)
     axes.set_ylabel(label, labelpad=3)
-    axes.set_ylim(*_limits(fit))
+    # The evaluations, the curves near them, and the ceiling and the reward now with their intervals.
+    near = chain(curve.mean, *prediction, *curve.forms.values())
+    ends = np.array(p.limits(law.reward, near, 0.6, 0.0, 0.0))
+    marked = chain(*((e.low, e.value, e.high) for e in (fit.ceiling, fit.reward_now)))
+    axes.set_ylim(*p.limits(ends, marked, _FARTHEST, 0.13, 0.15))
     _mark(axes, fit, own)
     return keys
 
@@ -189,19 +194,6 @@ def _changed(fit: Fit) -> list[float]:
     return [cut.first_step for cut in fit.cuts if cut.changed]
 
 
-def _named(fit: Fit) -> int:
-    """The number of lines that the legend names."""
-    return 1 + len(_drawn(fit)) + bool(_changed(fit))
-
-
-def _limits(fit: Fit) -> tuple[float, float]:
-    """The evaluations, the curves near them, and the ceiling and the reward now with their intervals."""
-    curve, known = fit.curve, (fit.ceiling, fit.reward_now)
-    near = chain(curve.mean, curve.observation_low, curve.observation_high, *curve.forms.values())
-    ends = np.array(p.limits(fit.law.reward, near, 0.6, 0.0, 0.0))
-    return p.limits(ends, chain(*((e.low, e.value, e.high) for e in known)), _FARTHEST, 0.13, 0.15)
-
-
 def _steps() -> LinearSegmentedColormap:
     """Early steps near the colour of the paper, late steps far from it; also for colour-blind readers."""
     shades = [p.colour(name) for name in PALETTE if name.startswith("step-")]
@@ -224,7 +216,7 @@ def _mark(axes: Axes, fit: Fit, own: str) -> None:
         value = estimate.value
         if value is None:
             continue
-        ends = [value if end is None else end for end in (estimate.low, estimate.high)]
+        ends = p.ends(estimate, value)
         look: dict[str, Any] = {"color": colour, "linewidth": 1.2, "zorder": 7}
         axes.plot([x, x], ends, marker="_", markersize=4, **look)
         for end, edge, arrow in ((ends[0], low, "v"), (ends[1], high, "^")):

@@ -118,10 +118,8 @@ def _strip(axes: Axes, curve: CurvePhases, label: str) -> None:
         ends = np.array([turn.low, turn.high], dtype=float)
         axes.plot(ends, [0.5, 0.5], color=colour, linewidth=2.0, solid_capstyle="butt")
         axes.plot(float(turn), 0.5, color=colour, marker="o", markersize=3.5)
-        text, middle = (
-            f"+{format_number(curve.rise.value, 2)} nats",
-            0.5 * float(curve.step[0] + curve.step[-1]),
-        )
+        text = f"+{format_number(curve.rise.value, 2)} nats"
+        middle = 0.5 * float(curve.step[0] + curve.step[-1])
         x, side = (0.02, "left") if float(turn) > middle else (0.98, "right")
     elif curve.second_fall is not None:
         text, x, side = "a second fall", 0.02, "left"
@@ -145,11 +143,8 @@ def turns_figure(across: PhasesAcross) -> Figure:
     more = f", the first {MOST_RUNS}" if len(shown) < len(turned) else ""
     title = p.wrapped(f"{len(turned)} of {across.runs} runs with a turn to rise{more}", 50)
     keys = [(COLOURS[name], name, [{"linewidth": 1.3}]) for name in place]
-    room: dict[str, Any] = {"title_colour": "ink", "left": 1.3, "right": 0.1}
-    with p.panels([0.25 + 0.2 * len(shown)], title=title, keys=keys, **room) as (
-        figure,
-        (axes,),
-    ):
+    room: dict[str, Any] = {"title_colour": "ink", "left": 1.3, "right": 0.1, "keys": keys}
+    with p.panels([0.25 + 0.2 * len(shown)], title=title, **room) as (figure, (axes,)):
         for name, up in place.items():
             points = [(y + up, one) for y, each in enumerate(shown) if (one := getattr(each, name))]
             height, colour = [y for y, _ in points], p.colour(COLOURS[name])

@@ -36,6 +36,7 @@ from PIL import Image
 from entropylaw.errors import InputError
 from entropylaw.paths import note_input
 from entropylaw.report.figures.palette import LINE, PALETTE, TITLE, contrast, minify
+from entropylaw.results import Estimate
 from entropylaw.results.arrays import FloatArray
 
 Kind = Literal["svg", "png", "pdf"]
@@ -125,11 +126,6 @@ def layout(chosen: Layout) -> Iterator[None]:
         yield
     finally:
         _LAYOUT.reset(before)
-
-
-def titled(title: Sequence[str]) -> Sequence[str]:
-    """The lines of a title, where titles are on figures."""
-    return title if _LAYOUT.get().titles else ()
 
 
 def width() -> float:
@@ -223,7 +219,7 @@ def panels(
     head, foot
         More room above and below the panels.
     """
-    title, width = titled(title), _LAYOUT.get().width
+    width, title = _LAYOUT.get().width, title if _LAYOUT.get().titles else ()
     top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
     bottom = 0.38 + foot + LINE * len(notes)
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
@@ -233,9 +229,9 @@ def panels(
         sides = (left / width, bottom / height, 1 - right / width, 1 - top / height)
         figure.subplots_adjust(*sides, hspace=gap * len(heights) / sum(heights))
         made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        made[0].xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+        made[0].xaxis.set_major_locator(few(6))
         for axes in made:
-            axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+            axes.yaxis.set_major_locator(few(5))
         made[-1].set_xlabel("step", labelpad=2)
         look: dict[str, Any] = {"color": colour(title_colour), "weight": "bold", "size": 7.5, "gid": TITLE}
         write(figure, 0.06, 0.05, "\n".join(title), **look)
@@ -338,6 +334,12 @@ def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
     return textwrap.wrap(shown(text), int(letters * width() / WIDTH), max_lines=most, placeholder=" …")
 
 
+def ends(estimate: Estimate, value: float) -> tuple[float, float]:
+    """The ends of an interval; the value for an end that is not known."""
+    low, high = estimate.low, estimate.high
+    return value if low is None else low, value if high is None else high
+
+
 def padded(low: float, high: float, below: float, above: float) -> tuple[float, float]:
     """A range widened by shares of its length; a range without length gets one."""
     span = (high - low) or abs(high) or 1.0
@@ -352,11 +354,3 @@ def limits(
     room = share * ((high - low) or abs(high) or 1.0)
     inside = [min(max(y, low - room), high + room) for y in others if y is not None and np.isfinite(y)]
     return padded(min([low, *inside]), max([high, *inside]), below, above)
-
-
-def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """``places`` moved as little as it takes to be ``gap`` apart and between ``low`` and ``high``."""
-    order, steps = np.argsort(places, kind="stable"), gap * np.arange(len(places))
-    moved = np.clip(places, low, high)
-    moved[order] = np.minimum(np.maximum.accumulate(moved[order] - steps) + steps, high - steps[::-1])
-    return list(moved.tolist())

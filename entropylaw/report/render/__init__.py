@@ -16,7 +16,7 @@ from typing import Any
 from entropylaw.escaping import one_line, spreadsheet_cell
 from entropylaw.report.blocks import Block, Cell, Facts, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
-from entropylaw.report.numbers import fact_text, row_text
+from entropylaw.report.numbers import fact_rows, row_text
 
 MEDIA = ("text", "details", "markdown", "csv", "latex")
 """Text is for a terminal, ``details`` the same with nothing left out.
@@ -92,14 +92,14 @@ def latex_text(result: Any) -> str:
     if not any(isinstance(block, Facts | Table) for block in blocks):
         blocks.append(table(result))
     for block in blocks:
-        if isinstance(block, Heading):
-            text += f"\n% {one_line(block.text)}\n"
-        elif isinstance(block, Facts):
-            rows = [(fact.name, *fact_text(fact)) for fact in block.facts]
-            text += tabular((block.title, "value", block.interval, block.unsafe), rows, 1)
-        elif isinstance(block, Table) and not block.instead:
-            cells = [row_text(block, row) for row in block.rows]
-            text += tabular([column.label for column in block.columns], cells, block.words)
+        match block:
+            case Heading():
+                text += f"\n% {one_line(block.text)}\n"
+            case Facts():
+                text += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
+            case Table(instead=False):
+                cells = [row_text(block, row) for row in block.rows]
+                text += tabular([column.label for column in block.columns], cells, block.words)
     return text
 
 

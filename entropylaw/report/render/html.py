@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -53,22 +53,35 @@ def fragment(
         described = one_line(figure.described or str(entry.caption(figure.part)))
         svg = inline(svg, f"{prefix}{figure.name}", f"{entry.title} {title}", described, follow=follow)
         svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
-    # Parts with their headings; the blocks before the first have none. Runs have theirs above.
-    sections: list[tuple[Heading | None, list[Block], list[Block]]] = [(None, [], [])]
-    for block in blocks:
-        if isinstance(block, Heading):
-            sections += [(block, [], [])] if block.level == 3 else []
-        elif isinstance(block, Figure):
-            # One that can be neither shown nor linked is left out.
-            sections[-1][1].extend([block] * (block.name in svgs or bool((links or {}).get(block.name))))
-        elif not (isinstance(block, Table) and block.instead):
-            sections[-1][2].append(block)
+    links = links or {}
+    sections = sectioned(blocks, svgs, links)
     template = environment().get_template("blocks.html.j2")
-    body = template.render(sections=sections, svgs=svgs, links=links or {}, frame=Markup(frame))
+    body = template.render(sections=sections, svgs=svgs, links=links, frame=Markup(frame))
     letters = glyphs(figures[figure.name] for figure in drawn) if drawn else ""
     if frame:
         letters = letters.replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
     return Markup(letters + "\n" + body)
+
+
+def sectioned(
+    blocks: Sequence[Block], svgs: Container[str], links: Mapping[str, Sequence[str]]
+) -> list[tuple[Heading | None, list[Block], list[Block]]]:
+    """Parts with their headings, figures and other blocks; those before the first part have no heading.
+
+    Runs have their headings above. A figure that can be neither shown nor linked is left out.
+    """
+    sections: list[tuple[Heading | None, list[Block], list[Block]]] = [(None, [], [])]
+    for block in blocks:
+        match block:
+            case Heading(level=3):
+                sections.append((block, [], []))
+            case Figure() if block.name in svgs or links.get(block.name):
+                sections[-1][1].append(block)
+            case Heading() | Figure() | Table(instead=True):
+                continue
+            case _:
+                sections[-1][2].append(block)
+    return sections
 
 
 @lru_cache

@@ -60,23 +60,26 @@ def _chunks(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[
             yield _table(b.Table(heads, cells, words=3), room)
             continue
         for block in group:
-            if isinstance(block, b.Heading):
-                yield [f"{'#' * block.level} {markdown_cell(block.text)}"]
-                yield [markdown_cell(block.about)] if block.about else []
-            elif isinstance(block, b.Verdict):
-                yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
-            elif isinstance(block, b.Table) and block.instead:
-                continue
-            elif isinstance(block, b.Figure):
-                if block.name in figures:
-                    yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
-            elif isinstance(block, b.Notes):
-                yield from _notes(block)
-            elif isinstance(block, b.Facts):
-                yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
-                yield _facts(block)
-            else:
-                yield _table(block, room)
+            yield from _block(block, figures, room)
+
+
+def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str]]:
+    """The groups of lines of a block; a table that stands for another one has none."""
+    match block:
+        case b.Heading():
+            yield [f"{'#' * block.level} {markdown_cell(block.text)}"]
+            yield filter(None, [markdown_cell(block.about)])
+        case b.Verdict():
+            yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
+        case b.Figure() if block.name in figures:
+            yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
+        case b.Notes():
+            yield from _notes(block)
+        case b.Facts():
+            yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
+            yield _facts(block)
+        case b.Table(instead=False):
+            yield _table(block, room)
 
 
 def _facts(block: b.Facts) -> Iterator[str]:
@@ -94,15 +97,11 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
     for labelled, group in groupby(shown, lambda note: note.label != ""):
         if labelled:
             pairs = [(markdown_cell(note.label), escaped_text(note.text)) for note in group]
-            yield [f"- {_label(label)} {text}" for label, text in pairs]
+            bold = [("**reason**" if label == "reason" else label, text) for label, text in pairs]
+            # A question needs no colon.
+            yield [f"- {label}{'' if label.endswith('?') else ':'} {text}" for label, text in bold]
         else:
             yield from ([escaped_text(note.text)] for note in group)
-
-
-def _label(label: str) -> str:
-    """A label before its sentence; a question needs no colon."""
-    shown = "**reason**" if label == "reason" else label
-    return shown if label.endswith("?") else f"{shown}:"
 
 
 def _table(table: b.Table, room: int) -> Iterator[str]:

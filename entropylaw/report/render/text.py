@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
-from entropylaw.report.numbers import fact_text, row_text
+from entropylaw.report.numbers import fact_rows, row_text
 
 COUNTED = ("reason", "caution", "note")
 """Labels of the sentences that are counted where they are left out."""
@@ -26,14 +26,7 @@ def render(blocks: Sequence[Block], *, details: bool = False) -> str:
     Without ``details`` a table that stands instead of several runs is shown in their place.
     """
     head, *runs = by_run(blocks)
-    gates = [
-        (block, f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}")
-        for run in (head, *runs)
-        for block in run
-        if isinstance(block, Verdict) and is_gate(block)
-    ]
-    gates.sort(key=lambda gate: (gate[0].ok is not True, gate[0].ok is None))
-    texts = ["\n".join(line for _, line in gates)]
+    texts = ["\n".join(gate_lines([head, *runs]))]
     if not details and any(isinstance(block, Table) and block.instead for block in head):
         runs = []
     others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
@@ -41,34 +34,42 @@ def render(blocks: Sequence[Block], *, details: bool = False) -> str:
     return "\n".join(f"{text}\n" for text in texts if text)
 
 
+def gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
+    """A line per gate of every run; those that failed are last."""
+    gates = [
+        (block, f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}")
+        for run in runs
+        for block in run
+        if isinstance(block, Verdict) and is_gate(block)
+    ]
+    gates.sort(key=lambda gate: (gate[0].ok is not True, gate[0].ok is None))
+    return [line for _, line in gates]
+
+
 def _lines(run: Sequence[Block], details: bool) -> list[str]:
     """The lines of a run; sentences that are left out are counted by their labels."""
     left_out = "instead" if details else "detail"
     shown = [block for block in run if not getattr(block, left_out, False)]
-    titled = [block for block in shown if isinstance(block, Verdict) and block.titled]
-    labels = (note.label for block in shown for note in _notes(block, details) if block not in titled)
+    titled = [block for block in shown if getattr(block, "titled", False)]
+    others = [block for block in shown if block not in titled]
+    labels = (note.label for block in others for note in _notes(block, details))
     width = max([_LABEL, *map(len, labels)])
-    lines: list[str] = []
-    for block in shown:
-        if isinstance(block, Heading) and block.level == 2:
-            verdicts = [f"{verdict.badge.upper()}: {one_line(verdict.text)}" for verdict in titled]
-            first, *more = wrapped(" · ".join([_title(block), *verdicts]), WIDTH)
-            lines += [first, *(f"    {line}" for line in more)]
-        elif block not in titled:
-            lines += _block(block, width, details)
-    hidden = Counter(
-        note.label
-        for block in run
-        if isinstance(block, Notes) and block not in shown and not block.instead
-        for note in block.notes
-        if note.label in COUNTED
-    )
-    brief = (block for block in shown if isinstance(block, Notes) and block.instead)
-    hidden -= Counter(note.label for block in brief for note in block.notes)
-    if hidden:
-        counts = " · ".join(f"+{counted(number, label)}" for label, number in hidden.items())
-        lines.append(f"  {counts}: --details")
-    return [line.rstrip() for line in lines]
+    lines = [line.rstrip() for block in others for line in _block(block, width, details, titled)]
+    if hidden := hidden_counts(run, shown):
+        lines.append(f"  {hidden}: --details")
+    return lines
+
+
+def hidden_counts(run: Sequence[Block], shown: Sequence[Block]) -> str:
+    """``+1 reason · +2 cautions``: the sentences of a run that are left out."""
+    notes = [block for block in run if isinstance(block, Notes)]
+    # Sentences that are not shown, and brief ones that are shown in their place.
+    notes = [block for block in notes if (block in shown) is block.instead]
+    whole = (block.notes for block in notes if not block.instead)
+    brief = (block.notes for block in notes if block.instead)
+    hidden = Counter(note.label for note in chain.from_iterable(whole) if note.label in COUNTED)
+    hidden -= Counter(note.label for note in chain.from_iterable(brief))
+    return " · ".join(f"+{counted(number, label)}" for label, number in hidden.items())
 
 
 def _notes(block: Block, details: bool = True) -> Sequence[Note]:
@@ -83,15 +84,28 @@ def _notes(block: Block, details: bool = True) -> Sequence[Note]:
     ]
 
 
-def _block(block: Block, width: int, details: bool) -> Iterator[str]:
-    """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part."""
+def title_lines(heading: Heading, titled: Sequence[Block]) -> Iterator[str]:
+    """The name of a run, what it was read from, and its verdicts."""
+    verdicts = (verdict for verdict in titled if isinstance(verdict, Verdict))
+    words = [f"{verdict.badge.upper()}: {one_line(verdict.text)}" for verdict in verdicts]
+    first, *more = wrapped(" · ".join([_title(heading), *words]), WIDTH)
+    yield first
+    yield from (f"    {line}" for line in more)
+
+
+def _block(block: Block, width: int, details: bool, titled: Sequence[Block]) -> Iterator[str]:
+    """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part.
+
+    The heading of a run has its ``titled`` verdicts.
+    """
     match block:
+        case Heading(level=2):
+            yield from title_lines(block, titled)
         case Verdict() | Notes():
             for note in _notes(block, details):
-                yield from _note(note, width)
+                yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
         case Facts():
-            rows = [(block.title, "value", "", "")]
-            rows += [(fact.name, *fact_text(fact)) for fact in block.facts]
+            rows = [(block.title, "value", "", ""), *fact_rows(block)]
             name, value, interval, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
             yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
             for row in rows[1:]:
@@ -106,28 +120,37 @@ def _table(table: Table) -> Iterator[str]:
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
     widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
     if 2 + sum(widths) + len(gap) * (len(widths) - 1) > COLUMNS.get():
-        longest = [max(label.split(), key=len, default="") for label in labels]
-        narrow, gap = [max(map(len, column)) for column in zip(longest, *cells, strict=True)], "  "
-        room = COLUMNS.get() - sum(narrow) - len(gap) * len(narrow)
-        least = [
-            min(width, max(_CELL, *(len(word) for cell in column for word in wrapped(cell, 1, whole=True))))
-            for width, *column in zip(narrow, longest, *cells, strict=True)
-        ]
-        if room < 0 and sum(narrow) - sum(least) >= -room:
-            for place in sorted(range(len(least)), key=lambda place: least[place] - narrow[place]):
-                less = min(-room, narrow[place] - least[place])
-                narrow[place], room = narrow[place] - less, room + less
-        for place, width in enumerate(narrow):
-            widths[place] = widths[place] if widths[place] - width <= room else width
-            room -= widths[place] - width
+        gap = "  "
+        widths = narrowed(widths, labels, cells, COLUMNS.get() - len(gap) * len(widths))
     for row in (labels, *cells):
         parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
         for line in zip_longest(*parts, fillvalue=""):
             yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
 
 
-def _note(note: Note, width: int) -> Iterator[str]:
-    return _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
+def narrowed(
+    widths: Sequence[int], labels: Sequence[str], cells: Sequence[Sequence[str]], room: int
+) -> list[int]:
+    """Widths of columns for a line with ``room`` characters: labels are wrapped, then cells of words."""
+    longest = [max(label.split(), key=len, default="") for label in labels]
+    narrow = [max(map(len, column)) for column in zip(longest, *cells, strict=True)]
+    room -= sum(narrow)
+    columns = zip(narrow, longest, *cells, strict=True)
+    least = [min(width, least_width(column)) for width, *column in columns]
+    if room < 0 and sum(narrow) - sum(least) >= -room:
+        for place in sorted(range(len(least)), key=lambda place: least[place] - narrow[place]):
+            less = min(-room, narrow[place] - least[place])
+            narrow[place], room = narrow[place] - less, room + less
+    fitted = []
+    for wide, width in zip(widths, narrow, strict=True):
+        fitted.append(wide if wide - width <= room else width)
+        room -= fitted[-1] - width
+    return fitted
+
+
+def least_width(texts: Sequence[str]) -> int:
+    """The width of a column's longest word, at least :data:`_CELL`."""
+    return max(_CELL, *(len(word) for text in texts for word in wrapped(text, 1, whole=True)))
 
 
 def _hung(head: str, text: str) -> Iterator[str]:
