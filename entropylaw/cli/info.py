@@ -9,7 +9,7 @@ from typing import Any
 from entropylaw.cli.command import all_settings, takes
 from entropylaw.cli.output import print_result, read_shown, show_error, shown
 from entropylaw.cli.settings import OWN_FILE, general_settings
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.kinds import PATH, one_of
 from entropylaw.options import ColumnOptions, Command, ConfigFile, Logs, Option, formats, option
 from entropylaw.paths import shown_path

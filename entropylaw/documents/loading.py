@@ -1,62 +1,21 @@
-"""The kinds of documents: found by their content, and read back as results."""
+"""Documents found by their content, and read back as results."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
+from entropylaw.documents.kinds import KINDS, Kind
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import LARGEST, SCHEMA, is_file, read_regular, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of document.
-
-    ``command`` writes it; its type is imported from ``module`` when it is first needed. Other versions are
-    refused: the log is fitted again.
-    """
-
-    name: str
-    command: str
-    version: int = 1
-    module: str = "entropylaw.documents.document"
-
-    @property
-    def schema(self) -> str:
-        """The ``schema`` of a document of this kind."""
-        return f"entropylaw/{self.name}/{self.version}"
-
-    @property
-    def type(self) -> type[Any]:
-        """The frozen type of the document."""
-        module = import_module(self.module)
-        return getattr(module, f"{self.name.capitalize()}Document")  # type: ignore[no-any-return]
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("fit", "entropylaw fit", 4),
-        Kind("prediction", "entropylaw predict", 5),
-        Kind("phases", "entropylaw phases", 3),
-        Kind("report", "entropylaw report", 6),
-        Kind("index", "entropylaw report", 5, "entropylaw.pipeline.site"),
-        Kind("check", "entropylaw check", 2),
-        Kind("backtest", "entropylaw backtest", 3),
-        Kind("columns", "entropylaw columns"),
-        Kind("comparison", "entropylaw compare", 2, module="entropylaw.documents.comparison"),
-    )
-}
-"""Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""
 
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
@@ -81,7 +40,7 @@ def load_report(path: str | os.PathLike[str]) -> ReportDocument:
 
 
 def load_document(name: str, path: str | os.PathLike[str]) -> Any:
-    """Read a document of the kind of that name in :data:`~entropylaw.documents.loading.KINDS`.
+    """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document`` for no JSON or that of
     another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from entropylaw.documents.loading import Kind
+from entropylaw.documents.kinds import Kind
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from entropylaw.results.arrays import FloatArray
 

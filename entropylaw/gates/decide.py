@@ -18,7 +18,8 @@ from enum import StrEnum
 from itertools import chain, product
 
 from entropylaw.documents.document import GateCase
-from entropylaw.documents.loading import KINDS, find_document, load_json
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import find_document, load_json
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
-from entropylaw.documents.loading import KINDS, Stored, as_document, damaged, find_document
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import Stored, as_document, damaged, find_document
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.quantities import Needs, Part, Quantity, Value
 from entropylaw.paths import is_file, note_input, shown_path

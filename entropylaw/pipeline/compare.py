@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from entropylaw.arguments import checked, checked_option
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
 from entropylaw.documents.document import (
@@ -427,8 +426,8 @@ def compare(
     known = CompareOptions(
         baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
     )
-    known = checked(known)
-    jobs = checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
+    known = steps.checked(known)
+    jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
     for arm, runs in given.items():
         if not runs:

@@ -23,7 +23,8 @@ from entropylaw.documents.document import (
     refused_run,
     skipped_files,
 )
-from entropylaw.documents.loading import KINDS, load_report
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.ingest.runs.splitting import distinct_names
