@@ -31,9 +31,7 @@ def as_floats(values: Any, name: str) -> FloatArray:
         raise bad_argument(name, "one number for each evaluation", type(values).__name__) from None
     kind = array.dtype.kind
     if kind == "O" and array.ndim == 1:
-        cells = [math.nan if cell is None or type(cell).__name__ == "NAType" else cell for cell in array]
-        array = np.array([cell if isinstance(cell, float) else as_number(cell, name) for cell in cells])
-        array = array.astype(float)
+        array = np.array([as_cell(cell, name) for cell in array], dtype=float)
     elif kind not in "fiu":
         raise bad_argument(name, "numbers", f"{type(values).__name__} of {array.dtype}")
     if array.ndim > 1:
@@ -53,6 +51,13 @@ def as_number(value: Any, name: str) -> float:
             name, "a finite number", repr(value)[:40] if isinstance(value, float) else type_of(value)
         )
     return number
+
+
+def as_cell(value: Any, name: str) -> float:
+    """A value of an array of objects as a float; None and pandas' NA are nan."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    return value if isinstance(value, float) else as_number(value, name)
 
 
 def several(values: Any, kind: type[T], name: str) -> tuple[T, ...]:

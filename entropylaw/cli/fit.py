@@ -66,12 +66,7 @@ def fit(options: FitCommand) -> None:
     from entropylaw.documents.codec import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
-    format, quiet = options.format, options.quiet
-    if options.details:
-        if format != "text":
-            message = f"--details is for text, and --format {format} has everything"
-            raise UsageError("details-are-text", message, "leave out one of them")
-        format = "details"
+    format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
     refuse_documents(options.logs)
     step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)

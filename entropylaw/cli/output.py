@@ -470,11 +470,28 @@ def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
         say(one_line(warning), quiet=quiet)
 
 
-def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:
-    """Say which fonts of a style are not installed, so that another one is used."""
+def style_of(path: str | None, *, quiet: bool) -> Mapping[str, Any] | None:
+    """The user's matplotlib style; says which of its fonts are not installed, so that another one is used."""
+    if path is None:
+        return None
     from entropylaw.escaping import one_line
-    from entropylaw.report.figures.plotting import missing_fonts
+    from entropylaw.report.figures.plotting import missing_fonts, read_style
 
+    style = read_style(path)
     if missing := missing_fonts(style):
         names = one_line(", ".join(missing))
         say(f"{path} names {names}, which is not installed: the default font is used", quiet=quiet)
+    return style
+
+
+def format_with_details(options: Any) -> str:
+    """The format of standard output: ``details`` where --details was given.
+
+    Raises UsageError (``details-are-text``).
+    """
+    if not options.details:
+        return str(options.format)
+    if options.format != "text":
+        message = f"--details is for text, and --format {options.format} has everything"
+        raise UsageError("details-are-text", message, "leave out one of them")
+    return "details"

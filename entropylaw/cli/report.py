@@ -47,7 +47,7 @@ OTHERS = (
 """Suffixes of other files, which no folder should have."""
 
 
-def _figures(text: str) -> tuple[str, ...]:
+def figure_kinds(text: str) -> tuple[str, ...]:
     """The formats in a text."""
     named, known = [name.strip().lower() for name in text.split(",")], ", ".join(opt.PICTURES)
     unknown = [name for name in named if name not in opt.PICTURES]
@@ -57,7 +57,7 @@ def _figures(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in opt.PICTURES if kind in named)
 
 
-def _pattern(text: str) -> str:
+def regular_expression(text: str) -> str:
     """A regular expression, as it is."""
     try:
         re.compile(text)
@@ -81,13 +81,13 @@ class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
     figures: tuple[str, ...] | None = opt.option(
         "--figures",
         "Formats of the figures' files: svg,png,pdf or none.",
-        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
+        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
         unset="all, beyond 50 runs svg",
     )
     arms: str | None = opt.option(
         "--arms",
         "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
-        Kind(expected="a regular expression", metavar="REGEX", read=_pattern),
+        Kind(expected="a regular expression", metavar="REGEX", read=regular_expression),
         opt.OUTPUT,
         unset="names that differ by a seed",
     )
@@ -114,11 +114,8 @@ def report(options: ReportCommand) -> None:
     if "output" not in options.given:
         output.refuse_link(options.output)
     _check_target(options.output, options.logs)
-    if options.style is not None:
-        from entropylaw.report.figures.plotting import read_style
-
-        # Every run would fail by a style that cannot be read.
-        output.say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
+    # Every run would fail by a style that cannot be read.
+    output.style_of(options.style, quiet=options.quiet)
     output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
     from entropylaw.pipeline.cache import user_cache
     from entropylaw.pipeline.one_page import one_page

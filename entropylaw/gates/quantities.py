@@ -161,15 +161,17 @@ def _answered(run: Any) -> Any:
     return getattr(run, "answer", run)
 
 
-def _cautions(run: Any) -> Value:
+def cautions_of(run: Any) -> Value:
+    """The number of its cautions."""
     return float(sum(finding.severity == "caution" for finding in _answered(run).findings))
 
 
-def _verdict(run: Any) -> Value:
+def verdict_of(run: Any) -> Value:
+    """The verdict on its law, as a word."""
     return str(_answered(run).verdict)
 
 
-def _why(run: Any) -> Value:
+def why_of(run: Any) -> Value:
     """A run in which the law does not fail has no reason, which is no unknown one."""
     why = _answered(run).why
     return str(why) if why is not None else "none"
@@ -207,10 +209,10 @@ _ALL = (
         "answer.law.residuals.long_memory",
     ),
     _number("effective_n", "effective sample size", EVALUATIONS, "answer.law.residuals.effective_n"),
-    _number("cautions", "number of cautions", COUNT, _cautions),
-    Quantity("verdict", "verdict on the law", NONE, _verdict, Kind.word, words=tuple(Verdict)),
+    _number("cautions", "number of cautions", COUNT, cautions_of),
+    Quantity("verdict", "verdict on the law", NONE, verdict_of, Kind.word, words=tuple(Verdict)),
     Quantity(
-        *("why", "why the law fails", NONE, _why, Kind.word),
+        *("why", "why the law fails", NONE, why_of, Kind.word),
         words=tuple(Why),
         otherwise="the law does not fail",
     ),

@@ -227,7 +227,7 @@ def answers(
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
 
-    for task, result in results(_run_step, waiting, jobs=jobs, died=died, few=step.few):
+    for task, result in results(run_step, waiting, jobs=jobs, died=died, few=step.few):
         done[task.place] = result
         if progress is not None:
             progress(len(done), len(subjects), task.place, _name(task.subject))
@@ -256,7 +256,7 @@ def failed(error: Exception) -> FitError:
     return FitError("analysis-failed", message, hint)
 
 
-def _run_step(task: _Task) -> Answer[Any]:
+def run_step(task: _Task) -> Answer[Any]:
     """What a worker does: the one place where the error of a run becomes a refusal."""
     _, step, subject, cache, key = task
     series = None
