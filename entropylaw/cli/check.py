@@ -123,7 +123,7 @@ def check(options: CheckCommand) -> None:
     )
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
-    unwritten = _write(document, formats, summary, quiet=options.quiet)
+    unwritten = write_check(document, formats, summary, quiet=options.quiet)
     for one in (*subjects, *chain.from_iterable(baselines.values())):
         if one.refusal is not None:
             output.show_error(output.refused(one.run, one.refusal))
@@ -253,7 +253,9 @@ def is_own_table(path: str) -> bool:
     return is_own(head)
 
 
-def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:
+def write_check(
+    document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool
+) -> bool:
     """Write a check to all its outputs, to standard output last; returns whether a file could not be written.
 
     The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).

@@ -153,13 +153,13 @@ def store(fitted: Mapping[str, FitDocument]) -> tuple[dict[str, FitDocument], li
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
-            path, others = _free_path(name, document, taken, moved=moved)
+            path, others = free_path(name, document, taken, moved=moved)
             stored[path] = document
             kept += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
     return stored, kept
 
 
-def _free_path(
+def free_path(
     name: str, document: FitDocument, taken: set[str], *, moved: bool
 ) -> tuple[str, dict[str, str]]:
     """A path in the reports folder that is new, or holds an earlier fit of the same files and options.
@@ -188,10 +188,10 @@ def _free_path(
         if identity(earlier) == identity(document):
             if earlier.settings == document.settings:
                 return path, kept
-            kept[path] = _difference(earlier.settings, document.settings)
+            kept[path] = settings_that_differ(earlier.settings, document.settings)
 
 
-def _difference(earlier: FitOptions, now: FitOptions) -> str:
+def settings_that_differ(earlier: FitOptions, now: FitOptions) -> str:
     """The options of an earlier fit that differ from those now, as they are typed."""
     words = []
     for name, known in options_of(FitOptions).items():

@@ -113,7 +113,7 @@ def report(options: ReportCommand) -> None:
     """
     if "output" not in options.given:
         output.refuse_link(options.output)
-    _check_target(options.output, options.logs)
+    check_target(options.output, options.logs)
     # Every run would fail by a style that cannot be read.
     output.style_of(options.style, quiet=options.quiet)
     output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
@@ -150,7 +150,7 @@ def report(options: ReportCommand) -> None:
     finish(outcome, unwritten, strict=options.strict, quiet=options.quiet)
 
 
-def _check_target(given: str, logs: Sequence[str]) -> None:
+def check_target(given: str, logs: Sequence[str]) -> None:
     """Refuse a place for the report that is a file, an input among them, or is named as one of another kind.
 
     Raises UsageError (``output-is-input``, ``not-a-folder``, ``unknown-suffix``).
@@ -168,11 +168,12 @@ def _check_target(given: str, logs: Sequence[str]) -> None:
         raise UsageError("not-a-folder", message, f"type -o {page} for one page, -o {folder} for a folder")
     if suffix not in OTHERS or given.endswith("/"):
         return
-    command = "plot" if suffix[1:] in opt.PICTURES else "fit"
     message = f"-o {given} has suffix {suffix!r}, expected a folder or .html"
     hint = f"type -o {page} for one page, -o {folder} for a folder"
-    if command == "plot" or suffix in opt.SUFFIXES.values():
-        hint += f"; `entropylaw {command} LOG -o {shlex.quote(given)}` writes that file"
+    commands = dict.fromkeys(opt.SUFFIXES.values(), "fit")
+    commands |= dict.fromkeys([f".{kind}" for kind in opt.PICTURES], "plot")
+    if suffix in commands:
+        hint += f"; `entropylaw {commands[suffix]} LOG -o {shlex.quote(given)}` writes that file"
     raise UsageError("unknown-suffix", message, hint)
 
 

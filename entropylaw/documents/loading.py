@@ -50,8 +50,7 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
 
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
     kind, data, shown = KINDS[name], load_json(path), shown_path(path)
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith(f"entropylaw/{name}/"):
+    if not schema_of(data).startswith(f"entropylaw/{name}/"):
         message = f"{shown} is JSON, but no document with schema {kind.schema!r}"
         hint = f"give a file that `{kind.command}` wrote, or the log itself"
         raise InputError("not-a-document", message, hint)
@@ -137,18 +136,27 @@ def find_document(path: str) -> Stored | None:
             content = read_regular(file, LARGEST)
     if content is None or not (named or b"entropylaw" in content):
         return None  # a log: parsing it would take many times its size
-    data, flaw = None, ""
-    try:
-        data = parse(content)
-    except DocumentMismatchError as error:
-        flaw = str(error)
-    except (ValueError, RecursionError):
-        pass
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if isinstance(schema, str) and schema.startswith("entropylaw/"):
+    data, flaw = parsed(content)
+    if schema_of(data).startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
     named = named or (data is None and SCHEMA.search(content) is not None)
     return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
+
+
+def parsed(content: bytes) -> tuple[Any, str]:
+    """The JSON values of a document, None where it cannot be read, and what is wrong with them."""
+    try:
+        return parse(content), ""
+    except DocumentMismatchError as error:
+        return None, str(error)
+    except (ValueError, RecursionError):
+        return None, ""
+
+
+def schema_of(data: Any) -> str:
+    """The ``schema`` of JSON values; empty where they have none that is a text."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    return schema if isinstance(schema, str) else ""
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:

@@ -264,29 +264,36 @@ def differences() -> dict[str, Quantity]:
     }
 
 
+def missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str) -> str:
+    """Why a difference of two arms does not show all their runs; empty where it does."""
+    for run in document.missing:
+        # The failure rate counts the runs that were read, and have no fit.
+        if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
+            whose = f"of {run.arm}" if run.arm else "in no arm"
+            return f"{run.run} {whose} has no result: {run.why}"
+    return ""
+
+
 def difference(arm: str, baseline: str, name: str) -> Quantity:
     """A quantity of :func:`differences` for two arms."""
+    what = f"{arm} against {baseline}"
 
     def read(document: ComparisonDocument) -> Value:
-        comparison, what = document.comparison, f"{arm} against {baseline}"
-        pair, turned = comparison.pair(arm, baseline), False
-        if pair is None:
-            pair, turned = comparison.pair(baseline, arm), True
+        comparison = document.comparison
+        straight = comparison.pair(arm, baseline)
+        pair = straight or comparison.pair(baseline, arm)
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
             return Unknown(reason=f"{what} is not in the comparison; {again}")
-        for run in document.missing:
-            # The failure rate counts the runs that were read, and have no fit.
-            if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
-                whose = f"of {run.arm}" if run.arm else "in no arm"
-                return Unknown(reason=f"{what}: {run.run} {whose} has no result: {run.why}")
+        if missing := missing_run(document, arm, baseline, name):
+            return Unknown(reason=f"{what}: {missing}")
         compared = next((row for row in pair.differences if row.quantity == name), None)
         if compared is None:
             return Unknown(reason=f"{what} was not compared in {name}")
         estimate = compared.estimate
         if estimate.value is None:
             return Unknown(reason=f"{what}: {estimate.note or 'the difference is not known'}")
-        if not turned:
+        if straight is not None:
             return estimate
         low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
         return replace_estimate(estimate, value=-estimate.value, low=low, high=high)

@@ -181,11 +181,11 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
         if not is_file(page):
             what = f"there is no {shown}, which the index of the report names"
             yield shown, InputError("file-not-found", what, "make the report again")
-        elif (document := find_document(str(page))) and (what := _differs(row, document.data)):
+        elif (document := find_document(str(page))) and (what := difference_of(row, document.data)):
             yield shown, damaged(shown, f"(its {what} is not the one in the index of the report)")
 
 
-def _differs(row: Mapping[str, Any], document: Any) -> str:
+def difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
         (run,) = document["runs"]
@@ -227,11 +227,11 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
     for group in groups.values():
         parts = [part for subject in group for part in subject.parts]
         merged = len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
-        result += [_merged(group)] if merged else group
+        result += [merged_subject(group)] if merged else group
     return result
 
 
-def _merged(group: Sequence[Subject]) -> Subject:
+def merged_subject(group: Sequence[Subject]) -> Subject:
     """Several parts of a run as one subject; verdict and refusal are those of its fit, if it has one."""
     # Parts without a holder first, so that another document replaces them.
     pairs = chain(*(subject.holders.items() for subject in group))
