@@ -76,10 +76,10 @@ def fit(options: FitCommand) -> None:
     fits = dict(zip(reading.runs, results, strict=True))
     # A run belongs to the first argument that led to it.
     by_argument = reading.by_argument().items()
-    parts = {
-        path: replace(step.document(one, [fits[run] for run in one.runs]), config=options.config)
-        for path, one in by_argument
-    }
+    parts = {}
+    for path, part_read in by_argument:
+        document = step.document(part_read, [fits[run] for run in part_read.runs])
+        parts[path] = replace(document, config=options.config)
     combined = combine(list(parts.values()))
     output.say_skipped(combined.warnings, quiet=quiet)
     stored, kept = store(parts) if options.save and not options.output else ({}, [])
@@ -90,8 +90,8 @@ def fit(options: FitCommand) -> None:
     output.deliver(combined, formats, others=files, quiet=quiet)
     if options.to_wandb:
         output.say(f"wrote the summary of {to_wandb(options.to_wandb, combined)}", quiet=quiet)
-    for line in [stored_line([*stored]), *kept, next_command(stored)] if stored else []:
-        output.say(line, quiet=quiet or not line)
+    for line in filter(None, lines_of_stored(stored, kept)):
+        output.say(line, quiet=quiet)
     output.finish_fits(combined.runs)
 
 
@@ -120,6 +120,11 @@ def summary_values(fit: Fit) -> dict[str, float | str | None]:
     for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
         values |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return values
+
+
+def lines_of_stored(stored: Mapping[str, FitDocument], kept: Sequence[str]) -> list[str]:
+    """What was stored, which earlier fits are kept, and a command to try next; nothing where none was."""
+    return [stored_line([*stored]), *kept, next_command(stored)] if stored else []
 
 
 def stored_line(paths: Sequence[str]) -> str:

@@ -140,7 +140,7 @@ def decide_flag(name: str, subject: Subject) -> tuple[Outcome, str]:
         return (Outcome.tripped if refusal else Outcome.passed), sentence
     if subject.verdict is None:
         why = refusal.message if refusal else "none of the given documents contains a fit of this run"
-        answer = "the run lost its reward" if name == "lost" else "the law holds"
+        answer = {"lost": "the run lost its reward"}.get(name, "the law holds")
         return Outcome.unknown, f"whether {answer} is not known: {why}"
     if name == "lost":
         outcome = Outcome.tripped if subject.lost else Outcome.passed

@@ -274,6 +274,14 @@ def missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str
     return ""
 
 
+def turned(estimate: Estimate) -> Estimate:
+    """The difference in the other direction."""
+    value, low, high = (
+        None if end is None else -end for end in (estimate.value, estimate.high, estimate.low)
+    )
+    return replace_estimate(estimate, value=value, low=low, high=high)
+
+
 def difference(arm: str, baseline: str, name: str) -> Quantity:
     """A quantity of :func:`differences` for two arms."""
     what = f"{arm} against {baseline}"
@@ -293,10 +301,7 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         estimate = compared.estimate
         if estimate.value is None:
             return Unknown(reason=f"{what}: {estimate.note or 'the difference is not known'}")
-        if straight is not None:
-            return estimate
-        low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
-        return replace_estimate(estimate, value=-estimate.value, low=low, high=high)
+        return estimate if straight is not None else turned(estimate)
 
     return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
 

@@ -116,6 +116,7 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             column = "aggregate_column" if entry.aggregate_column else "planning_column"
         answer = getattr(run, "answer", run)
         judged = None if kind == "phases" else answer
+        findings = getattr(judged, "findings", ())
         subject = Subject(
             run=run.run,
             path=run.path,
@@ -123,8 +124,8 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             holders=holders,
             verdict=getattr(judged, "verdict", None),
             why=getattr(judged, "why", None),
-            reasons=sentences(judged.findings, "reason") if judged is not None else (),
-            lost=next((one.sentence for one in getattr(judged, "findings", ()) if one.code == LOST), ""),
+            reasons=sentences(findings, "reason"),
+            lost=next((one.sentence for one in findings if one.code == LOST), ""),
             refusal=getattr(run, "refusal", None),
             read=getattr(run, column, "") is not None,
         )

@@ -14,8 +14,10 @@ from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.step_column import folded
+from entropylaw.pipeline.steps import renamed
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
+from entropylaw.results.result import replace
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
 HOW = (
@@ -62,6 +64,12 @@ class Member(NamedTuple):
         """Why its log, or its columns, could not be read; None where they were."""
         return self.known.refusal if isinstance(self.known, RunFit) and not self.known.read else None
 
+    def renamed(self, name: str) -> Member:
+        """The run by another name, which distinguishes it from others."""
+        run = None if self.run is None else replace(self.run, name=name)
+        known = renamed(self.known, name) if isinstance(self.known, RunFit) else self.known
+        return self._replace(name=name, run=run, known=known)
+
     @property
     def config(self) -> Mapping[str, object]:
         """Its configuration, which a stored fit has not."""
@@ -88,21 +96,7 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
     Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
     ``bad-option``); InputError (``arm-varies``).
     """
-    found: Found
-    missing = ""
-    if any(one.arm for one in members):
-        found = [(one.arm, "as given") for one in members]
-    elif how is None:
-        found, missing = (
-            arms_recognised(members),
-            "no seed in its name, no group, no configuration like another's",
-        )
-    elif how.startswith(CONFIG):
-        found, missing = arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
-    elif any(one.run and (how in one.run.words or how in one.run.columns) for one in members):
-        found, missing = arms_by_column(members, how), f"no value in column {shown(how)}"
-    else:
-        found, missing = arms_by_names(members, how), f"--arms {how} does not match its name"
+    found, missing = arm_of_each(members, how)
     whole = Grouping({}, {}, [])
     for member, (arm, by) in zip(members, found, strict=True):
         if arm:
@@ -125,6 +119,19 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
 
 Found = list[tuple[str | None, str]]
 """The arm of each run, None for none, and how it was found."""
+
+
+def arm_of_each(members: Sequence[Member], how: str | None) -> tuple[Found, str]:
+    """The arm of each run, and why a run may have none."""
+    if any(one.arm for one in members):
+        return [(one.arm, "as given") for one in members], ""
+    if how is None:
+        return arms_recognised(members), "no seed in its name, no group, no configuration like another's"
+    if how.startswith(CONFIG):
+        return arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
+    if any(one.run and (how in one.run.words or how in one.run.columns) for one in members):
+        return arms_by_column(members, how), f"no value in column {shown(how)}"
+    return arms_by_names(members, how), f"--arms {how} does not match its name"
 
 
 def arms_recognised(members: Sequence[Member]) -> Found:
