@@ -31,45 +31,46 @@ class Kind:
         return [choice for choice in self.choices if choice.startswith(incomplete)]
 
 
-def _count(text: str) -> int:
+def whole_number(text: str) -> int:
+    """A whole number above 0."""
     number = int(text)
     if number < 1:
         raise ValueError(text)
     return number
 
 
-def _finite(text: str) -> float:
+def finite_number(text: str) -> float:
+    """A finite number."""
     if not math.isfinite(number := float(text)):
         raise ValueError(text)
     return number
 
 
-def _gain(text: str) -> float:
+def positive_number(text: str) -> float:
+    """A finite number above 0."""
     if not 0 < (value := float(text)) < math.inf:
         raise ValueError(text)
     return value
 
 
-def _spread(text: str) -> float:
-    value = _gain(text)
-    _gain(repr(value * value))
+def standard_deviation(text: str) -> float:
+    """A number above 0 whose square is one, too."""
+    value = positive_number(text)
+    positive_number(repr(value * value))
     return value
 
 
-def _most(text: str) -> float | str:
+def largest_reward(text: str) -> float | str:
     """A number, or ``none``."""
-    if text == NO_LARGEST:
-        return text
-    if not math.isfinite(number := float(text)):
-        raise ValueError(text)
-    return number
+    return text if text == NO_LARGEST else finite_number(text)
 
 
 NO_LARGEST = "none"
 """Says that no largest reward is possible, where a column's name says that there is one."""
 
 
-def _level(text: str) -> float:
+def coverage(text: str) -> float:
+    """A number between 0 and 1."""
     number = float(text)
     if not 0 < number < 1:
         message = f"--level {number:g}, expected a coverage between 0 and 1"
@@ -77,7 +78,7 @@ def _level(text: str) -> float:
     return number
 
 
-def _samples(text: str) -> int:
+def sample_count(text: str) -> int:
     """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
     parts = text.lower().replace("×", "x").split("x")
     digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
@@ -87,7 +88,7 @@ def _samples(text: str) -> int:
     return count
 
 
-def _noise(text: str) -> str:
+def entropy_noise(text: str) -> str:
     """A standard deviation in nats, as a text, or the name of a column."""
     try:
         number = float(text)
@@ -116,33 +117,38 @@ TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", metavar="FILE")
 
-NUMBER = Kind(expected="a number", several="numbers", example="100", read=_finite, types=(int, float))
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=finite_number, types=(int, float))
 SPREAD = Kind(
     expected="a standard deviation above 0",
     metavar="SD",
     example="0.02",
-    read=_spread,
+    read=standard_deviation,
     types=(int, float),
 )
 MOST = Kind(
     expected=f"a number, or '{NO_LARGEST}'",
     metavar="X",
     example="1",
-    read=_most,
+    read=largest_reward,
     types=(int, float, str),
 )
-GAIN = Kind(expected="a reward above 0", metavar="X", example="0.01", read=_gain, types=(int, float))
-COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, types=(int,))
+GAIN = Kind(
+    expected="a reward above 0", metavar="X", example="0.01", read=positive_number, types=(int, float)
+)
+COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=whole_number, types=(int,))
 LEVEL = Kind(
-    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, types=(int, float)
+    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=coverage, types=(int, float)
 )
 SAMPLES = Kind(
-    expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, types=(int, str)
+    expected="a number of samples, or a text such as '30x32'",
+    metavar="N",
+    read=sample_count,
+    types=(int, str),
 )
 NOISE = Kind(
     expected="a number of nats above 0, or a column's name",
     metavar="SD",
-    read=_noise,
+    read=entropy_noise,
     types=(int, float, str),
 )
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")

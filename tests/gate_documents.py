@@ -7,7 +7,7 @@ from functools import cache
 
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, FitDocument
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.gates.decide import (
     Rules,
     decide,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from entropylaw.documents.loading import Stored
     from entropylaw.gates.quantities import Part
     from entropylaw.gates.subjects import Subject
+    from entropylaw.pipeline.sources import Place
 
 TRIPPED = 5
 """Exit code where a gate tripped, or its quantity is unknown, for whatever reason."""
@@ -95,10 +96,7 @@ def check(options: CheckCommand) -> None:
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
     formats = output.destinations(options.output or ["-"], options.format, FORMATS)
-    summary = None
-    if options.github_summary and not (summary := os.environ.get(SUMMARY)):
-        hint = "leave it out outside GitHub Actions, or write -o summary.md"
-        raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
+    summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
     sources = _Sources()
     logs = sources.read_documents(options.sources)
@@ -123,12 +121,20 @@ def check(options: CheckCommand) -> None:
     )
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
-    unwritten = _write(document, formats, summary, quiet=options.quiet)
+    unwritten = write_check(document, formats, summary, quiet=options.quiet)
     for one in (*subjects, *chain.from_iterable(baselines.values())):
         if one.refusal is not None:
             output.show_error(output.refused(one.run, one.refusal))
     if document.failed or unwritten:
         raise typer.Exit(TRIPPED if document.failed else OutputError.exit_code)
+
+
+def summary_file() -> str:
+    """The file of a step's summary; raises UsageError (``no-step-summary``)."""
+    if file := os.environ.get(SUMMARY):
+        return file
+    hint = "leave it out outside GitHub Actions, or write -o summary.md"
+    raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -146,32 +152,39 @@ class _Sources:
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns the other sources, which are logs."""
-        from entropylaw.documents.loading import FITS
-        from entropylaw.gates.subjects import READ, documents_of, flaws_of, unread
+        from entropylaw.gates.subjects import unread
         from entropylaw.pipeline.sources import places
 
         logs = []
         for place in places(sources):
-            if place.others and Path(place.path).suffix.lower() == ".csv" and is_own_table(place.path):
+            if place.others and is_own_table(place.path):
                 what = f"{shown_path(place.path)} is a table that entropylaw wrote, and gates read documents"
                 hint = "give the JSON of the same call, or the folder of the report"
                 self.subjects.append(unread(shown_path(place.path), InputError("not-a-document", what, hint)))
                 continue
-            for one in place.documents:
-                self.documents.add(shown_path(one.path))
-                if one.kind == "index":
-                    # The runs of a report; those in a folder are found there.
-                    self.documents.add(place.path)
-                    self.subjects += [unread(path, error) for path, error in flaws_of(one)]
-                    self.read([] if place.folder else documents_of(one))
-                elif not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
-                    self.documents.add(place.path)
-                    self.read([one])
-                else:
-                    self.warnings.append(f"{shown_path(one.path)} was not read: no gate uses such a document")
+            for document in place.documents:
+                self.read_document(document, place)
             if place.others or place.path not in self.documents:
                 logs.append(place.path)
         return logs
+
+    def read_document(self, document: Stored, place: Place) -> None:
+        """Read a document of an argument, or warn that no gate uses it."""
+        from entropylaw.documents.loading import FITS
+        from entropylaw.gates.subjects import READ, documents_of, flaws_of, unread
+
+        shown = shown_path(document.path)
+        self.documents.add(shown)
+        if document.kind == "index":
+            # The runs of a report; those in a folder are found there.
+            self.documents.add(place.path)
+            self.subjects += [unread(path, error) for path, error in flaws_of(document)]
+            self.read([] if place.folder else documents_of(document))
+        elif not place.folder or document.kind in ("", *READ) or FITS in document.path.casefold():
+            self.documents.add(place.path)
+            self.read([document])
+        else:
+            self.warnings.append(f"{shown} was not read: no gate uses such a document")
 
     def read(self, documents: Iterable[Stored]) -> None:
         """Read documents, each once."""
@@ -246,14 +259,16 @@ def refuse_settings(options: CheckCommand, stored: Iterable[tuple[str, Mapping[s
 
 def is_own_table(path: str) -> bool:
     """Whether a file is a table that entropylaw wrote."""
-    head = b""
-    if is_file(path):
-        with suppress(OSError), Path(path).open("rb") as file:
-            head = file.read(100)
-    return is_own(head)
+    if Path(path).suffix.lower() != ".csv" or not is_file(path):
+        return False
+    with suppress(OSError), Path(path).open("rb") as file:
+        return is_own(file.read(100))
+    return False
 
 
-def _write(document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:
+def write_check(
+    document: CheckDocument, formats: Mapping[str, str], summary: str | None, *, quiet: bool
+) -> bool:
     """Write a check to all its outputs, to standard output last; returns whether a file could not be written.
 
     The exit code is the gate's, even where standard output fails. Raises UsageError (``output-is-input``).

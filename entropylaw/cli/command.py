@@ -75,7 +75,7 @@ def with_flags(function: Any) -> Callable[..., None]:
         function(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [_parameter(name, known) for name, known in options_of(function.options).items()]
+    parameters = [parameter_of(name, known) for name, known in options_of(function.options).items()]
     made: Any = call
     made.__signature__ = inspect.Signature([context, *parameters])
     made.__annotations__ = {}
@@ -96,7 +96,7 @@ def all_settings() -> dict[str, dict[str, Option]]:
     return {name: settings for name, settings in keyed.items() if settings}
 
 
-def _parameter(name: str, known: Option) -> inspect.Parameter:
+def parameter_of(name: str, known: Option) -> inspect.Parameter:
     """An option as a parameter of typer: a flag without a value, or a text."""
     from entropylaw.kinds import SWITCH
 

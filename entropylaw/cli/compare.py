@@ -63,12 +63,7 @@ def compare(options: CompareCommand) -> None:
     the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
     the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
     """
-    format, quiet = options.format, options.quiet
-    if options.details:
-        if format != "text":
-            message = f"--details is for text, and --format {format} has everything"
-            raise UsageError("details-are-text", message, "leave out one of them")
-        format = "details"
+    format, quiet = output.format_with_details(options), options.quiet
     pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
     others = [path for path in options.output if path not in pages]
     formats = output.destinations(others or ["-"][: not pages], format)
@@ -77,16 +72,11 @@ def compare(options: CompareCommand) -> None:
         message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
-    extra = None
-    if options.style is not None:
-        from entropylaw.report.figures.plotting import read_style
-
-        extra = read_style(options.style)
-        output.say_missing_fonts(options.style, extra, quiet=quiet)
+    extra = output.style_of(options.style, quiet=quiet)
     from entropylaw.documents.document import RunFit
     from entropylaw.pipeline import steps
     from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import baseline_of, by_arm, compared, entries_of, gather
+    from entropylaw.pipeline.compare import answer_of, baseline_of, by_arm, compared, entries_of, gather
 
     settings = opt.part(options, opt.CompareOptions)
     arms = by_arm(options.logs, options.arms)
@@ -114,15 +104,9 @@ def compare(options: CompareCommand) -> None:
         output.deliver(document, formats, others=made, quiet=quiet)
         for path in made:
             output.say(f"wrote {path}", quiet=quiet)
-    lacking = [
-        entry
-        for some in entries.values()
-        if not any(getattr(entry, "answer", None) for entry in some)
-        for entry in some
-        if isinstance(entry, RunFit)
-    ]
     # An arm without a fitted run is an error, whatever the other arms are.
-    output.finish_fits(lacking or runs)
+    lacking = [arm for arm in entries.values() if all(answer_of(entry) is None for entry in arm)]
+    output.finish_fits([entry for arm in lacking for entry in arm if isinstance(entry, RunFit)] or runs)
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:

@@ -66,12 +66,7 @@ def fit(options: FitCommand) -> None:
     from entropylaw.documents.codec import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
-    format, quiet = options.format, options.quiet
-    if options.details:
-        if format != "text":
-            message = f"--details is for text, and --format {format} has everything"
-            raise UsageError("details-are-text", message, "leave out one of them")
-        format = "details"
+    format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
     refuse_documents(options.logs)
     step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
@@ -81,10 +76,10 @@ def fit(options: FitCommand) -> None:
     fits = dict(zip(reading.runs, results, strict=True))
     # A run belongs to the first argument that led to it.
     by_argument = reading.by_argument().items()
-    parts = {
-        path: replace(step.document(one, [fits[run] for run in one.runs]), config=options.config)
-        for path, one in by_argument
-    }
+    parts = {}
+    for path, part_read in by_argument:
+        document = step.document(part_read, [fits[run] for run in part_read.runs])
+        parts[path] = replace(document, config=options.config)
     combined = combine(list(parts.values()))
     output.say_skipped(combined.warnings, quiet=quiet)
     stored, kept = store(parts) if options.save and not options.output else ({}, [])
@@ -95,8 +90,8 @@ def fit(options: FitCommand) -> None:
     output.deliver(combined, formats, others=files, quiet=quiet)
     if options.to_wandb:
         output.say(f"wrote the summary of {to_wandb(options.to_wandb, combined)}", quiet=quiet)
-    for line in [stored_line([*stored]), *kept, next_command(stored)] if stored else []:
-        output.say(line, quiet=quiet or not line)
+    for line in filter(None, lines_of_stored(stored, kept)):
+        output.say(line, quiet=quiet)
     output.finish_fits(combined.runs)
 
 
@@ -125,6 +120,11 @@ def summary_values(fit: Fit) -> dict[str, float | str | None]:
     for name, estimate in (("ceiling", fit.ceiling), ("headroom", fit.headroom)):
         values |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return values
+
+
+def lines_of_stored(stored: Mapping[str, FitDocument], kept: Sequence[str]) -> list[str]:
+    """What was stored, which earlier fits are kept, and a command to try next; nothing where none was."""
+    return [stored_line([*stored]), *kept, next_command(stored)] if stored else []
 
 
 def stored_line(paths: Sequence[str]) -> str:
@@ -158,13 +158,13 @@ def store(fitted: Mapping[str, FitDocument]) -> tuple[dict[str, FitDocument], li
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
-            path, others = _free_path(name, document, taken, moved=moved)
+            path, others = free_path(name, document, taken, moved=moved)
             stored[path] = document
             kept += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
     return stored, kept
 
 
-def _free_path(
+def free_path(
     name: str, document: FitDocument, taken: set[str], *, moved: bool
 ) -> tuple[str, dict[str, str]]:
     """A path in the reports folder that is new, or holds an earlier fit of the same files and options.
@@ -193,10 +193,10 @@ def _free_path(
         if identity(earlier) == identity(document):
             if earlier.settings == document.settings:
                 return path, kept
-            kept[path] = _difference(earlier.settings, document.settings)
+            kept[path] = settings_that_differ(earlier.settings, document.settings)
 
 
-def _difference(earlier: FitOptions, now: FitOptions) -> str:
+def settings_that_differ(earlier: FitOptions, now: FitOptions) -> str:
     """The options of an earlier fit that differ from those now, as they are typed."""
     words = []
     for name, known in options_of(FitOptions).items():

@@ -9,7 +9,7 @@ from typing import Any
 from entropylaw.cli.command import all_settings, takes
 from entropylaw.cli.output import print_result, read_shown, show_error, shown
 from entropylaw.cli.settings import OWN_FILE, general_settings
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.kinds import PATH, one_of
 from entropylaw.options import ColumnOptions, Command, ConfigFile, Logs, Option, formats, option
 from entropylaw.paths import shown_path
@@ -35,7 +35,7 @@ def columns(options: ColumnsCommand) -> None:
     from entropylaw.ingest.runs.step_column import ROW
 
     entropy, reward = options.entropy, options.reward
-    named = [name for name in (entropy, reward) if name]
+    named = list(filter(None, (entropy, reward)))
     reading = read_shown(options.logs, options, named)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
     readable = {path for path in options.logs if path != "-"}
@@ -102,7 +102,7 @@ def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str,
                 value = [parse(gate).shown for gate in value]
             elif setting.kind is PATH:
                 value = shown_path(value)
-            where = f"{options.config.path}: {f'{command}.' if command else ''}{key}"
+            where = f"{options.config.path}: {'.'.join(filter(None, (command, key)))}"
             yield {"key": key, "command": command or None, "value": value, "source": "file", "where": where}
 
 
@@ -114,18 +114,26 @@ def config_text(
 
     cells = []
     for row in rows:
-        key, value = row["key"], row["value"]
-        if value is None or isinstance(value, bool):
-            value = known[key].unset if value is None else str(value).lower()
-        values = [one_line(str(each)) for each in (value if isinstance(value, list) else [value])] or ["none"]
-        name = key if row["command"] is None else f"{key} ({row['command']})"
-        cells.append((name, values[0], one_line(row["where"] or "default")))
-        cells += [("", value, "") for value in values[1:]]
+        first, *others = texts_of(row["value"], known[row["key"]].unset)
+        name = row["key"] if row["command"] is None else f"{row['key']} ({row['command']})"
+        cells.append((name, first, one_line(row["where"] or "default")))
+        cells += [("", text, "") for text in others]
     left, middle = (min(max(len(cell[i]) for cell in cells), 40) for i in (0, 1))
     lines = [f"  {name:<{left}}  {value:<{middle}}  {where}".rstrip() for name, value, where in cells]
     none = f"no settings are read: there is no {OWN_FILE} here, or --no-config was given"
     heading = f"settings from {one_line(config.path)}" if config is not None else none
     return "\n".join([heading, "", *lines]) + "\n"
+
+
+def texts_of(value: Any, unset: str) -> list[str]:
+    """A setting as texts, of a list one for each item; ``unset`` is the behaviour without a value."""
+    from entropylaw.escaping import one_line
+
+    if value is None:
+        return [one_line(unset)]
+    if isinstance(value, list):
+        return [one_line(str(item)) for item in value] or ["none"]
+    return [one_line(str(value).lower() if isinstance(value, bool) else str(value))]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -211,18 +211,25 @@ def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
     format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        typed, first = shlex.quote(path), next(iter(suffixes))
-        if is_folder(path):
-            hint = f"{typed} is a folder: name a file in it"
-        elif suffix in (".html", ".htm") and "text" in known:
-            hint = f"type `entropylaw report LOG -o {typed}`"
-        elif suffix in JUNIT.values() and "text" in known:
-            hint = f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
-        else:
-            ending = ".csv" if suffix in SHEETS and "csv" in known else first
-            hint = f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
+        hint = file_to_name(path, suffix, known, flag, next(iter(suffixes)))
         raise UsageError("unknown-suffix", message, f"the suffix decides the format; {hint}")
     return format
+
+
+def file_to_name(path: str, suffix: str, known: Sequence[str], flag: str, ending: str) -> str:
+    """What to type where the suffix of a file is that of no ``known`` format; ``ending`` is that of one."""
+    from entropylaw.options import JUNIT
+
+    typed = shlex.quote(path)
+    if is_folder(path):
+        return f"{typed} is a folder: name a file in it"
+    if suffix in (".html", ".htm") and "text" in known:
+        return f"type `entropylaw report LOG -o {typed}`"
+    if suffix in JUNIT.values() and "text" in known:
+        return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
+    if suffix in SHEETS and "csv" in known:
+        ending = ".csv"
+    return f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
 
 
 def destinations(output: Sequence[str], format: str, known: Sequence[str] = ()) -> dict[str, str]:
@@ -455,26 +462,48 @@ def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
             strangers.append(name)
         else:
             others.append(path)
-    for names, one, several in (
+    for names, singular, plural in (
         (strangers, "file that is not a training log", "files that are not training logs"),
         (copies, "duplicate", "duplicates"),
     ):
-        common = Counter(names).most_common()
-        listed = [f"{name} ({count})" if count > 1 else name for name, count in common[:MOST_NAMED]]
-        if rest := sum(count for _, count in common[MOST_NAMED:]):
-            listed.append(f"+{rest}")
         if names:
-            what = f"{len(names)} {one if len(names) == 1 else several}"
-            say(one_line(f"Skipped {what}: {', '.join(listed)}"), quiet=quiet)
+            skipped = f"{len(names)} {singular if len(names) == 1 else plural}"
+            say(one_line(f"Skipped {skipped}: {names_with_counts(names)}"), quiet=quiet)
     for warning in others:
         say(one_line(warning), quiet=quiet)
 
 
-def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:
-    """Say which fonts of a style are not installed, so that another one is used."""
-    from entropylaw.escaping import one_line
-    from entropylaw.report.figures.plotting import missing_fonts
+def names_with_counts(names: Sequence[str]) -> str:
+    """The commonest names with their counts, and the number of the others: ``a.csv (3), b.csv, +2``."""
+    common = Counter(names).most_common()
+    listed = [f"{name} ({count})" if count > 1 else name for name, count in common[:MOST_NAMED]]
+    if rest := sum(count for _, count in common[MOST_NAMED:]):
+        listed.append(f"+{rest}")
+    return ", ".join(listed)
 
+
+def style_of(path: str | None, *, quiet: bool) -> Mapping[str, Any] | None:
+    """The user's matplotlib style; says which of its fonts are not installed, so that another one is used."""
+    if path is None:
+        return None
+    from entropylaw.escaping import one_line
+    from entropylaw.report.figures.plotting import missing_fonts, read_style
+
+    style = read_style(path)
     if missing := missing_fonts(style):
         names = one_line(", ".join(missing))
         say(f"{path} names {names}, which is not installed: the default font is used", quiet=quiet)
+    return style
+
+
+def format_with_details(options: Any) -> str:
+    """The format of standard output: ``details`` where --details was given.
+
+    Raises UsageError (``details-are-text``).
+    """
+    if not options.details:
+        return str(options.format)
+    if options.format != "text":
+        message = f"--details is for text, and --format {options.format} has everything"
+        raise UsageError("details-are-text", message, "leave out one of them")
+    return "details"

@@ -66,15 +66,15 @@ def tokens(options: TokensCommand) -> None:
     )
     for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
         output.say(one_line(line), quiet=options.quiet)
-    if target is not None and kind is not None:
-        rows = summarised.steps
-        data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
-        files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
-        write_together(files)
-        for path in files:
-            output.say(one_line(f"wrote {path}"), quiet=options.quiet)
-    if target is None:
+    if target is None or kind is None:
         output.print_result(output.shown(summary, options.format))
+        return
+    rows = summarised.steps
+    data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
+    files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
+    write_together(files)
+    for path in files:
+        output.say(one_line(f"wrote {path}"), quiet=options.quiet)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

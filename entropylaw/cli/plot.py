@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from entropylaw import options as opt
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import format_of, read_for, result_of, say, say_missing_fonts
+from entropylaw.cli.output import format_of, read_for, result_of, say, style_of
 from entropylaw.errors import FitError, UsageError
 from entropylaw.kinds import PATH, Kind, one_of
 from entropylaw.report.figures import FIGURES as ALL_FIGURES
@@ -31,7 +31,7 @@ WIDTHS = {"single": 3.4, "double": 6.9}
 """Inches of the columns of a paper."""
 
 
-def _width(text: str) -> str:
+def width_text(text: str) -> str:
     """A width, if it is one."""
     if text not in WIDTHS and not 2.5 <= float(text) <= 20.0:
         raise ValueError(text)
@@ -49,7 +49,7 @@ class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
     width: str = opt.option(
         "--width WIDTH",
         "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",
-        Kind(expected="single, double, or inches from 2.5 to 20", example="double", read=_width),
+        Kind(expected="single, double, or inches from 2.5 to 20", example="double", read=width_text),
         default="single",
     )
     title: bool = opt.switch(
@@ -70,10 +70,7 @@ def plot(options: PlotCommand) -> None:
 
     output, quiet = options.output, options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
-    extra = None
-    if options.style is not None:
-        extra = plotting.read_style(options.style)
-        say_missing_fonts(options.style, extra, quiet=quiet)
+    extra = style_of(options.style, quiet=quiet)
     result = _result(options)
     width = WIDTHS.get(options.width) or float(options.width)
     with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):

@@ -47,7 +47,7 @@ OTHERS = (
 """Suffixes of other files, which no folder should have."""
 
 
-def _figures(text: str) -> tuple[str, ...]:
+def figure_kinds(text: str) -> tuple[str, ...]:
     """The formats in a text."""
     named, known = [name.strip().lower() for name in text.split(",")], ", ".join(opt.PICTURES)
     unknown = [name for name in named if name not in opt.PICTURES]
@@ -57,7 +57,7 @@ def _figures(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in opt.PICTURES if kind in named)
 
 
-def _pattern(text: str) -> str:
+def regular_expression(text: str) -> str:
     """A regular expression, as it is."""
     try:
         re.compile(text)
@@ -81,13 +81,13 @@ class ReportCommand(opt.Parallel, opt.FitOptions, opt.Logs, opt.Styled):
     figures: tuple[str, ...] | None = opt.option(
         "--figures",
         "Formats of the figures' files: svg,png,pdf or none.",
-        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
+        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
         unset="all, beyond 50 runs svg",
     )
     arms: str | None = opt.option(
         "--arms",
         "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
-        Kind(expected="a regular expression", metavar="REGEX", read=_pattern),
+        Kind(expected="a regular expression", metavar="REGEX", read=regular_expression),
         opt.OUTPUT,
         unset="names that differ by a seed",
     )
@@ -113,12 +113,9 @@ def report(options: ReportCommand) -> None:
     """
     if "output" not in options.given:
         output.refuse_link(options.output)
-    _check_target(options.output, options.logs)
-    if options.style is not None:
-        from entropylaw.report.figures.plotting import read_style
-
-        # Every run would fail by a style that cannot be read.
-        output.say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
+    check_target(options.output, options.logs)
+    # Every run would fail by a style that cannot be read.
+    output.style_of(options.style, quiet=options.quiet)
     output.begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
     from entropylaw.pipeline.cache import user_cache
     from entropylaw.pipeline.one_page import one_page
@@ -153,7 +150,7 @@ def report(options: ReportCommand) -> None:
     finish(outcome, unwritten, strict=options.strict, quiet=options.quiet)
 
 
-def _check_target(given: str, logs: Sequence[str]) -> None:
+def check_target(given: str, logs: Sequence[str]) -> None:
     """Refuse a place for the report that is a file, an input among them, or is named as one of another kind.
 
     Raises UsageError (``output-is-input``, ``not-a-folder``, ``unknown-suffix``).
@@ -171,11 +168,12 @@ def _check_target(given: str, logs: Sequence[str]) -> None:
         raise UsageError("not-a-folder", message, f"type -o {page} for one page, -o {folder} for a folder")
     if suffix not in OTHERS or given.endswith("/"):
         return
-    command = "plot" if suffix[1:] in opt.PICTURES else "fit"
     message = f"-o {given} has suffix {suffix!r}, expected a folder or .html"
     hint = f"type -o {page} for one page, -o {folder} for a folder"
-    if command == "plot" or suffix in opt.SUFFIXES.values():
-        hint += f"; `entropylaw {command} LOG -o {shlex.quote(given)}` writes that file"
+    commands = dict.fromkeys(opt.SUFFIXES.values(), "fit")
+    commands |= dict.fromkeys([f".{kind}" for kind in opt.PICTURES], "plot")
+    if suffix in commands:
+        hint += f"; `entropylaw {commands[suffix]} LOG -o {shlex.quote(given)}` writes that file"
     raise UsageError("unknown-suffix", message, hint)
 
 

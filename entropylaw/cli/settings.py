@@ -73,8 +73,8 @@ def read_settings(path: str, commands: Mapping[str, Settings]) -> tuple[ConfigFi
     (``removed-option``, ``unknown-setting``, ``bad-setting``).
     """
     shown = shown_path(path)
-    content = _read(path, shown)
-    table = _parsed(content, shown)
+    content = bytes_of(path, shown)
+    table = toml_of(content, shown)
     tables = [name for name in commands if name != GROUP]
     rest = {key: value for key, value in table.items() if key not in tables}
     values = {"": _settings(rest, shown, "", general_settings(commands), tables)}
@@ -107,7 +107,7 @@ def _settings(
         refuse_removed(key, f"{shown} sets {prefix + key!r}, which")
     for key, value in values.items():
         if key not in known:
-            meant = _meant(key, known, tables)
+            meant = nearest_key(key, known, tables)
             near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
             message = f"{shown} sets {(prefix + key)[:80]!r}, which is not a setting there; {near}"
             hint = "`entropylaw --no-config config` lists the settings"
@@ -119,7 +119,7 @@ def _settings(
     return values
 
 
-def _meant(key: str, known: Settings, tables: Sequence[str]) -> str | None:
+def nearest_key(key: str, known: Settings, tables: Sequence[str]) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
     import difflib
 
@@ -149,7 +149,7 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
 
-def _parsed(content: bytes, shown: str) -> dict[str, Any]:
+def toml_of(content: bytes, shown: str) -> dict[str, Any]:
     """A file as TOML; an error names the line."""
     import tomllib
 
@@ -169,7 +169,7 @@ def _parsed(content: bytes, shown: str) -> dict[str, Any]:
     raise InputError("not-toml", message, "correct the line, or leave the file out with --no-config")
 
 
-def _read(path: str, shown: str) -> bytes:
+def bytes_of(path: str, shown: str) -> bytes:
     """The bytes of a file of settings."""
     note_input(path)
     try:

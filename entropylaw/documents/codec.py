@@ -87,7 +87,7 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     others.
     """
     try:
-        found = msgspec.convert(data, kind, dec_hook=partial(_number_or_array, arrays))
+        found = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
     except msgspec.ValidationError as error:
         # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
@@ -145,7 +145,7 @@ def _oddities(data: Any, where: str) -> Iterator[tuple[str, str]]:
         yield where, f"expected a finite number, found {data!r}"
 
 
-def _number_or_array(arrays: bool, kind: type, value: Any) -> Any:
+def number_or_array(arrays: bool, kind: type, value: Any) -> Any:
     """A value of :class:`FloatArray` or :class:`Unbounded`; without ``arrays`` lists stay, and no numpy."""
     if kind is Unbounded:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from entropylaw.documents.document import AnyDocument, InputFile
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.escaping import counted
 from entropylaw.options import CompareOptions
 from entropylaw.results.arms import ArmComparison

@@ -1,6 +1,6 @@
 """The documents: results of one or many runs with the files that were read, as other programs read them.
 
-Every kind is in :data:`entropylaw.documents.loading.KINDS`. Numbers have 12 significant digits, and fresh
+Every kind is in :data:`entropylaw.documents.kinds.KINDS`. Numbers have 12 significant digits, and fresh
 results are rounded to them, so that all that is made of a stored document has the same bytes as what is made
 of a fresh one.
 """
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from entropylaw import __version__
 from entropylaw.documents.codec import as_stored, encode
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
@@ -47,7 +47,7 @@ class InputFile(Struct, frozen=True, kw_only=True):
 class AnyDocument(Result, frozen=True, kw_only=True):
     """What every document has: the version of entropylaw that made it, and the schema of its kind.
 
-    See :data:`entropylaw.documents.loading.KINDS`. ``config`` is the settings file in force, or None.
+    See :data:`entropylaw.documents.kinds.KINDS`. ``config`` is the settings file in force, or None.
     """
 
     config: ConfigFile | None = None

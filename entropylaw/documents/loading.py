@@ -1,62 +1,21 @@
-"""The kinds of documents: found by their content, and read back as results."""
+"""Documents found by their content, and read back as results."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
+from entropylaw.documents.kinds import KINDS, Kind
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import LARGEST, SCHEMA, is_file, read_regular, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of document.
-
-    ``command`` writes it; its type is imported from ``module`` when it is first needed. Other versions are
-    refused: the log is fitted again.
-    """
-
-    name: str
-    command: str
-    version: int = 1
-    module: str = "entropylaw.documents.document"
-
-    @property
-    def schema(self) -> str:
-        """The ``schema`` of a document of this kind."""
-        return f"entropylaw/{self.name}/{self.version}"
-
-    @property
-    def type(self) -> type[Any]:
-        """The frozen type of the document."""
-        module = import_module(self.module)
-        return getattr(module, f"{self.name.capitalize()}Document")  # type: ignore[no-any-return]
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("fit", "entropylaw fit", 4),
-        Kind("prediction", "entropylaw predict", 5),
-        Kind("phases", "entropylaw phases", 3),
-        Kind("report", "entropylaw report", 6),
-        Kind("index", "entropylaw report", 5, "entropylaw.pipeline.site"),
-        Kind("check", "entropylaw check", 2),
-        Kind("backtest", "entropylaw backtest", 3),
-        Kind("columns", "entropylaw columns"),
-        Kind("comparison", "entropylaw compare", 2, module="entropylaw.documents.comparison"),
-    )
-}
-"""Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""
 
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
@@ -81,7 +40,7 @@ def load_report(path: str | os.PathLike[str]) -> ReportDocument:
 
 
 def load_document(name: str, path: str | os.PathLike[str]) -> Any:
-    """Read a document of the kind of that name in :data:`~entropylaw.documents.loading.KINDS`.
+    """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document`` for no JSON or that of
     another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its
@@ -91,8 +50,7 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
 
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
     kind, data, shown = KINDS[name], load_json(path), shown_path(path)
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith(f"entropylaw/{name}/"):
+    if not schema_of(data).startswith(f"entropylaw/{name}/"):
         message = f"{shown} is JSON, but no document with schema {kind.schema!r}"
         hint = f"give a file that `{kind.command}` wrote, or the log itself"
         raise InputError("not-a-document", message, hint)
@@ -178,18 +136,27 @@ def find_document(path: str) -> Stored | None:
             content = read_regular(file, LARGEST)
     if content is None or not (named or b"entropylaw" in content):
         return None  # a log: parsing it would take many times its size
-    data, flaw = None, ""
-    try:
-        data = parse(content)
-    except DocumentMismatchError as error:
-        flaw = str(error)
-    except (ValueError, RecursionError):
-        pass
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if isinstance(schema, str) and schema.startswith("entropylaw/"):
+    data, flaw = parsed(content)
+    if schema_of(data).startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
     named = named or (data is None and SCHEMA.search(content) is not None)
     return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
+
+
+def parsed(content: bytes) -> tuple[Any, str]:
+    """The JSON values of a document, None where it cannot be read, and what is wrong with them."""
+    try:
+        return parse(content), ""
+    except DocumentMismatchError as error:
+        return None, str(error)
+    except (ValueError, RecursionError):
+        return None, ""
+
+
+def schema_of(data: Any) -> str:
+    """The ``schema`` of JSON values; empty where they have none that is a text."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    return schema if isinstance(schema, str) else ""
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from entropylaw.documents.loading import Kind
+from entropylaw.documents.kinds import Kind
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from entropylaw.results.arrays import FloatArray
 
 
 def json_schema(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of a kind of document, with the name of its schema pinned."""
-    body = msgspec.json.schema(kind.type, schema_hook=_schema_of_number)
+    body = msgspec.json.schema(kind.type, schema_hook=number_schema)
     whole = body["$defs"].pop(body.pop("$ref").removeprefix("#/$defs/"))
     for described in (whole, *body["$defs"].values()):
         described["description"] = inspect.cleandoc(described.get("description", ""))
@@ -26,7 +26,7 @@ def json_schema(kind: Kind) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, **whole, "title": kind.schema}
 
 
-def _schema_of_number(kind: type) -> dict[str, Any]:
+def number_schema(kind: type) -> dict[str, Any]:
     """Schema of arrays, and of numbers that may be infinite: null is infinity."""
     if kind is FloatArray:
         return {"type": "array", "items": {"type": ["number", "array"]}}

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from itertools import chain, product
+from typing import Any
 
 from entropylaw.documents.document import GateCase
-from entropylaw.documents.loading import KINDS, find_document, load_json
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import find_document, load_json
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
@@ -83,7 +85,7 @@ def decide(
 
     Raises UsageError ``no-such-arm``: no comparison has the arms of a gate.
     """
-    _check_arms(gates, subjects)
+    check_arms(gates, subjects)
     counts = Counter(subject.run for subject in subjects)
     alone = sum(Part.law in one.parts or one.refusal is not None for one in subjects) == 1
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
@@ -91,10 +93,10 @@ def decide(
     for subject, gate in product(subjects, gates):
         value: Value | None = None
         if gate.quantity.kind is Kind.flag:
-            outcome, sentence = _by_flag(gate, subject)
+            outcome, sentence = decide_flag(gate.quantity.name, subject)
         else:
-            value = _value(gate, subject, baselines, rules, alone=alone)
-            outcome, sentence = _by_value(gate, value, subject, rules)
+            value = compared_value(gate, subject, baselines, rules, alone=alone)
+            outcome, sentence = decide_value(gate, value, subject, rules)
         case = GateCase(
             run=subject.run + (f" ({', '.join(subject.sources)})" if counts[subject.run] > 1 else ""),
             sources=subject.sources,
@@ -102,16 +104,23 @@ def decide(
             outcome=outcome.value,
             failed=outcome in failing,
             sentence=sentence,
-            value=value if isinstance(value, float) else getattr(value, "value", None),
-            **{key: getattr(value, key, None) for key in ("low", "high", "level", "method")},
-            word=value if isinstance(value, str) else None,
             limit=gate.limit,
+            **numbers_of(value),
         )
         cases.append(case)
     return tuple(cases)
 
 
-def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
+def numbers_of(value: Value | None) -> dict[str, Any]:
+    """The value and its interval, as a case of a gate has them."""
+    if isinstance(value, str):
+        return {"word": value}
+    if isinstance(value, float):
+        return {"value": value}
+    return {key: getattr(value, key, None) for key in ("value", "low", "high", "level", "method")}
+
+
+def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
     """Refuse arms that none of some comparisons has: a typing error is no unknown value."""
     compared = [one.holders[Part.arms].comparison for one in subjects if Part.arms in one.holders]
     known = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
@@ -121,29 +130,36 @@ def _check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
             raise UsageError("no-such-arm", message, f"the arms are {listing(known)}")
 
 
-def _by_flag(gate: Gate, subject: Subject) -> tuple[Outcome, str]:
-    refusal, name = subject.refusal, gate.quantity.name
+def decide_flag(name: str, subject: Subject) -> tuple[Outcome, str]:
+    """The outcome of a gate without a number, such as ``fails``, and its sentence."""
+    refusal = subject.refusal
     if Part.arms in subject.holders:
         return Outcome.unknown, f"{name} is a gate on a run, and a comparison has arms"
     if name == "refused":
-        said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
-        return (Outcome.tripped if refusal else Outcome.passed), said
+        sentence = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
+        return (Outcome.tripped if refusal else Outcome.passed), sentence
     if subject.verdict is None:
         why = refusal.message if refusal else "none of the given documents contains a fit of this run"
-        what = "the run lost its reward" if name == "lost" else "the law holds"
-        return Outcome.unknown, f"whether {what} is not known: {why}"
+        answer = {"lost": "the run lost its reward"}.get(name, "the law holds")
+        return Outcome.unknown, f"whether {answer} is not known: {why}"
     if name == "lost":
-        said = subject.lost or "the run did not lose its reward"
-        return (Outcome.tripped if subject.lost else Outcome.passed), said
+        outcome = Outcome.tripped if subject.lost else Outcome.passed
+        return outcome, subject.lost or "the run did not lose its reward"
+    return decide_verdict(name, subject)
+
+
+def decide_verdict(name: str, subject: Subject) -> tuple[Outcome, str]:
+    """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
     undecided = subject.verdict is Verdict.undecided
     verdict = "the verdict is undecided" if undecided else f"the law {subject.verdict}"
-    said = ": ".join(filter(None, (verdict, "; ".join(filter(None, (subject.why, *subject.reasons[:1]))))))
+    reasons = "; ".join(filter(None, (subject.why, *subject.reasons[:1])))
+    sentence = f"{verdict}: {reasons}" if reasons else verdict
     if name == Verdict.fails and undecided:
-        return Outcome.open, said
-    return (Outcome.tripped if subject.verdict == name else Outcome.passed), said
+        return Outcome.open, sentence
+    return (Outcome.tripped if subject.verdict == name else Outcome.passed), sentence
 
 
-def _value(
+def compared_value(
     gate: Gate,
     subject: Subject,
     baselines: Mapping[str, Sequence[Subject]],
@@ -167,7 +183,8 @@ def _value(
     return regression(value, others, gate.measured, subject.run, alone=alone, any_law=any_law)
 
 
-def _by_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple[Outcome, str]:
+def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple[Outcome, str]:
+    """The outcome of a gate that compares a value, and its sentence."""
     name = gate.quantity.name
     if isinstance(value, Unknown):
         return Outcome.unknown, value.reason
@@ -178,10 +195,10 @@ def _by_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     compare, side = _COMPARE[gate.operator]
     if isinstance(value, Estimate) and not rules.point:
-        return _by_interval(gate, value, subject, side)
+        return decide_interval(gate, value, subject, side)
     number, note = (value.value, value.note) if isinstance(value, Estimate) else (value, None)
     if number is None:
-        return Outcome.unknown, f"{name} has no value{f': {note}' if note else ''}"
+        return Outcome.unknown, ": ".join(filter(None, (f"{name} has no value", note)))
     holds = compare(number, gate.limit)
     (text,) = consistent_decimals([number], gate.limit, percent=gate.percent)
     label = f"{gate.label} {text}{subject.detail(gate.quantity)}"
@@ -189,7 +206,7 @@ def _by_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tuple
     return _BY_PART[holds, holds][0], sentence
 
 
-def _by_interval(gate: Gate, estimate: Estimate, subject: Subject, side: str) -> tuple[Outcome, str]:
+def decide_interval(gate: Gate, estimate: Estimate, subject: Subject, side: str) -> tuple[Outcome, str]:
     """Compare all of the interval, none of it, or a part; an open end may have any value."""
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     if estimate.low is None and estimate.high is None:
@@ -258,15 +275,9 @@ def regression(
     for run in baseline:
         if not run.read and run.refusal is not None:
             return Unknown(reason=f"the baseline could not be read: {run.refusal.message}")
-    lawful = [run for run in baseline if Part.law in run.parts]
-    runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == name]
-    if len(runs) != 1:
-        count = "no run" if not runs else f"{len(runs)} runs"
-        why = "where there are several runs, here or there, their names have to match"
-        return Unknown(reason=f"the baseline has {count} of the name {name!r}; {why}")
-    (before,) = runs
-    if before.refusal is not None:
-        return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
+    before = run_before(baseline, name, alone=alone)
+    if isinstance(before, Unknown):
+        return before
     if (lacking := before.lacks(QUANTITIES[measured].needs)) and not any_law:
         return Unknown(reason=f"in the baseline {lacking}")
     then = before.value(QUANTITIES[measured])
@@ -275,6 +286,19 @@ def regression(
     if not isinstance(then, Estimate):
         return Unknown(reason=f"the baseline has no {measured}")
     return relative_decrease(value, then, measured)
+
+
+def run_before(baseline: Sequence[Subject], name: str, *, alone: bool) -> Subject | Unknown:
+    """The run of a baseline that a run is compared with; parameters as :func:`regression`."""
+    lawful = [run for run in baseline if Part.law in run.parts]
+    runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == name]
+    if len(runs) != 1:
+        count = f"{len(runs)} runs" if runs else "no run"
+        why = "where there are several runs, here or there, their names have to match"
+        return Unknown(reason=f"the baseline has {count} of the name {name!r}; {why}")
+    if runs[0].refusal is not None:
+        return Unknown(reason=f"the baseline's run was refused: {runs[0].refusal.message}")
+    return runs[0]
 
 
 def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
@@ -287,17 +311,19 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
         named = f"{path.rstrip('/')}/{INDEX}" if is_folder(path) else path
         index = find_document(named)
-        pages = [str(page) for page in pages_of(index)] if index is not None and index.data else []
+        pages: list[str] = []
         try:
-            for _, error in flaws_of(index) if pages and index is not None else ():
-                raise error
-            loaded[path] = list(chain.from_iterable(map(_baseline, pages or [named])))
+            if index is not None and index.data:
+                pages = list(map(str, pages_of(index)))
+                for _, error in flaws_of(index) if pages else ():
+                    raise error
+            loaded[path] = list(chain.from_iterable(map(baseline_runs, pages or [named])))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
     return loaded
 
 
-def _baseline(path: str) -> list[Subject]:
+def baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
     shown, found = shown_path(path), ""

@@ -161,15 +161,17 @@ def _answered(run: Any) -> Any:
     return getattr(run, "answer", run)
 
 
-def _cautions(run: Any) -> Value:
+def cautions_of(run: Any) -> Value:
+    """The number of its cautions."""
     return float(sum(finding.severity == "caution" for finding in _answered(run).findings))
 
 
-def _verdict(run: Any) -> Value:
+def verdict_of(run: Any) -> Value:
+    """The verdict on its law, as a word."""
     return str(_answered(run).verdict)
 
 
-def _why(run: Any) -> Value:
+def why_of(run: Any) -> Value:
     """A run in which the law does not fail has no reason, which is no unknown one."""
     why = _answered(run).why
     return str(why) if why is not None else "none"
@@ -207,10 +209,10 @@ _ALL = (
         "answer.law.residuals.long_memory",
     ),
     _number("effective_n", "effective sample size", EVALUATIONS, "answer.law.residuals.effective_n"),
-    _number("cautions", "number of cautions", COUNT, _cautions),
-    Quantity("verdict", "verdict on the law", NONE, _verdict, Kind.word, words=tuple(Verdict)),
+    _number("cautions", "number of cautions", COUNT, cautions_of),
+    Quantity("verdict", "verdict on the law", NONE, verdict_of, Kind.word, words=tuple(Verdict)),
     Quantity(
-        *("why", "why the law fails", NONE, _why, Kind.word),
+        *("why", "why the law fails", NONE, why_of, Kind.word),
         words=tuple(Why),
         otherwise="the law does not fail",
     ),
@@ -262,32 +264,44 @@ def differences() -> dict[str, Quantity]:
     }
 
 
+def missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str) -> str:
+    """Why a difference of two arms does not show all their runs; empty where it does."""
+    for run in document.missing:
+        # The failure rate counts the runs that were read, and have no fit.
+        if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
+            whose = f"of {run.arm}" if run.arm else "in no arm"
+            return f"{run.run} {whose} has no result: {run.why}"
+    return ""
+
+
+def turned(estimate: Estimate) -> Estimate:
+    """The difference in the other direction."""
+    value, low, high = (
+        None if end is None else -end for end in (estimate.value, estimate.high, estimate.low)
+    )
+    return replace_estimate(estimate, value=value, low=low, high=high)
+
+
 def difference(arm: str, baseline: str, name: str) -> Quantity:
     """A quantity of :func:`differences` for two arms."""
+    what = f"{arm} against {baseline}"
 
     def read(document: ComparisonDocument) -> Value:
-        comparison, what = document.comparison, f"{arm} against {baseline}"
-        pair, turned = comparison.pair(arm, baseline), False
-        if pair is None:
-            pair, turned = comparison.pair(baseline, arm), True
+        comparison = document.comparison
+        straight = comparison.pair(arm, baseline)
+        pair = straight or comparison.pair(baseline, arm)
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
             return Unknown(reason=f"{what} is not in the comparison; {again}")
-        for run in document.missing:
-            # The failure rate counts the runs that were read, and have no fit.
-            if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
-                whose = f"of {run.arm}" if run.arm else "in no arm"
-                return Unknown(reason=f"{what}: {run.run} {whose} has no result: {run.why}")
+        if missing := missing_run(document, arm, baseline, name):
+            return Unknown(reason=f"{what}: {missing}")
         compared = next((row for row in pair.differences if row.quantity == name), None)
         if compared is None:
             return Unknown(reason=f"{what} was not compared in {name}")
         estimate = compared.estimate
         if estimate.value is None:
             return Unknown(reason=f"{what}: {estimate.note or 'the difference is not known'}")
-        if not turned:
-            return estimate
-        low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
-        return replace_estimate(estimate, value=-estimate.value, low=low, high=high)
+        return estimate if straight is not None else turned(estimate)
 
     return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)
 

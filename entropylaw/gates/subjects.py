@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
-from entropylaw.documents.loading import KINDS, Stored, as_document, damaged, find_document
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import Stored, as_document, damaged, find_document
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.quantities import Needs, Part, Quantity, Value
 from entropylaw.paths import is_file, note_input, shown_path
@@ -115,6 +116,7 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             column = "aggregate_column" if entry.aggregate_column else "planning_column"
         answer = getattr(run, "answer", run)
         judged = None if kind == "phases" else answer
+        findings = getattr(judged, "findings", ())
         subject = Subject(
             run=run.run,
             path=run.path,
@@ -122,8 +124,8 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             holders=holders,
             verdict=getattr(judged, "verdict", None),
             why=getattr(judged, "why", None),
-            reasons=sentences(judged.findings, "reason") if judged is not None else (),
-            lost=next((one.sentence for one in getattr(judged, "findings", ()) if one.code == LOST), ""),
+            reasons=sentences(findings, "reason"),
+            lost=next((one.sentence for one in findings if one.code == LOST), ""),
             refusal=getattr(run, "refusal", None),
             read=getattr(run, column, "") is not None,
         )
@@ -180,11 +182,11 @@ def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
         if not is_file(page):
             what = f"there is no {shown}, which the index of the report names"
             yield shown, InputError("file-not-found", what, "make the report again")
-        elif (document := find_document(str(page))) and (what := _differs(row, document.data)):
+        elif (document := find_document(str(page))) and (what := difference_of(row, document.data)):
             yield shown, damaged(shown, f"(its {what} is not the one in the index of the report)")
 
 
-def _differs(row: Mapping[str, Any], document: Any) -> str:
+def difference_of(row: Mapping[str, Any], document: Any) -> str:
     """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
     try:
         (run,) = document["runs"]
@@ -226,11 +228,11 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
     for group in groups.values():
         parts = [part for subject in group for part in subject.parts]
         merged = len(group) > 1 and len(parts) == len(set(parts)) and all(subject.parts for subject in group)
-        result += [_merged(group)] if merged else group
+        result += [merged_subject(group)] if merged else group
     return result
 
 
-def _merged(group: Sequence[Subject]) -> Subject:
+def merged_subject(group: Sequence[Subject]) -> Subject:
     """Several parts of a run as one subject; verdict and refusal are those of its fit, if it has one."""
     # Parts without a holder first, so that another document replaces them.
     pairs = chain(*(subject.holders.items() for subject in group))

@@ -268,6 +268,17 @@ def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
     return averaged_curve(answer)
 
 
+def usual_targets(answer: Fit) -> tuple[list[float], list[float]]:
+    """Entropies and later steps that are predicted where no target is given."""
+    law = answer.law
+    first, last = float(law.step[0]), float(law.step[-1])
+    half = last + SPAN_AHEAD * (last - first)
+    later = float(np.ceil(half)) if (law.step % 1 == 0).all() else half
+    now = max(law.entropy_now, 0.0)
+    # At 0 it is the ceiling, which a run that lost its reward does not have.
+    return [now] if answer.lost else [now, 0.0], [later]
+
+
 def predict_runs(
     fits: FitDocument,
     *,
@@ -290,11 +301,7 @@ def predict_runs(
         if entry.answer is None:
             continue
         answer, law = entry.answer, entry.answer.law
-        first, last = float(law.step[0]), float(law.step[-1])
-        # At 0 it is the ceiling, which a run that lost its reward does not have.
-        at = list(entropies) if given else [max(law.entropy_now, 0.0), *([] if answer.lost else [0.0])]
-        half = last + SPAN_AHEAD * (last - first)
-        later = list(at_step) if given else [float(np.ceil(half)) if (law.step % 1 == 0).all() else half]
+        at, later = (list(entropies), list(at_step)) if given else usual_targets(answer)
         least = answer.gain if gain is None else gain
         prediction = RunPrediction(
             run=entry.run,

@@ -14,8 +14,10 @@ from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
 from entropylaw.ingest.runs import Run
 from entropylaw.ingest.runs.step_column import folded
+from entropylaw.pipeline.steps import renamed
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
+from entropylaw.results.result import replace
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
 HOW = (
@@ -62,6 +64,12 @@ class Member(NamedTuple):
         """Why its log, or its columns, could not be read; None where they were."""
         return self.known.refusal if isinstance(self.known, RunFit) and not self.known.read else None
 
+    def renamed(self, name: str) -> Member:
+        """The run by another name, which distinguishes it from others."""
+        run = None if self.run is None else replace(self.run, name=name)
+        known = renamed(self.known, name) if isinstance(self.known, RunFit) else self.known
+        return self._replace(name=name, run=run, known=known)
+
     @property
     def config(self) -> Mapping[str, object]:
         """Its configuration, which a stored fit has not."""
@@ -88,21 +96,7 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
     Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
     ``bad-option``); InputError (``arm-varies``).
     """
-    found: Found
-    missing = ""
-    if any(one.arm for one in members):
-        found = [(one.arm, "as given") for one in members]
-    elif how is None:
-        found, missing = (
-            _recognised(members),
-            "no seed in its name, no group, no configuration like another's",
-        )
-    elif how.startswith(CONFIG):
-        found, missing = _by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
-    elif any(_has(one.run, how) for one in members):
-        found, missing = _by_column(members, how), f"no value in column {shown(how)}"
-    else:
-        found, missing = _by_names(members, how), f"--arms {how} does not match its name"
+    found, missing = arm_of_each(members, how)
     whole = Grouping({}, {}, [])
     for member, (arm, by) in zip(members, found, strict=True):
         if arm:
@@ -127,7 +121,20 @@ Found = list[tuple[str | None, str]]
 """The arm of each run, None for none, and how it was found."""
 
 
-def _recognised(members: Sequence[Member]) -> Found:
+def arm_of_each(members: Sequence[Member], how: str | None) -> tuple[Found, str]:
+    """The arm of each run, and why a run may have none."""
+    if any(one.arm for one in members):
+        return [(one.arm, "as given") for one in members], ""
+    if how is None:
+        return arms_recognised(members), "no seed in its name, no group, no configuration like another's"
+    if how.startswith(CONFIG):
+        return arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
+    if any(one.run and (how in one.run.words or how in one.run.columns) for one in members):
+        return arms_by_column(members, how), f"no value in column {shown(how)}"
+    return arms_by_names(members, how), f"--arms {how} does not match its name"
+
+
+def arms_recognised(members: Sequence[Member]) -> Found:
     """Arms by names without their seeds, then by groups at W&B, then by configurations."""
     found: Found = []
     for one in members:
@@ -136,46 +143,48 @@ def _recognised(members: Sequence[Member]) -> Found:
             arm, by = str(group), "groups at W&B"
         found.append((arm, by))
     rest = [place for place, (arm, _) in enumerate(found) if arm is None]
-    for place, arm in _by_config([members[place].config for place in rest]).items():
+    for place, arm in arms_by_config([members[place].config for place in rest]).items():
         found[rest[place]] = (arm, "configurations that differ in their seed alone")
     return found
 
 
-def _by_config(configs: Sequence[Mapping[str, object]]) -> dict[int, str]:
+def arms_by_config(configs: Sequence[Mapping[str, object]]) -> dict[int, str]:
     """Place → arm, of runs with one configuration but for the seed, two or more; named by what differs."""
     groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
     seeds: list[tuple[object, ...]] = []
     for place, config in enumerate(configs):
         seeds.append(tuple(value for key, value in config.items() if _SEED_KEY.search(key)))
         if seeds[-1]:
-            core = {key: value for key, value in config.items() if not _is_own(key)}
-            groups.setdefault(tuple(sorted(core.items(), key=lambda item: item[0])), []).append(place)
+            core = [(key, config[key]) for key in sorted(config) if not is_own(key)]
+            groups.setdefault(tuple(core), []).append(place)
     # What is also equal in its seed differs in something that the configuration does not say.
     groups = {
         core: places
         for core, places in groups.items()
         if len(places) > 1 and len({seeds[place] for place in places}) == len(places)
     }
-    cores = list(map(dict, groups))
-    keys = sorted(set(chain.from_iterable(cores)))
-    differing = [key for key in keys if len({str(core.get(key)) for core in cores}) > 1]
-    names: dict[int, str] = {}
-    taken: set[str] = set()
-    for number, (core, places) in enumerate(zip(cores, groups.values(), strict=True), 1):
-        parts = [f"{key.rpartition('/')[2]}={core[key]}" for key in differing[:_MOST_KEYS] if key in core]
+    names = names_of_configs(list(map(dict, groups)))
+    return {place: name for name, places in zip(names, groups.values(), strict=True) for place in places}
+
+
+def names_of_configs(configs: Sequence[Mapping[str, object]]) -> list[str]:
+    """A name for each configuration, all distinct, of the values in which they differ."""
+    keys = sorted(set(chain.from_iterable(configs)))
+    differing = [key for key in keys if len({str(config.get(key)) for config in configs}) > 1]
+    names: list[str] = []
+    for number, config in enumerate(configs, 1):
+        parts = [f"{key.rpartition('/')[2]}={config[key]}" for key in differing[:_MOST_KEYS] if key in config]
         name = ", ".join(parts) or f"arm {number}"
-        name = f"{name} ({number})" if name in taken else name
-        taken.add(name)
-        names |= dict.fromkeys(places, name)
+        names.append(f"{name} ({number})" if name in names else name)
     return names
 
 
-def _is_own(key: str) -> bool:
+def is_own(key: str) -> bool:
     """Whether a key of a configuration is a seed, or says what run it is."""
     return bool(_SEED_KEY.search(key)) or folded(key.rpartition("/")[2]) in _OWN_KEYS
 
 
-def _by_key(members: Sequence[Member], key: str) -> Found:
+def arms_by_key(members: Sequence[Member], key: str) -> Found:
     """Arms by a key of the configuration."""
     values = [value_of(one.config, key) for one in members]
     if all(value is None for value in values):
@@ -196,11 +205,7 @@ def value_of(config: Mapping[str, object], key: str) -> object | None:
     return config[ending[0]] if len(ending) == 1 else None
 
 
-def _has(run: Run | None, column: str) -> bool:
-    return run is not None and (column in run.words or column in run.columns)
-
-
-def _by_column(members: Sequence[Member], column: str) -> Found:
+def arms_by_column(members: Sequence[Member], column: str) -> Found:
     """Arms by a column with one value per run."""
 
     def arm(one: Member) -> str | None:
@@ -218,7 +223,7 @@ def _by_column(members: Sequence[Member], column: str) -> Found:
     return [(arm(one), f"column {column}") for one in members]
 
 
-def _by_names(members: Sequence[Member], pattern: str) -> Found:
+def arms_by_names(members: Sequence[Member], pattern: str) -> Found:
     """Arms by a regular expression."""
     try:
         found = [arm_by_pattern(one.name, pattern) for one in members]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from entropylaw.arguments import checked, checked_option
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
 from entropylaw.documents.document import (
+    FitDocument,
     InputFile,
+    ReportDocument,
     RunFit,
     RunReport,
     input_files,
@@ -86,14 +88,16 @@ def _paths(arm: str, given: str) -> list[str]:
     """The paths of one argument: a path, a pattern, or several with commas between them."""
     if "://" in given:
         return [given]
-    one = expanded(given)
-    parts = given.split(",") if one == [given] and "," in given and not Path(given).exists() else []
-    if parts and all(expanded(part) != [part] or Path(part).exists() for part in parts):
+    paths = expanded(given)
+    if paths != [given] or os.path.exists(given):  # noqa: PTH110  pathlib raises
+        return paths
+    parts = given.split(",")
+    if all(expanded(part) != [part] or Path(part).exists() for part in parts):
         return [path for part in parts for path in expanded(part)]
-    if one == [given] and any(letter in given for letter in "*?[") and not Path(given).exists():
+    if set(given) & set("*?["):
         what = f"{quoted_path(given)} matches no file" + f", and is all of arm {shown(arm)}" * bool(arm)
         raise InputError("arm-without-logs", what, f"check the pattern; as in {EXAMPLE}")
-    return one
+    return paths
 
 
 def gather(
@@ -107,27 +111,36 @@ def gather(
     UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
     """
     fresh = part(options, FitOptions)
-    found = {arm: _sources(paths) for arm, paths in arms.items()}
-    stored = [document for documents, _ in found.values() for document in documents]
+    sources = {arm: documents_and_logs(paths) for arm, paths in arms.items()}
+    stored = [document for documents, _ in sources.values() for document in documents]
     if stored and fixed:
         message = f"a stored fit was given together with {', '.join(fixed)}, an option of the fit"
         raise UsageError("fit-is-fixed", message, "give the logs themselves to fit them anew")
-    logs = any(logs for _, logs in found.values())
-    settings = same_settings([*(one.settings for one in stored), *([fresh] if logs or not stored else [])])
+    given = [document.settings for document in stored]
+    if not stored or any(logs for _, logs in sources.values()):
+        given.append(fresh)
+    settings = same_settings(given)
     whole = Gathered(settings=settings)
     columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
-    for arm, (documents, logs_of) in found.items():
+    for arm, (documents, logs) in sources.items():
+        before = len(whole.members)
         for document in documents:
-            whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
-            fits = (one.fit if isinstance(one, RunReport) else one for one in document.runs)
-            whole.members.extend(Member(fit.run, fit.path, known=fit, arm=arm) for fit in fits)
-        if logs_of:
-            _take(read(logs_of, settings, columns), arm, whole)
-        if not any(one.arm == arm for one in whole.members):
+            add_document(document, arm, whole)
+        if logs:
+            add_logs(read(logs, settings, columns), arm, whole)
+        if len(whole.members) == before:
             raise _empty(arm, arms[arm])
     names = distinct_names([one.name for one in whole.members], [one.path for one in whole.members])
-    whole.members[:] = map(_renamed, whole.members, names)
+    whole.members[:] = [member.renamed(name) for member, name in zip(whole.members, names, strict=True)]
     return whole
+
+
+def add_document(document: FitDocument | ReportDocument, arm: str, whole: Gathered) -> None:
+    """Add the runs of a stored document to an arm."""
+    whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
+    for entry in document.runs:
+        fit = entry.fit if isinstance(entry, RunReport) else entry
+        whole.members.append(Member(fit.run, fit.path, known=fit, arm=arm))
 
 
 def _empty(arm: str, paths: Sequence[Any]) -> InputError:
@@ -136,7 +149,7 @@ def _empty(arm: str, paths: Sequence[Any]) -> InputError:
     return InputError("arm-without-logs", what, f"as in {EXAMPLE}")
 
 
-def _sources(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def documents_and_logs(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The documents at some paths, and the paths of logs."""
     documents, logs = [], [path for path in paths if not isinstance(path, str)]
     for place in places([path for path in paths if isinstance(path, str)]):
@@ -144,8 +157,8 @@ def _sources(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         if index is not None:
             for _, error in flaws_of(index):
                 raise error
-            pages = [str(page) for page in pages_of(index)]
-            documents += [load_runs(one) for page in pages for one in next(places([page])).documents]
+            pages = [page for path in pages_of(index) for page in places([str(path)])]
+            documents += [load_runs(document) for page in pages for document in page.documents]
         elif place.stored:
             documents += map(load_runs, place.documents)
         else:
@@ -153,7 +166,7 @@ def _sources(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return documents, logs
 
 
-def _take(reading: Reading, arm: str, whole: Gathered) -> None:
+def add_logs(reading: Reading, arm: str, whole: Gathered) -> None:
     """Add what was read to an arm; a log that cannot be read is a run of it."""
     for path, error, name in reading.failures:
         if error.slug == "file-not-found":
@@ -168,12 +181,6 @@ def _take(reading: Reading, arm: str, whole: Gathered) -> None:
     whole.members.extend(Member(run.name, run.source.path, run=run, arm=arm) for run in reading.runs)
     whole.inputs.update({(file.path, file.sha256): file for file in input_files(reading.runs)})
     whole.warnings.extend(skipped_files(reading.ignored))
-
-
-def _renamed(member: Member, name: str) -> Member:
-    run = None if member.run is None else replace(member.run, name=name)
-    known = steps.renamed(member.known, name) if isinstance(member.known, RunFit) else member.known
-    return member._replace(name=name, run=run, known=known)
 
 
 def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
@@ -257,14 +264,15 @@ def result_of(
     alike(entries)
     apart(entries)
     answers = {arm: [(one, answer_of(one)) for one in runs] for arm, runs in entries.items()}
+    refused = {
+        arm: [(one.run, failure_of(one)) for one, fit in runs if fit is None] for arm, runs in answers.items()
+    }
     fits = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in answers.items()}
     averaged = iter(curves([fit for some in fits.values() for fit in some]))
     result = compare_arms(
         fits,
         baseline=baseline_of(list(members), options) or "all",
-        refused={
-            arm: [(one.run, _why(one)) for one, fit in runs if fit is None] for arm, runs in answers.items()
-        },
+        refused=refused,
         level=options.level,
         margin=options.margin,
         between_sd=options.between_sd,
@@ -303,7 +311,8 @@ def stages_of(
     return found
 
 
-def _why(entry: Entry) -> str:
+def failure_of(entry: Entry) -> str:
+    """Why a run has no fit."""
     refusal = getattr(entry, "refusal", None)
     return f"refused: {refusal.message}" if refusal is not None else "it has no fit"
 
@@ -320,21 +329,23 @@ def alike(arms: Mapping[str, Sequence[Entry]]) -> None:
         if isinstance(one, RunFit) and one.answer is not None
     ]
     for name, about, hint in (
-        ("entropy", _about_entropy, "name one column with --entropy, or compare runs of one kind"),
-        ("reward", _about_reward, "name one column with --reward, or compare runs of one kind"),
+        ("entropy", entropy_kind, "name one column with --entropy, or compare runs of one kind"),
+        ("reward", reward_kind, "name one column with --reward, or compare runs of one kind"),
         ("pairing", lambda one: one.pair, "give --pair same or --pair next"),
     ):
         kinds: dict[object, tuple[str, RunFit]] = {}
         for arm, one in runs:
             kinds.setdefault(about(one), (arm, one))
         if len(kinds) > 1:
+            texts = (", ".join(filter(None, kind)) if isinstance(kind, tuple) else kind for kind in kinds)
+            runs_of = zip(kinds.values(), texts, strict=True)
             said = " and ".join(
-                f"{shown(one.run)} ({arm}) has {_said(kind)}" for kind, (arm, one) in [*kinds.items()][:2]
+                f"{shown(one.run)} ({arm}) has {text}" for (arm, one), text in islice(runs_of, 2)
             )
             raise InputError("arms-mix-columns", f"the arms differ in {name}: {said}", hint)
 
 
-def _about_entropy(one: RunFit) -> tuple[str | None, ...] | None:
+def entropy_kind(one: RunFit) -> tuple[str | None, ...] | None:
     """What an entropy measures; of an unknown one its column."""
     choice = one.entropy_column
     if choice is None:
@@ -344,13 +355,10 @@ def _about_entropy(one: RunFit) -> tuple[str | None, ...] | None:
     return about if any(about) else (choice.column,)
 
 
-def _about_reward(one: RunFit) -> tuple[str | None, ...] | None:
+def reward_kind(one: RunFit) -> tuple[str | None, ...] | None:
+    """The column of a reward and its kind."""
     choice = one.reward_column
     return None if choice is None else (choice.column, choice.meaning.kind)
-
-
-def _said(kind: object) -> str:
-    return ", ".join(filter(None, kind)) if isinstance(kind, tuple) else str(kind)
 
 
 def apart(arms: Mapping[str, Sequence[Entry]]) -> None:
@@ -427,20 +435,17 @@ def compare(
     known = CompareOptions(
         baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
     )
-    known = checked(known)
-    jobs = checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
-    given = {str(arm): list(_listed(runs)) for arm, runs in arms.items()}
+    known = steps.checked(known)
+    jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
+    given = {str(arm): list(listed(runs)) for arm, runs in arms.items()}
     for arm, runs in given.items():
         if not runs:
             raise _empty(arm, ())
     paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
     gathered = gather({arm: some for arm, some in paths.items() if some}, known, read)
-    members: dict[str, list[Member]] = {}
-    for arm, runs in given.items():
-        fits = [one for one in runs if isinstance(one, Fit)]
-        named = [replace(one, run=one.run or f"{arm} {place}") for place, one in enumerate(fits, 1)]
-        members[arm] = [Member(one.run, "", known=one, arm=arm) for one in named]
-        members[arm] += [one for one in gathered.members if one.arm == arm]
+    members: dict[str, list[Member]] = {arm: given_fits(arm, runs) for arm, runs in given.items()}
+    for member in gathered.members:
+        members[member.arm].append(member)
     step, cache = steps.Fit(gathered.settings), user_cache()
 
     def fitted(runs: Sequence[Any]) -> list[RunFit]:
@@ -452,7 +457,14 @@ def compare(
     return as_stored(result_of(members, entries_of(members, fitted), known, curves))
 
 
-def _listed(runs: Any) -> Iterator[Any]:
+def given_fits(arm: str, runs: Sequence[Any]) -> list[Member]:
+    """The runs of an arm that were given as fits; those without a name get a number."""
+    fits = [run for run in runs if isinstance(run, Fit)]
+    named = [replace(fit, run=fit.run or f"{arm} {place}") for place, fit in enumerate(fits, 1)]
+    return [Member(fit.run, "", known=fit, arm=arm) for fit in named]
+
+
+def listed(runs: Any) -> Iterator[Any]:
     """The runs of an arm, paths as texts and patterns expanded."""
     several = isinstance(runs, Sequence) and not isinstance(runs, str)
     for one in runs if several else [runs]:

@@ -11,19 +11,22 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
 from entropylaw.documents.document import (
     AnyDocument,
+    FitDocument,
     InputFile,
+    ReportDocument,
     RunReport,
     input_files,
     refused_run,
     skipped_files,
 )
-from entropylaw.documents.loading import KINDS, load_report
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import Stored, load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.ingest.runs.splitting import distinct_names
@@ -123,21 +126,27 @@ def report_logs(
         message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
         hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
         raise UsageError("no-such-arm", message, hint)
-    targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
-    for task in outcome.tasks:
-        targets += [task.document, task.document.with_suffix(".html"), task.state]
-        figures = product(NAMED, task.making.kinds or ())
-        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
+    targets = targets_of(outcome.tasks, folder)
     check_targets(targets)
     refuse_others(folder, targets)
     with only_writer(folder):
-        done, unchanged = _all_done(outcome.tasks, jobs, progress)
-        in_order = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
-        outcome = replace(outcome, done=in_order, unchanged=unchanged)
+        done, unchanged = all_done(outcome.tasks, jobs, progress)
+        made = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
+        outcome = replace(outcome, done=made, unchanged=unchanged)
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
-        return replace(
-            outcome, written=_write_index(outcome, folder, making.arms) if outcome.answered else ()
-        )
+        if not outcome.answered:
+            return outcome
+        return replace(outcome, written=write_index(outcome, folder, making.arms))
+
+
+def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
+    """All files that a report may write."""
+    targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
+    for task in tasks:
+        targets += [task.document, task.document.with_suffix(".html"), task.state]
+        figures = product(NAMED, task.making.kinds or ())
+        targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
+    return targets
 
 
 def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
@@ -149,29 +158,36 @@ def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) ->
     InputError (``not-a-document``: no report can be made of it; ``damaged-document``; a document of
     another version.
     """
-    pointed = list(places(sources))
-    stored = [document for place in pointed if place.stored for document in place.documents]
-    logs = [place.path for place in pointed if not place.stored]
+    stored, logs = list[Stored](), list[str]()
+    for place in places(sources):
+        if place.stored:
+            stored += place.documents
+        else:
+            logs.append(place.path)
     documents = list(map(load_runs, stored))
     if stored and fixed:
         message = f"{stored[0].path} is a stored fit, and options of the fit were given"
         raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
     fresh = [making.settings] if logs or not stored else []
     settings = same_settings([*(document.settings for document in documents), *fresh])
-    tasks, warnings = [], tuple[str, ...]()
-    for document in documents:
-        for entry in document.runs:
-            fit = entry.fit if isinstance(entry, RunReport) else entry
-            alone = len(document.runs) == 1
-            files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-            task = Task(name=fit.run, making=making, known=entry, inputs=files, config=document.config)
-            tasks.append((fit.path, task))
+    tasks = list(chain.from_iterable(stored_tasks(document, making) for document in documents))
+    warnings: tuple[str, ...] = ()
     if logs:
         read_tasks, warnings = read_logs(logs, replace(making, settings=settings))
         tasks += read_tasks
     kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
     final = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Outcome(tasks=tuple(_in_order(tasks, final)), settings=settings, warnings=warnings)
+    return Outcome(tasks=tuple(in_order(tasks, final)), settings=settings, warnings=warnings)
+
+
+def stored_tasks(document: FitDocument | ReportDocument, making: Making) -> Iterator[tuple[str, Task]]:
+    """The path and the task of every run of a document."""
+    alone = len(document.runs) == 1
+    for entry in document.runs:
+        fit = entry.fit if isinstance(entry, RunReport) else entry
+        files = tuple(file for file in document.inputs if alone or file.path == fit.path)
+        task = Task(name=fit.run, making=making, known=entry, inputs=files, config=document.config)
+        yield fit.path, task
 
 
 def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
@@ -196,7 +212,7 @@ def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task
     return tasks, tuple(warnings)
 
 
-def _in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Task]:
+def in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Task]:
     """The tasks in the order of the index, each with a distinct name and its neighbours there."""
     names = distinct_names([task.name for _, task in tasks], [path for path, _ in tasks])
     order = sorted(range(len(tasks)), key=lambda i: (natural(names[i]), names[i]))
@@ -215,7 +231,7 @@ def _in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Tas
         yield task.with_keys()
 
 
-def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
+def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
     """Every task's result by its slug, without those that an interrupt left, and how many were unchanged."""
     done: dict[str, Done] = {}
     waiting: list[Task] = []
@@ -241,7 +257,7 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     return done, unchanged
 
 
-def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
+def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     done = {one.row.slug: one for one in outcome.done}
     tasks = [task for task in outcome.tasks if task.slug in done]
@@ -251,7 +267,7 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
         missing = counted(outcome.unfinished, "run")
         unfinished = (f"interrupted before {missing}; the same command finishes the report",)
     warnings = (*unfinished, *outcome.warnings)
-    rows, across = tuple(one.row for one in outcome.done), _across(outcome)
+    rows, across = tuple(one.row for one in outcome.done), phases_across(outcome)
     index = IndexDocument(
         inputs=tuple(inputs.values()),
         settings=outcome.settings,
@@ -280,9 +296,7 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
         ),
     }
     if across is not None:
-        before = b""
-        with contextlib.suppress(OSError):
-            before = read_regular(folder / FILES["JSON"], LARGEST)
+        before = earlier_index(folder)
         same = outcome.unchanged == len(outcome.tasks) and before == contents[FILES["JSON"]].encode()
         if not (same and is_file(folder / PHASES)):
             slugs = {row.run: row.slug for row in rows}
@@ -294,7 +308,7 @@ def _write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path
     return tuple(folder / name for name in contents)
 
 
-def _across(outcome: Outcome) -> PhasesAcross | None:
+def phases_across(outcome: Outcome) -> PhasesAcross | None:
     """The phases over all runs with both curves, where there are two or more."""
     turns = [one.turns for one in outcome.done if one.turns is not None]
     if len(turns) < 2:
@@ -305,16 +319,21 @@ def _across(outcome: Outcome) -> PhasesAcross | None:
     return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
 
 
+def earlier_index(folder: Path) -> bytes:
+    """The content of the index that is in a folder; empty where there is none, or an unreadable one."""
+    try:
+        return read_regular(folder / FILES["JSON"], LARGEST)
+    except OSError:
+        return b""
+
+
 def refuse_others(folder: Path, targets: Sequence[Path]) -> None:
     """Refuse to replace files in a folder that is not a report of ours.
 
     Raises UsageError (``not-a-report``); it names the first of the ``targets`` that is there.
     """
-    report = b""
-    with contextlib.suppress(OSError):
-        report = read_regular(folder / FILES["JSON"], LARGEST)
     taken = next((path for path in targets if os.path.lexists(path)), None)
-    if taken is not None and not (folder / STATE).is_dir() and not is_own(report):
+    if taken is not None and not (folder / STATE).is_dir() and not is_own(earlier_index(folder)):
         message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
         raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
 

@@ -6,13 +6,16 @@ imports scipy and the analysis, and is imported where a step is run.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from entropylaw.arguments import checked, of_kind, several
+import numpy as np
+
+from entropylaw.arguments import bad_argument, of_kind, several, type_of
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
     BacktestDocument,
@@ -33,7 +36,7 @@ from entropylaw.ingest.load import Reading
 from entropylaw.ingest.runs.pairing import as_number
 from entropylaw.ingest.runs.splitting import distinct_names
 from entropylaw.ingest.select import phase_series
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import FitOptions, Option, PhaseOptions, options_of
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import read, same_settings
@@ -224,7 +227,7 @@ def answers(
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
 
-    for task, result in results(_run_step, waiting, jobs=jobs, died=died, few=step.few):
+    for task, result in results(run_step, waiting, jobs=jobs, died=died, few=step.few):
         done[task.place] = result
         if progress is not None:
             progress(len(done), len(subjects), task.place, _name(task.subject))
@@ -253,7 +256,7 @@ def failed(error: Exception) -> FitError:
     return FitError("analysis-failed", message, hint)
 
 
-def _run_step(task: _Task) -> Answer[Any]:
+def run_step(task: _Task) -> Answer[Any]:
     """What a worker does: the one place where the error of a run becomes a refusal."""
     _, step, subject, cache, key = task
     series = None
@@ -268,6 +271,35 @@ def _run_step(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(subject, series, known), known)
     cache.put(key, result)
     return Answer(result)
+
+
+def checked(given: R) -> R:
+    """The options of a family, each as the command line would read it.
+
+    Raises UsageError: ``bad-argument``, or that of an option's kind.
+    """
+    options = options_of(type(given))
+    values = {name: checked_option(getattr(given, name), option, name) for name, option in options.items()}
+    return replace(given, **values)
+
+
+def checked_option(value: Any, option: Option, name: str) -> Any:
+    """The value of one option, or the error as :func:`checked` has it."""
+    if value is option.default:
+        return value
+    if option.many:
+        single = replace(option, many=False)
+        return tuple(checked_option(item, single, name) for item in several(value, object, name))
+    if isinstance(value, np.generic):
+        value = value.item()
+    slug = "bad-argument"
+    if not isinstance(value, float) or math.isfinite(value):
+        try:
+            return option.from_toml(value)
+        except ValueError as error:
+            slug = getattr(error.__cause__, "slug", slug)
+    short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
+    raise bad_argument(name, option.kind.expected, repr(value)[:40] if short else type_of(value), slug)
 
 
 def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDocument:

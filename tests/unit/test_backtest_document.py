@@ -14,7 +14,7 @@ import pytest
 from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, dumps
 from entropylaw.documents.document import BacktestDocument, InputFile, PredictionDocument, refused_backtest
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import FitError
 from entropylaw.pipeline.answers import predict_runs

@@ -10,7 +10,8 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import KINDS, load_document
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_document
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import EntropyLawError
 from tests.conftest import LAB, ROOT

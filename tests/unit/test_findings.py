@@ -13,7 +13,8 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import KINDS, load_fit, load_phases, load_report
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_fit, load_phases, load_report
 from entropylaw.report.findings import SENTENCES, sentence
 from entropylaw.results.result import Finding, note
 from tests.conftest import ROOT

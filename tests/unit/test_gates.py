@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropylaw.documents.codec import encode
-from entropylaw.documents.loading import KINDS
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import InputError
 from entropylaw.gates.decide import (

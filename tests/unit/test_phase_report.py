@@ -12,7 +12,8 @@ import pytest
 
 from entropylaw.documents.codec import decode, dumps
 from entropylaw.documents.document import InputFile, PhaseOptions, PhasesDocument, RunPhases
-from entropylaw.documents.loading import KINDS, load_phases
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_phases
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import InputError
 from entropylaw.escaping import wrapped

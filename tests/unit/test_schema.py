@@ -12,7 +12,8 @@ import pytest
 
 from entropylaw.documents import document
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import KINDS, load_document
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_document
 from entropylaw.documents.schema import json_schema
 from entropylaw.errors import InputError
 from entropylaw.pipeline import answers
