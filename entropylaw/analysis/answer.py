@@ -160,23 +160,23 @@ def _answer(law: LawFit, fits: FormFits, *, gain: float | None, most: float | No
         law=law,
         **averaged_numbers(law, averaged, level=law.level, gain=gain or hundredth(law)),
     )
-    lost = lost_reward(law.reward)
+    lost, at, cautions = lost_reward(law.reward), reached_at(law, averaged), list[Finding]()
     if lost is not None:
-        fit = _without_ceiling(
+        fit = without_ceiling(
             fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
         )
-    own = () if void else reasons_of(fit)
-    at = reached_at(law, averaged)
-    passed = () if at is None or lost else (caution("curves-pass-largest", most=most, entropy=at),)
-    first = () if lost is None else (lost,)
-    cautions = (*first, *passed, *cautions_of(fit, float(np.sqrt(grid.mean_floor))))
-    fit = replace(fit, findings=(*own, *cautions))
+        cautions.append(lost)
+    elif at is not None:
+        cautions.append(caution("curves-pass-largest", most=most, entropy=at))
+    reasons = () if void else reasons_of(fit)
+    cautions += cautions_of(fit, float(np.sqrt(grid.mean_floor)))
+    fit = replace(fit, findings=(*reasons, *cautions))
     # Kept for predictions, which would infer them again.
     vars(fit)["basis"] = averaged
     return fit
 
 
-def _without_ceiling(fit: Fit, why: str) -> Fit:
+def without_ceiling(fit: Fit, why: str) -> Fit:
     """A fit whose curve says what the reward was, and not what the run may gain."""
 
     def without(part: T, *names: str) -> T:

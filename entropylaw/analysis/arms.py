@@ -32,10 +32,12 @@ from entropylaw.analysis.between_seeds import (
 from entropylaw.analysis.law.estimates import checked_level, hundredth, largest, unknown
 from entropylaw.analysis.seeds import (
     Seed,
+    arms_of,
     as_run,
     common_range,
     entropy_loss,
     estimate_of,
+    last_common_step,
     no_common_range,
     rises,
     seeds_of,
@@ -76,7 +78,11 @@ class Numbers:
     @property
     def arm(self) -> IntArray:
         """The arm of each seed."""
-        return np.array([seed.arm for seed in self.seeds])
+        return arms_of(self.seeds)
+
+    def counts(self, a: int, b: int) -> tuple[int, int]:
+        """The numbers of seeds of two arms."""
+        return int((self.arm == a).sum()), int((self.arm == b).sum())
 
 
 @one_thread
@@ -125,8 +131,6 @@ def compare_arms(
     if len(arms) < 2:
         message = f"{len(arms)} arm, expected at least 2"
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
-    if margin is None:
-        margin = max((hundredth(fit.law) for some in arms.values() for fit in some), default=0.01)
     names = list(arms)
     if baseline not in (None, "all", *names):
         known = ", ".join(names)
@@ -134,15 +138,12 @@ def compare_arms(
     chosen = names[0] if baseline is None else baseline
     failed = {name: list((refused or {}).get(name, ())) for name in names}
     seeds = seeds_of(arms, averaged)
+    if margin is None:
+        margin = max((hundredth(seed.fit.law) for seed in seeds), default=0.01)
     design = _Design(names, seeds, failed, level, margin, between_sd)
-    order = (
-        [(b, a) for a, b in combinations(range(len(names)), 2)]
-        if chosen == "all"
-        else [(i, names.index(chosen)) for i in range(len(names)) if names[i] != chosen]
-    )
-    pairs = adjusted([design.pair(a, b) for a, b in order], level)
+    pairs = adjusted([design.pair(a, b) for a, b in pairs_of(names, chosen)], level)
     return ArmComparison(
-        arms=tuple(design.arm(i) for i in range(len(names))),
+        arms=tuple(map(design.arm, range(len(names)))),
         baseline=None if chosen == "all" else chosen,
         pairs=tuple(pairs),
         level=level,
@@ -150,6 +151,14 @@ def compare_arms(
         between_sd=between_sd,
         findings=tuple(design.findings()),
     )
+
+
+def pairs_of(names: Sequence[str], baseline: str) -> list[tuple[int, int]]:
+    """The pairs that are compared, each an arm and its baseline by number; ``"all"`` for all pairs."""
+    if baseline == "all":
+        return [(b, a) for a, b in combinations(range(len(names)), 2)]
+    place = names.index(baseline)
+    return [(other, place) for other in range(len(names)) if other != place]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,51 +189,35 @@ class _Design:
         method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
         rate = lost / len(runs) if runs else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
-        found = self._mean_curve(place, *common) if (common := common_range(seeds)) else {}
-        return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **found)
+        curve = self.mean_curve(place, *common) if (common := common_range(seeds)) else {}
+        return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **curve)
 
-    def _mean_curve(self, place: int, low: float, high: float) -> dict[str, Any]:
+    def mean_curve(self, place: int, low: float, high: float) -> dict[str, Any]:
         """The mean of an arm's curves with a pointwise band, the spread pooled where they pass a point."""
         grid = np.linspace(low, high, BAND_POINTS)
-        own = [seed for seed in self.of(place) if seed.covers(low, high)]
-        mean = np.mean([seed.at(grid) for seed in own], axis=0)
-        half: list[float | None] = []
-        for point in grid[:, None]:
-            passing = [seed for seed in self.seeds if seed.covers(float(point[0]), float(point[0]))]
-            value, variance = (
-                np.array(each)
-                for each in zip(
-                    *((float(seed.at(point)[0]), seed.variance(point)) for seed in passing), strict=True
-                )
-            )
-            known = self.spread(value, variance, np.array([seed.arm for seed in passing]))
-            if known is None:
-                half.append(None)
-                continue
-            reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
-            half.append(reach * float(np.sqrt(known.variance_of(place) / len(own))))
-        most = max(largest(seed.fit.law) for seed in own)
-        ends = {
-            name: tuple(
-                None if one is None else min(float(at + sign * one), most)
-                for at, one in zip(mean, half, strict=True)
-            )
-            for name, sign in (("low", -1), ("high", 1))
-        }
-        return {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist()), **ends}
+        seeds = [seed for seed in self.of(place) if seed.covers(low, high)]
+        mean = np.mean([seed.at(grid) for seed in seeds], axis=0)
+        half = np.array([self.half_width(point, place, len(seeds)) for point in grid.tolist()])
+        most = max(largest(seed.fit.law) for seed in seeds)
+        ends = {"low": np.minimum(mean - half, most), "high": np.minimum(mean + half, most)}
+        known = {name: tuple(None if np.isnan(y) else y for y in end.tolist()) for name, end in ends.items()}
+        return {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist()), **known}
+
+    def half_width(self, entropy: float, place: int, count: int) -> float:
+        """Half of the width of the interval of the mean of ``count`` curves of an arm; nan where unknown."""
+        passing = [seed for seed in self.seeds if seed.covers(entropy, entropy)]
+        point = np.array([entropy])
+        value = np.array([float(seed.at(point)[0]) for seed in passing])
+        variance = np.array([seed.variance(point) for seed in passing])
+        known = self.spread(value, variance, arms_of(passing))
+        if known is None:
+            return float("nan")
+        reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
+        return reach * float(np.sqrt(known.variance_of(place) / count))
 
     def spread(self, value: FloatArray, variance: FloatArray, arm: IntArray) -> Spread | None:
         """The pooled spread of rewards."""
         return spread(value, variance, arm, between_sd=self.between_sd)
-
-    def _half_widths(self, curves: FloatArray, numbers: Numbers, known: Spread, a: int, b: int) -> FloatArray:
-        """Half of the width, at every point, of the simultaneous band of a difference of two arms."""
-        arm, df = numbers.arm, contrast(numbers.value, numbers.arm, a, b, known).df
-        squared = squares(curves, arm) @ neighbours(curves.shape[1])
-        variance = sum(known.variance_of(one, squared) / known.seeds[one] for one in (a, b))
-        away = (curves - means(curves, arm)[arm])[(known.pool(a) | known.pool(b))[arm]]
-        reach = max(float(stdtrit(df, 0.5 + 0.5 * self.level)), band_reach(away, df, self.level))
-        return np.broadcast_to(reach * np.sqrt(variance), curves.shape[1])
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
@@ -243,9 +236,7 @@ class _Design:
         findings: list[Finding] = []
         names = self.names[a], self.names[b]
         both = self.of(a, b)
-        common = common_range(both)
-        running = [seed.last_step for seed in both if not (seed.failed or "").startswith("stopped")]
-        last = min(running or [seed.last_step for seed in both], default=None)
+        common, last = common_range(both), last_common_step(both)
         differences, band, split, counted = {}, None, None, (0, 0)
         if common is None:
             why = no_common_range(both, names)
@@ -253,24 +244,23 @@ class _Design:
                 differences[name] = self._unknown(name, why)
         else:
             kept = [seed for seed in self.seeds if seed.covers(*common)]
-            counted = tuple(sum(seed.arm == one for seed in kept) for one in (a, b))  # type: ignore[assignment]
             if out := tuple(seed.name for seed in both if not seed.covers(*common)):
                 findings.append(caution("left-out-of-curves", runs=out))
             grid = np.linspace(*common, BAND_POINTS)
             curves = np.array([seed.at(grid) for seed in kept])
-            own = np.array([seed.variance(grid) for seed in kept])
-            numbers = Numbers(seeds=kept, value=curves.mean(axis=1), variance=own)
+            variance = np.array([seed.variance(grid) for seed in kept])
+            numbers = Numbers(seeds=kept, value=curves.mean(axis=1), variance=variance)
+            counted = numbers.counts(a, b)
             differences["reward_at_entropy"] = self._difference(
                 "reward_at_entropy", numbers, a, b, self.margin
             )
-            band = self._band(grid, curves, numbers, a, b)
-            slope = abs(float(np.polyfit(grid, means(curves, numbers.arm)[b], 1)[0]))
-            differences["entropy_at_reward"] = self._entropy_at_reward(kept, grid, curves, own, slope, a, b)
+            band = self.band(grid, curves, numbers, a, b)
+            differences["entropy_at_reward"] = self.entropy_at_reward(grid, curves, numbers, a, b)
         if last is not None:
-            differences |= self._at_last_step(last, a, b)
-            split = self._split(last, a, b)
-        differences |= self._coefficients(a, b)
-        differences["failure_rate"] = self._failures(a, b)
+            differences |= self.at_last_step(last, a, b)
+            split = self.split(last, a, b)
+        differences |= self.coefficients(a, b)
+        differences["failure_rate"] = self.failures(a, b)
         return Pair(
             arm=names[0],
             baseline=names[1],
@@ -292,7 +282,7 @@ class _Design:
     ) -> Difference:
         """The difference of two arms in a quantity."""
         unit, arm = QUANTITIES[quantity][1], numbers.arm
-        seeds = int((arm == a).sum()), int((arm == b).sum())
+        seeds = numbers.counts(a, b)
         if min(seeds) == 0:
             lacking = self.names[(a, b)[seeds.index(0)]]
             return self._unknown(quantity, f"no run of {lacking} has it", seeds)
@@ -325,59 +315,53 @@ class _Design:
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
         )
 
-    def _band(self, grid: FloatArray, curves: FloatArray, numbers: Numbers, a: int, b: int) -> Band | None:
-        known = self.spread(numbers.value, numbers.variance, numbers.arm)
-        if known is None or not {a, b} <= set(numbers.arm.tolist()):
+    def band(self, grid: FloatArray, curves: FloatArray, numbers: Numbers, a: int, b: int) -> Band | None:
+        """The difference of two arms' curves with its simultaneous band; None where no spread is known."""
+        arm = numbers.arm
+        known = self.spread(numbers.value, numbers.variance, arm)
+        if known is None or min(numbers.counts(a, b)) == 0:
             return None
-        centre = means(curves, numbers.arm)
-        gap = centre[a] - centre[b]
-        half = self._half_widths(curves, numbers, known, a, b)
-        parts = (grid, gap, gap - half, gap + half)
+        centre, df = means(curves, arm), contrast(numbers.value, arm, a, b, known).df
+        squared = squares(curves, arm) @ neighbours(curves.shape[1])
+        variance = sum(known.variance_of(one, squared) / known.seeds[one] for one in (a, b))
+        away = (curves - centre[arm])[(known.pool(a) | known.pool(b))[arm]]
+        reach = max(float(stdtrit(df, 0.5 + 0.5 * self.level)), band_reach(away, df, self.level))
+        gap, half = centre[a] - centre[b], reach * np.sqrt(variance)
         return Band(
-            **dict(zip(("entropy", "mean", "low", "high"), (tuple(x.tolist()) for x in parts), strict=True))
+            entropy=tuple(grid.tolist()),
+            mean=tuple(gap.tolist()),
+            low=tuple((gap - half).tolist()),
+            high=tuple((gap + half).tolist()),
         )
 
-    def _entropy_at_reward(
-        self,
-        kept: list[Seed],
-        grid: FloatArray,
-        curves: FloatArray,
-        own: FloatArray,
-        slope: float,
-        a: int,
-        b: int,
+    def entropy_at_reward(
+        self, grid: FloatArray, curves: FloatArray, numbers: Numbers, a: int, b: int
     ) -> Difference:
         """Entropy at equal reward: each run's falling curve inverted over the rewards that all have."""
-        name = "entropy_at_reward"
+        name, seeds, arm = "entropy_at_reward", numbers.seeds, numbers.arm
+        of_pair = (arm == a) | (arm == b)
         falling = np.minimum.accumulate(curves, axis=1)
-        rough = [
-            seed.name
-            for seed, f, c in zip(kept, falling, curves, strict=True)
-            if rises(f, c) and seed.arm in (a, b)
-        ]
-        if rough:
-            return self._unknown(name, f"reward does not rise as entropy falls in {', '.join(rough[:3])}")
-        some = [i for i, seed in enumerate(kept) if not (seed.failed or rises(falling[i], curves[i]))]
-        mine = [i for i in some if kept[i].arm in (a, b)]
-        low, high = falling[mine, -1].max(), falling[mine, 0].min()
+        rough = np.array(list(map(rises, falling, curves)), dtype=bool)
+        if (rough & of_pair).any():
+            named = ", ".join(seeds[i].name for i in np.flatnonzero(rough & of_pair)[:3])
+            return self._unknown(name, f"reward does not rise as entropy falls in {named}")
+        usable = ~rough & [seed.failed is None for seed in seeds]
+        low, high = falling[usable & of_pair, -1].max(), falling[usable & of_pair, 0].min()
         if not high > low:
             return self._unknown(name, "the arms have no reward in common over these entropies")
-        some = [i for i in some if falling[i, -1] <= low and high <= falling[i, 0]]
-        rewards = np.linspace(low, high, BAND_POINTS)
-        value = np.array([np.interp(rewards, falling[i, ::-1], grid[::-1]).mean() for i in some])
-        each = np.abs(np.ptp(falling[some], axis=1)) / np.ptp(grid)
-        variance = own[some] / each**2
-        numbers = Numbers(seeds=[kept[i] for i in some], value=value, variance=variance)
-        margin = self.margin / slope if slope > 0 else None
-        return self._difference(name, numbers, a, b, margin)
+        usable &= (falling[:, -1] <= low) & (high <= falling[:, 0])
+        rewards, chosen = np.linspace(low, high, BAND_POINTS), np.flatnonzero(usable).tolist()
+        value = np.array([np.interp(rewards, falling[i, ::-1], grid[::-1]).mean() for i in chosen])
+        slopes = np.abs(np.ptp(falling[usable], axis=1)) / np.ptp(grid)
+        slope = abs(float(np.polyfit(grid, means(curves, arm)[b], 1)[0]))
+        inverted = Numbers(
+            seeds=[seeds[i] for i in chosen], value=value, variance=numbers.variance[usable] / slopes**2
+        )
+        return self._difference(name, inverted, a, b, self.margin / slope if slope > 0 else None)
 
-    def _at_last_step(self, last: float, a: int, b: int) -> dict[str, Difference]:
+    def at_last_step(self, last: float, a: int, b: int) -> dict[str, Difference]:
         """Reward at the last common step, and entropy lost until then."""
-        seeds = [
-            seed
-            for seed in self.seeds
-            if seed.arm in (a, b) or seed.last_step >= last or (seed.failed or "").startswith("stopped")
-        ]
+        seeds = [seed for seed in self.seeds if seed.arm in (a, b) or seed.last_step >= last or seed.stopped]
         rewards = np.array([seed.reward_at(last) for seed in seeds])
         numbers = Numbers(seeds=seeds, value=rewards[:, 0], variance=rewards[:, 1] ** 2)
         found = {"last_reward": self._difference("last_reward", numbers, a, b, self.margin)}
@@ -386,7 +370,7 @@ class _Design:
         numbers = Numbers(seeds=reached, value=lost, variance=np.zeros(lost.size))
         return found | {"entropy_loss": self._difference("entropy_loss", numbers, a, b, None)}
 
-    def _coefficients(self, a: int, b: int) -> dict[str, Difference]:
+    def coefficients(self, a: int, b: int) -> dict[str, Difference]:
         """Ceiling, a and b of the runs that have not failed."""
         # What changes the reward by the margin over the entropies of a run.
         stretch = float(np.mean([np.ptp(np.exp(seed.entropy)) for seed in self.of(a, b)] or [0.0]))
@@ -403,7 +387,7 @@ class _Design:
             found[name] = self._difference(name, numbers, a, b, margin)
         return found
 
-    def _failures(self, a: int, b: int) -> Difference:
+    def failures(self, a: int, b: int) -> Difference:
         """Difference in the share of failed runs, with Newcombe's interval (1998)."""
         counts = []
         for one in (a, b):
@@ -437,10 +421,10 @@ class _Design:
             p_value=p_value,
         )
 
-    def _split(self, last: float, a: int, b: int) -> Split | None:
+    def split(self, last: float, a: int, b: int) -> Split | None:
         """Movement along a curve, and shift of the curve, where all seeds of both arms are in them."""
         seeds = [seed for seed in self.seeds if seed.last_step >= last]
-        arm = np.array([seed.arm for seed in seeds], dtype=int)
+        arm = arms_of(seeds)
         if not {a, b} <= set(arm.tolist()):
             return None
         ends = np.array([seed.entropy_at(last) for seed in seeds])
@@ -454,7 +438,7 @@ class _Design:
                 f"{lacking} of {len(both)} runs did not reach step {last:g} or did not pass the higher final "
             )
             return self._unknown_split(at, f"{why}entropy, {at:.2g} nats", method)
-        arm = np.array([seed.arm for seed in kept], dtype=int)
+        arm = arms_of(kept)
         end, error = np.array([seed.reward_at(last) for seed in kept]).T
         at_entropy = np.array([*reached.values()])
         known = self.spread(end, error**2, arm)
@@ -462,13 +446,20 @@ class _Design:
             return self._unknown_split(at, "no arm has two seeds", method)
         total, shift, movement = parts(np.array([end, at_entropy, end - at_entropy]), arm, a, b, known)
         covariance = 0.5 * (total.error**2 + movement.error**2 - shift.error**2)
+        return Split(
+            at_entropy=at,
+            shift=self._estimate(shift, method),
+            movement=self._estimate(movement, method),
+            share=self.share_moved(movement, total, covariance),
+        )
+
+    def share_moved(self, movement: Contrast, total: Contrast, covariance: float) -> Estimate:
+        """Movement's share of a difference in final reward, unknown where that may be 0."""
         low, high = total.interval(self.level)
-        share = unknown("the difference in final reward may be 0", level=self.level, method="Fieller")
-        if low > 0 or high < 0:
-            ratio, left, right = fieller(movement, total, covariance, self.level)
-            share = Estimate(value=ratio, low=left, high=right, level=self.level, method="Fieller")
-        estimates = {"shift": self._estimate(shift, method), "movement": self._estimate(movement, method)}
-        return Split(at_entropy=at, share=share, **estimates)
+        if low <= 0 <= high:
+            return unknown("the difference in final reward may be 0", level=self.level, method="Fieller")
+        ratio, low_end, high_end = fieller(movement, total, covariance, self.level)
+        return Estimate(value=ratio, low=low_end, high=high_end, level=self.level, method="Fieller")
 
     def _unknown_split(self, at: float, why: str, method: str) -> Split:
         none = unknown(why, level=self.level, method=method)
@@ -485,11 +476,16 @@ def adjusted(pairs: Sequence[Pair], level: float) -> list[Pair]:
     """The pairs with Holm's p-values, over all pairs, and with the decisions that follow."""
     found: list[dict[str, Difference]] = [{one.quantity: one for one in pair.differences} for pair in pairs]
     for name in QUANTITIES:
-        some = [each for each in found if name in each and each[name].p_value is not None]
-        for each, p in zip(some, holm([each[name].p_value or 0.0 for each in some]), strict=True):
-            one = each[name]
-            decision = one.decision
-            if p < 1.0 - level and one.estimate.value:
-                decision = Decision.above if one.estimate.value > 0 else Decision.below
-            each[name] = replace(one, p_adjusted=p, decision=decision)
+        tested = [each for each in found if name in each and each[name].p_value is not None]
+        for each, p in zip(tested, holm([each[name].p_value or 0.0 for each in tested]), strict=True):
+            decision = decided(each[name], p, level)
+            each[name] = replace(each[name], p_adjusted=p, decision=decision)
     return [replace(pair, differences=tuple(each.values())) for pair, each in zip(pairs, found, strict=True)]
+
+
+def decided(difference: Difference, p_value: float, level: float) -> Decision:
+    """The decision by an adjusted p-value: above or below, or as it was by the margin alone."""
+    value = difference.estimate.value
+    if not p_value < 1.0 - level or not value:
+        return difference.decision
+    return Decision.above if value > 0 else Decision.below

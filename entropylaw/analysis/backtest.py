@@ -160,39 +160,38 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     tested = [run for run in runs if run.scores]
     over_runs = []
     for scores in zip(*(run.scores for run in tested), strict=True):
-        ratios: dict[str, FloatArray] = {
-            peer: np.array(
-                [
-                    max(one.rmse, one.noise) / max(error, one.noise)
-                    for one in scores
-                    if (error := getattr(one, peer)) is not None
-                ]
-            )
-            for peer in PEERS
-        }
-        to_band = np.array([one.interval_score / one.last_value_score for one in scores])
-        means: dict[str, Any] = {
-            f"to_{peer}": float(np.exp(np.mean(np.log(ratio)))) if ratio.size else None
-            for peer, ratio in ratios.items()
-        }
-        known = {peer: ratio for peer in PEERS if (ratio := means[f"to_{peer}"]) is not None}
-        closest = max(known, key=lambda peer: known[peer])
-        worst = int(first_best(ratios["last_value"]))
+        to_last_value = ratios_to(scores, "last_value")
+        to_band = np.array([score.interval_score / score.last_value_score for score in scores])
+        means: dict[str, Any] = {f"to_{peer}": geometric_mean(ratios_to(scores, peer)) for peer in PEERS}
+        closest = max(PEERS, key=lambda peer: means[f"to_{peer}"] or 0.0)
+        worst = int(first_best(to_last_value))
         over_runs.append(
             Skill(
                 protocol=scores[0].protocol,
                 blind=scores[0].blind,
                 runs=len(tested),
                 **means,
-                worst=float(ratios["last_value"][worst]),
+                worst=float(to_last_value[worst]),
                 worst_run=tested[worst].run,
                 covered=float(np.mean([score.covered for score in scores])),
                 width=float(np.median([score.width / score.spread for score in scores])),
-                best=closest if known[closest] > 1.0 else "forecast",
+                best=closest if means[f"to_{closest}"] > 1.0 else "forecast",
                 to_band=float(np.exp(np.mean(np.log(to_band)))),
             )
         )
     return tuple(over_runs)
+
+
+def ratios_to(scores: Sequence[Score], peer: str) -> FloatArray:
+    """Errors of the forecast over those of a peer, of the runs in which that has one."""
+    known = [(score, error) for score in scores if (error := getattr(score, peer)) is not None]
+    ratios = [max(score.rmse, score.noise) / max(error, score.noise) for score, error in known]
+    return np.array(ratios, dtype=float)
+
+
+def geometric_mean(ratios: FloatArray) -> float | None:
+    """Geometric mean of ratios (n,); None without any."""
+    return float(np.exp(np.mean(np.log(ratios)))) if ratios.size else None
 
 
 def interval_score(low: FloatArray, high: FloatArray, truth: FloatArray, level: float) -> float:
@@ -205,7 +204,7 @@ def interval_score(low: FloatArray, high: FloatArray, truth: FloatArray, level: 
     return float(np.mean(high - low + 2.0 / (1.0 - level) * missed))
 
 
-def _last_value_score(
+def last_value_score(
     step: FloatArray, reward: FloatArray, at: FloatArray, truth: FloatArray, level: float
 ) -> float:
     """Interval score of a normal band about the last value, as :class:`Score` describes it."""
@@ -245,7 +244,7 @@ def _scores(
         "scalerl": rmse(scalerl(s, r, at)),
         "spread": spread,
         "noise": how.noise,
-        "last_value_score": max(_last_value_score(s, r, at, truth, how.level), least),
+        "last_value_score": max(last_value_score(s, r, at, truth, how.level), least),
     }
     found = []
     for blind in blinds:

@@ -114,7 +114,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     place, found = np.arange(step.size), dict[int, float]()
     # At most ten single outliers get a coefficient of their own.
     for _ in range(MOST_SHIFTS + 10):
-        best, chance = _clearest(step, values, trend, list(found))
+        best, chance = clearest_jump(step, values, trend, list(found))
         if chance >= FALSE_SHIFT or len(found) == MOST_SHIFTS:
             break
         # An outlier looks like a jump at its own step and at the next.
@@ -135,7 +135,7 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     ]
 
 
-def _clearest(
+def clearest_jump(
     step: FloatArray, values: FloatArray, trend: FloatArray, taken: Sequence[int]
 ) -> tuple[int, float]:
     """The index of the clearest jump, and its p-value over all steps and both series."""

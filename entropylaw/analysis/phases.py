@@ -112,26 +112,25 @@ def fit_phases(
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}
-    given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
+    given = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
     if not CURVES.keys() & given.keys():
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
     # With either class the curve of all tokens only gives their shares.
     chosen = [name for name in given if name in ("planning", "execution")] or ["aggregate"]
     tests = [tested(s, given[name], name, level) for name in chosen]
-    fitted = {
-        one.name: fit_curve(one, level, normal) for one, normal in zip(tests, draws_of(tests), strict=True)
-    }
-    curves = {name: one.curve for name, one in fitted.items()}
+    fitted, curves = dict[str, Fitted](), dict[str, CurvePhases]()
+    for test, normal in zip(tests, draws_of(tests), strict=True):
+        fitted[test.name] = fit_curve(test, level, normal)
+        curves[test.name] = fitted[test.name].curve
     findings = phase_cautions(s, given, curves)
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict", "share_planning"))
     if len(chosen) == 2:
-        order |= _order(fitted["planning"], fitted["execution"], level, findings)
-        order["share_planning"], unknown = _planning_share(given, curves, level)
-        findings += [note("planning-share-unknown", why=unknown)] if unknown else []
-    elif "aggregate" in curves:
-        findings.append(note("classes-not-separable"))
+        order |= order_of_turns(fitted["planning"], fitted["execution"], level, findings)
+        order["share_planning"], unknown = share_of_entropy(given, curves, level)
+        if unknown:
+            findings.append(note("planning-share-unknown", why=unknown))
     else:
-        findings.append(note("one-curve", curve=chosen[0]))
+        findings.append(one_curve(chosen[0]))
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
@@ -148,7 +147,12 @@ def fit_phases(
     )
 
 
-def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
+def one_curve(name: str) -> Finding:
+    """What a single curve does not show."""
+    return note("classes-not-separable") if name == "aggregate" else note("one-curve", curve=name)
+
+
+def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     """A checked column as floats: an entropy of one of :data:`CURVES`, a share or a length."""
     column = as_floats(values, name)
     what = f"entropies of {CURVES[name]}" if name in CURVES else name
@@ -173,7 +177,7 @@ def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def _order(plan: Fitted, act: Fitted, level: float, findings: list[Finding]) -> dict[str, Any]:
+def order_of_turns(plan: Fitted, act: Fitted, level: float, findings: list[Finding]) -> dict[str, Any]:
     """The fields of a :class:`PhaseFit` on the order of both turning points; adds to ``findings``."""
     order = dict[str, Any]()
     if act.fall.size and plan.curve.rises:
@@ -211,7 +215,7 @@ def _apart(one: FloatArray, other: FloatArray, level: float) -> Estimate:
     )
 
 
-def _planning_share(
+def share_of_entropy(
     given: dict[str, FloatArray], curves: dict[str, CurvePhases], level: float
 ) -> tuple[Estimate | None, str | None]:
     """Planning's share of all entropy now, or the reason why it is unknown.
@@ -330,17 +334,24 @@ def phase_cautions(
     findings: list[Finding] = []
     found = False
     for name, curve in curves.items():
-        findings += _curve_cautions(step, given[name], curve, CURVES[name])
+        findings += curve_cautions(step, given[name], curve, CURVES[name])
         found |= curve.rises or curve.falls_again
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
             findings.append(caution("curves-equal"))
-    length = given.get("length", np.empty(0))
+    if "length" in given:
+        findings += length_cautions(step, given["length"], found)
+    return findings
+
+
+def length_cautions(step: FloatArray, length: FloatArray, found: bool) -> list[Finding]:
+    """Level shifts and a large change of the response length; ``found`` as in :func:`_shift_caution`."""
+    findings: list[Finding] = []
     values = length[np.isfinite(length)]
     if values.size:
         shifts = shifts_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
-        findings += [_shift_caution(one, "the response length", found) for one in shifts]
+        findings += [_shift_caution(shift, "the response length", found) for shift in shifts]
     if third := values.size // 3:
         before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
         if before > 0 and not 0.5 < after / before < 1.5:
@@ -348,7 +359,7 @@ def phase_cautions(
     return findings
 
 
-def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[Finding]:
+def curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[Finding]:
     """Single outliers, a drift too long for any claim, and level shifts."""
     there = np.isfinite(entropy)
     s, y = step[there], entropy[there]
@@ -377,15 +388,13 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
                 factor=stricter(curve.long_drift),
             )
         )
-    shifts = [
-        one
-        for one in shifts_of(curve.step, curve.entropy, curve.name, LEVEL)
-        if _jumps(curve.step, curve.entropy, one)
-    ]
-    return findings + [_shift_caution(one, name, curve.rises or curve.falls_again) for one in shifts]
+    for shift in shifts_of(curve.step, curve.entropy, curve.name, LEVEL):
+        if jumps_at_once(curve.step, curve.entropy, shift):
+            findings.append(_shift_caution(shift, name, curve.rises or curve.falls_again))
+    return findings
 
 
-def _jumps(step: FloatArray, entropy: FloatArray, shift: LevelShift) -> bool:
+def jumps_at_once(step: FloatArray, entropy: FloatArray, shift: LevelShift) -> bool:
     """Whether half of a level shift is there from one three points to the next: a sharp turn has no jump."""
     at = int(np.searchsorted(step, shift.step))
     local = np.median(entropy[at : at + 3]) - np.median(entropy[at - 3 : at])

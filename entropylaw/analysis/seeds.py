@@ -12,7 +12,7 @@ from entropylaw.analysis.law.estimates import largest
 from entropylaw.analysis.members import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import LOST
 
@@ -87,6 +87,11 @@ class Seed:
     def last_step(self) -> float:
         """The step of its last evaluation."""
         return float(self.fit.law.step[-1])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it failed because it stopped early."""
+        return (self.failed or "").startswith("stopped")
 
     def covers(self, low: float, high: float) -> bool:
         """Whether the run has passed all entropies of a range."""
@@ -219,6 +224,17 @@ def entropy_loss(seed: Seed, last: float) -> float:
     """Entropy lost per 100 steps until a step, nats."""
     law = seed.fit.law
     return (float(law.smoothed_entropy[0]) - seed.entropy_at(last)) / (last - float(law.step[0])) * 100.0
+
+
+def arms_of(seeds: Sequence[Seed]) -> IntArray:
+    """The number of each seed's arm (n,)."""
+    return np.array([seed.arm for seed in seeds], dtype=int)
+
+
+def last_common_step(seeds: Sequence[Seed]) -> float | None:
+    """The last step that all runs have which did not stop early; of all, where every run did."""
+    last_steps = [seed.last_step for seed in seeds if not seed.stopped]
+    return min(last_steps or [seed.last_step for seed in seeds], default=None)
 
 
 def rises(falling: FloatArray, curve: FloatArray) -> bool:

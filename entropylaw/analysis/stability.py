@@ -18,7 +18,6 @@ from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.verdict import Columns, added_column, law_tests, r_squared, rule
 from entropylaw.analysis.rivals import FormFit, FormFits, fit_forms
 from entropylaw.engine.posterior import Rows, Solver, spread_rows
-from entropylaw.engine.prior import Grid
 from entropylaw.results import Why
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Cut
@@ -62,7 +61,7 @@ def _beside(curve: Columns, column: FloatArray) -> Columns:
     return lambda rows: np.column_stack([curve(rows), column[rows]])
 
 
-def _most_probable(fit: FormFit) -> Columns:
+def most_probable(fit: FormFit) -> Columns:
     """The design of a form at its most probable shape."""
     return lambda rows: fit.form.designs(fit.form.at(rows), fit.shape[[fit.best]])[0]
 
@@ -102,14 +101,17 @@ def rests_on(fit: LawFit, fits: FormFits, *, most: float | None = None) -> tuple
     for share, first in _firsts(fit.n):
         if not np.ptp(fit.reward[first:]) or not np.ptp(fit.smoothed_entropy[first:]):
             break  # nothing is left to fit
-        cuts.append(_cut(fit, fits, share, first, most))
+        cuts.append(without_first(fit, fits, share, first, most))
         if cuts[-1].changed:
             break  # more evaluations are off the curve because these are
     return tuple(cuts)
 
 
-def _cut(fit: LawFit, fits: FormFits, share: float, first: int, most: float | None) -> Cut:
-    grid = _without(fit.residual_covariances, first)
+def without_first(fit: LawFit, fits: FormFits, share: float, first: int, most: float | None) -> Cut:
+    """The answer without the first evaluations, as :func:`rests_on` describes it."""
+    grid = fit.residual_covariances
+    errors = grid.errors if grid.errors is None else replace(grid.errors, root=grid.errors.root[first:])
+    grid = replace(grid.at(slice(first, None)), errors=errors)
     step, entropy, reward = (each[first:] for each in (fit.step, fit.smoothed_entropy, fit.reward))
     rest = fit_forms(step, entropy, reward, grid)
     bounded = at_most(rest, most)
@@ -142,14 +144,6 @@ def _cut(fit: LawFit, fits: FormFits, share: float, first: int, most: float | No
     )
 
 
-def _without(grid: Grid, first: int) -> Grid:
-    """The residual covariances without the first evaluations."""
-    errors = grid.errors
-    if errors is not None:
-        errors = replace(errors, root=errors.root[first:])
-    return replace(grid.at(slice(first, None)), errors=errors)
-
-
 def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float], first: int) -> float | None:
     """p-value of a difference between the first evaluations and the curve of the run; None where unknown.
 
@@ -160,8 +154,7 @@ def first_evaluations(fit: LawFit, fits: FormFits, probability: dict[str, float]
     """
     likely = {name: p for name, p in probability.items() if p >= _UNLIKELY and name in fits.fits}
     curves: list[Columns] = [lambda rows: _flexible(fit, rows)]
-    for name in likely:
-        curves.append(_most_probable(fits.fits[name]))
+    curves += [most_probable(fits.fits[name]) for name in likely]
     designs = [_beside(curve, column) for curve in curves for column in _first_columns(fit.n, first)]
     rows = spread_rows(fit.smoothed_entropy)
     found = added_column(Solver(fit.step, fit.reward, fit.residual_covariances, rows), designs)

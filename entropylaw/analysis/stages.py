@@ -6,6 +6,7 @@ Per run first, then over the seeds of an arm, with their spread pooled over arms
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -82,12 +83,11 @@ def stage_changes(arms: Arms, *, level: float = 0.95) -> tuple[StageChange, ...]
     units: dict[str, str] = {}
     for arm, runs in arms.items():
         for rows in runs:
-            for curve in rows.curves:
+            for curve, place in product(rows.curves, range(len(rows.stages))):
                 units[curve.quantity] = curve.unit
-                for place in range(len(rows.stages)):
-                    if (change := _change(rows, curve, place)) is not None:
-                        cell = _Cell(place, curve.quantity, curve.domain)
-                        cells.setdefault(cell, {}).setdefault(arm, []).append(change)
+                if (change := level_change(rows, curve, place)) is not None:
+                    cell = _Cell(place, curve.quantity, curve.domain)
+                    cells.setdefault(cell, {}).setdefault(arm, []).append(change)
     found = {
         (arm, cell): (known, len(of_arm[arm]))
         for cell, of_arm in cells.items()
@@ -121,13 +121,19 @@ def breadth(changes: Sequence[StageChange]) -> tuple[Finding, ...]:
         one = next((of_stage[name] for name in BREADTH if name in of_stage), None)
         if one is None or one.change.value is None:
             continue
-        low, high = one.change.low, one.change.high
-        says = "undecided" if low is None or high is None or low <= 0 <= high else ""
-        says = says or ("widens" if one.change.value > 0 else "narrows")
-        known = {"change": one.change.value, "low": low, "high": high, "seeds": one.seeds}
+        change = one.change
+        known = {"change": change.value, "low": change.low, "high": change.high, "seeds": one.seeds}
+        says = direction(change)
         finding = note("stage-breadth", arm=arm, stage=one.stage, quantity=one.quantity, says=says, **known)
         findings.append(finding)
     return tuple(findings)
+
+
+def direction(change: Estimate) -> str:
+    """Whether a change widens or narrows, undecided where its interval contains 0 or is unknown."""
+    if change.low is None or change.high is None or change.low <= 0 <= change.high:
+        return "undecided"
+    return "widens" if (change.value or 0.0) > 0 else "narrows"
 
 
 def transfers(arms: Arms, *, level: float = 0.95) -> tuple[Transfer, ...]:
@@ -143,48 +149,50 @@ def transfers(arms: Arms, *, level: float = 0.95) -> tuple[Transfer, ...]:
     common after both stages cancels.
     """
     checked_level(level)
-    names = {arm: _stages(arm, runs) for arm, runs in arms.items()}
-    whole = {arm: [one for one in runs if len(one.stages) == len(names[arm])] for arm, runs in arms.items()}
-    domains = {arm: runs[0].domains if runs else () for arm, runs in whole.items()}
-    some = [arm for arm in arms if len(domains[arm]) > 1]
-    cells: dict[_Cell, dict[str, list[_Level]]] = {}
-    for arm in some:
-        for rows in whole[arm]:
-            for place in range(len(names[arm])):
-                for domain in domains[arm]:
-                    if (end := _reward(rows, place, domain)) is not None:
-                        cells.setdefault(_Cell(place, "reward", domain), {}).setdefault(arm, []).append(end)
-    most = {
-        domain: max(
-            curve.max_reward
-            for arm in some
-            for rows in whole[arm]
-            for curve in rows.curves
-            if (curve.quantity, curve.domain) == ("reward", domain)
-        )
-        for domain in {cell.domain for cell in cells}
-    }
-    rewards = {cell: _over_seeds(of_arm, level, _REWARD, most[cell.domain]) for cell, of_arm in cells.items()}
-    each = {arm: [one for rows in whole[arm] if isinstance(one := _backward(rows), _Level)] for arm in some}
-    backward = _over_seeds({arm: values for arm, values in each.items() if values}, level, _BACKWARD)
+    compared = with_domains(arms)
+    rewards = final_rewards(compared, level)
+    gains = {arm: [backward_transfer(rows) for rows in runs] for arm, runs in compared.items()}
+    known = {arm: [one for one in of_arm if isinstance(one, _Level)] for arm, of_arm in gains.items()}
+    backward = _over_seeds({arm: of_arm for arm, of_arm in known.items() if of_arm}, level, _BACKWARD)
     none = unknown("not evaluated in this stage", level=level, method=_REWARD)
-    return tuple(
-        Transfer(
-            arm=arm,
-            stages=names[arm],
-            domains=domains[arm],
-            reward=tuple(
-                tuple(
-                    rewards.get(_Cell(place, "reward", domain), {}).get(arm, none) for domain in domains[arm]
-                )
-                for place in range(len(names[arm]))
-            ),
-            backward=backward.get(arm)
-            or unknown(str(_backward(whole[arm][0])), level=level, method=_BACKWARD),
-            seeds=len(whole[arm]),
+    found = []
+    for arm, runs in compared.items():
+        stages, domains = runs[0].stages, runs[0].domains
+        table = tuple(
+            tuple(rewards.get((place, domain), {}).get(arm, none) for domain in domains)
+            for place in range(len(stages))
         )
-        for arm in some
-    )
+        gain = backward.get(arm) or unknown(str(gains[arm][0]), level=level, method=_BACKWARD)
+        found.append(
+            Transfer(arm=arm, stages=stages, domains=domains, reward=table, backward=gain, seeds=len(runs))
+        )
+    return tuple(found)
+
+
+def with_domains(arms: Arms) -> dict[str, list[StageRows]]:
+    """The runs that have reached all stages, of the arms with several domains."""
+    compared = {}
+    for arm, runs in arms.items():
+        count = len(_stages(arm, runs))
+        whole = [rows for rows in runs if len(rows.stages) == count]
+        if whole and len(whole[0].domains) > 1:
+            compared[arm] = whole
+    return compared
+
+
+def final_rewards(arms: Arms, level: float) -> dict[tuple[int, str], dict[str, Estimate]]:
+    """Place of a stage, from 0, and domain → arm → the reward on the domain at the end of the stage."""
+    ends: dict[tuple[int, str], dict[str, list[_Level]]] = {}
+    most: dict[str, float] = {}
+    for arm, runs in arms.items():
+        for rows in runs:
+            for curve in rows.curves:
+                if curve.quantity == "reward":
+                    most[curve.domain] = max(curve.max_reward, most.get(curve.domain, -np.inf))
+            for place, domain in product(range(len(rows.stages)), runs[0].domains):
+                if (end := _reward(rows, place, domain)) is not None:
+                    ends.setdefault((place, domain), {}).setdefault(arm, []).append(end)
+    return {cell: _over_seeds(of_arm, level, _REWARD, most[cell[1]]) for cell, of_arm in ends.items()}
 
 
 def _stages(arm: str, runs: Sequence[StageRows]) -> tuple[str, ...]:
@@ -211,28 +219,27 @@ def _inside(rows: StageRows, curve: StageCurve, place: int) -> tuple[FloatArray,
     return curve.step[there], curve.value[there]
 
 
-def _end(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
-    """The level at the end of a stage."""
-    step, value = _inside(rows, curve, place)
+def _last_level(step: FloatArray, value: FloatArray) -> _Level | None:
+    """The level at the last of some steps."""
     if value.size < FEWEST or np.ptp(value) == 0:
         return _Level(float(value[-1]), 0.0) if value.size else None
     known = level_now(step, value)
     return _Level(float(known.mean()[0]), float(np.nan_to_num(known.standard_deviation()[0])) ** 2)
 
 
-def _start(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
-    """The level at the start of a stage."""
+def _end(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
+    """The level at the end of a stage."""
+    return _last_level(*_inside(rows, curve, place))
+
+
+def level_change(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
+    """The change of a level over a stage; of fixed problems from the end of the stage before."""
     if curve.evaluated and place:
-        return _end(rows, curve, place - 1)
-    step, value = _inside(rows, curve, place)
-    if value.size < FEWEST or np.ptp(value) == 0:
-        return _Level(float(value[0]), 0.0) if value.size else None
-    known = level_now(-step[::-1], value[::-1])
-    return _Level(float(known.mean()[0]), float(np.nan_to_num(known.standard_deviation()[0])) ** 2)
-
-
-def _change(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
-    start, end = _start(rows, curve, place), _end(rows, curve, place)
+        start = _end(rows, curve, place - 1)
+    else:
+        step, value = _inside(rows, curve, place)
+        start = _last_level(-step[::-1], value[::-1])
+    end = _end(rows, curve, place)
     return None if start is None or end is None else end.minus(start)
 
 
@@ -241,7 +248,7 @@ def _reward(rows: StageRows, place: int, domain: str) -> _Level | None:
     return None if curve is None else _end(rows, curve, place)
 
 
-def _backward(rows: StageRows) -> _Level | str:
+def backward_transfer(rows: StageRows) -> _Level | str:
     """The backward transfer of a run, or why it has none."""
     last, total, variance = len(rows.stages) - 1, 0.0, 0.0
     if last < 1:

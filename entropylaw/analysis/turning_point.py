@@ -125,7 +125,7 @@ def checked_test_level(level: float) -> float:
 
 
 @lru_cache(maxsize=4)
-def _tests(step: bytes) -> tuple[TrendDesign, Windows, Windows]:
+def splines_and_windows(step: bytes) -> tuple[TrendDesign, Windows, Windows]:
     """The splines and the windows at some steps: the same for all curves there."""
     design = TrendDesign(np.frombuffer(step))
     return design, Windows(design, 1), Windows(design, 2)
@@ -151,7 +151,7 @@ def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Te
             f"the entropy of {CURVES[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
             "check the logger, or name another column",
         )
-    design, slopes, curvatures = _tests(s.tobytes())
+    design, slopes, curvatures = splines_and_windows(s.tobytes())
     plain = design.components(y, column_cost=CAUTIOUS, extra=False).likely(LEAST)
     bent = design.components(y, column_cost=EVEN_HANDED, extra=True)
     long_drift = design.long_drift(bent, long_length(s.size))

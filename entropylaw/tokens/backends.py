@@ -266,7 +266,7 @@ class Spark:
 
     def unrolled(self, table: Table, columns: TokenColumns) -> Table:
         """As :meth:`DuckDB.unrolled`; Spark goes through all lists of a row together as structs."""
-        names = {name: self._quoted(name) for name in columns.all}
+        names = {name: "`" + name.replace("`", "``") + "`" for name in columns.all}
         # A null list among others would make the row's structs null.
         lists = ", ".join(f"COALESCE({names[name]}, ARRAY())" for name in columns.lists)
         fields = ", ".join(names[name] for name in columns.lists)
@@ -281,10 +281,6 @@ class Spark:
         frame.createOrReplaceTempView(name)
         schema = self._connection.table(name).schema().to_pyarrow()
         return Table(name, {field.name: plain_type(field.type) for field in schema})
-
-    @staticmethod
-    def _quoted(name: str) -> str:
-        return "`" + name.replace("`", "``") + "`"
 
     def run(self, query: str) -> pa.Table:
         """Run on the cluster; Ctrl-C cancels the jobs."""

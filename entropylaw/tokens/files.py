@@ -83,9 +83,9 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     ``file-empty``, ``name-not-utf8``, ``already-summarised``.
     """
     paths: dict[Path, tuple[str, Path]] = {}
-    for name, path in chain.from_iterable(map(_expanded, tables)):
+    for name, path in chain.from_iterable(map(log_files, tables)):
         paths.setdefault(path.resolve(), (name, path))
-    ordered = sorted(paths.values(), key=_natural)
+    ordered = sorted(paths.values(), key=natural_order)
     lines = [name for name, path in ordered if kind_of(path) == "jsonl"]
     if 0 < len(lines) < len(ordered):
         message = f"the table has Parquet files and {shown(lines[0])}, one format is needed"
@@ -105,7 +105,7 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     return files, [f"skipped {ours}: written by entropylaw tokens, no tokens"] if skipped else []
 
 
-def _natural(file: tuple[str, Path]) -> tuple[list[Any], str]:
+def natural_order(file: tuple[str, Path]) -> tuple[list[Any], str]:
     """Sort key of a file: numbers in its name by their value."""
     # Text is at even places, numbers are at odd ones, so that only like is compared.
     return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", file[0]))], str(file[1])
@@ -116,7 +116,7 @@ def kind_of(path: Path) -> Kind | None:
     return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
-def _expanded(table: str) -> list[tuple[str, Path]]:
+def log_files(table: str) -> list[tuple[str, Path]]:
     """Files of one argument, each with its name relative to it, so that documents show no local path."""
     path = Path(table)
     if folder := bool(table) and path.is_dir():
@@ -259,12 +259,17 @@ def element_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_list(kind) else kind
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a type is of numbers."""
+    return any(is_of(kind) for is_of in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
+
+
 def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
     """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
     for column in columns:
         first, *others = ("partition" if column in file.hive else file.types.get(column) for file in files)
         for file, kind in zip(files[1:], others, strict=True):
-            if kind == first or (file.kind == "jsonl" and _same_json(kind, first)):
+            if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
                 continue
             here, there = (f"as {each}" if each else "not at all" for each in (kind, first))
             message = (
@@ -275,7 +280,7 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
             raise InputError("shards-differ", message, hint)
 
 
-def _same_json(one: pa.DataType | None, other: pa.DataType | None) -> bool:
+def alike_in_json(one: pa.DataType | None, other: pa.DataType | None) -> bool:
     """Whether types of two JSON files can be one: 0 and 0.5 are both numbers, and null may be anything."""
     if one is None or other is None:
         return False

@@ -14,20 +14,15 @@ edges are at 0.01 and 0.672 nats exactly, the thresholds of arXiv:2506.01939.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropylaw.errors import InputError
-from entropylaw.escaping import listing, nearest, shown
-from entropylaw.options import TokenOptions
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import FORK, LOW
-from entropylaw.tokens.files import TokenFile, element_type
-from entropylaw.units import is_perplexity, nats_per_unit
+from entropylaw.tokens.files import is_number
 
 IntArray = NDArray[np.int64]
 
@@ -85,29 +80,6 @@ ROW = "entropylaw_row"
 """Column with a different number in each row, where no other column identifies responses."""
 
 
-NAMES: dict[str, tuple[str, ...]] = {
-    "step": ("step", "global_step", "training_step", "train_step", "trainer_step", "export_step", "_step"),
-    "entropy": ("entropy", "token_entropy", "entropies", "policy_entropy"),
-    "planning": ("is_planning", "token_class", "class"),
-    "mask": ("loss_mask", "response_mask", "completion_mask", "action_mask", "token_mask", "mask"),
-    "logprob": ("logprob", "log_prob", "trainer_logprobs", "logprobs", "old_log_prob"),
-    "correct": ("correct", "is_correct"),
-    "position": ("position", "pos", "token_position", "position_ids"),
-    "token": ("token", "text", "token_text", "token_str"),
-    "prompt": ("prompt_id", "prompt_idx", "problem_id", "group_id", "example_id"),
-}
-"""Names of columns by role, best first, in any case."""
-
-RESPONSES: tuple[tuple[str, ...], ...] = (
-    *(("prompt", "sample"), ("prompt_id", "sample_id"), ("prompt_idx", "sample_idx")),
-    *(("response_id",), ("completion_id",), ("rollout_id",), ("seq_key",), ("seq_id",), ("sequence_id",)),
-    *(("sequence",), ("export_sequence_idx",)),
-)
-"""Columns that identify a response within a step, best first; of two, the first is the prompt."""
-
-_PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table that an engine has opened: its name in SQL, and the Arrow types of its columns."""
@@ -162,125 +134,6 @@ class TokenColumns:
         return {role: name for role, name in (one | more).items() if name}
 
 
-def names_by_role(options: TokenOptions) -> dict[str, set[str]]:
-    """Possible names of each role's column, in lower case: that of the options, otherwise :data:`NAMES`."""
-    given = {role: getattr(options, role) for role in NAMES}
-    return {role: set(NAMES[role]) if name is None else {name.casefold()} for role, name in given.items()}
-
-
-def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
-    """The columns of a table, by the options or by their names, and notes on them.
-
-    InputErrors are ``column-not-found`` for one that an option names, ``no-step-column``,
-    ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
-    ``entropy-is-perplexity``.
-    """
-    types, file = dict(files[0].types), files[0].name
-    # Fields of JSON lines need not have a value in every file.
-    for other, (name, kind) in product(files[1:], files[0].types.items()):
-        if element_type(types[name]) == pa.null():
-            types[name] = other.types.get(name, kind)
-    columns = _columns([*types], options, file)
-    _check_types(columns, types, file)
-    _check_unit(columns.entropy, file)
-    nested = pa.types.is_list(types[columns.entropy])
-    # Next to lists of entropies a column without a value holds lists, too.
-    per_token = {getattr(columns, role) for role in _PER_TOKEN} if nested else set()
-    empty = {name for name in per_token - {None} if types[name] == pa.null()}
-    lists = tuple(name for name in columns.all if name in empty or pa.types.is_list(types[name]))
-    notes = []
-    if lists and not nested:
-        notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
-        unused = {role: None for role in NAMES if getattr(columns, role) in lists}
-        columns, lists = replace(columns, **unused), ()  # type: ignore[arg-type]
-    runs = ("run", "run_id", "run_name", "seed")
-    notes += [
-        f"column {shown(name)} is not used: all rows count as one run"
-        for name in types
-        if name.casefold() in runs and name not in columns.response
-    ]
-    if not columns.response:
-        consequence = "no mean of responses, no error between them; see --response"
-        if nested:
-            consequence = "each row counts as one (--response names columns)"
-        notes.append(f"no column identifies responses: {consequence}")
-        columns = replace(columns, response=(ROW,)) if nested else replace(columns, prompt=None)
-    if columns.prompt is not None and columns.prompt not in columns.response:
-        # A response belongs to one prompt.
-        columns = replace(columns, response=(columns.prompt, *columns.response))
-    if (options.top_quantile, options.grams) != (None, None):
-        columns = replace(columns, planning=None)
-    return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
-
-
-def _check_unit(column: str, file: str) -> None:
-    """Refuse an entropy that is not in nats by its name: tokens are summed as they are."""
-    nats, unit = nats_per_unit(column)
-    if is_perplexity(column):
-        what = f"{shown(column)} of {shown(file)} is a perplexity by its name, the exponential of an entropy"
-        raise InputError("entropy-is-perplexity", what, "write its logarithm into a column of its own")
-    if unit != "nats":
-        what = f"{shown(column)} of {shown(file)} is in {unit} by its name, and tokens' entropies are in nats"
-        hint = f"multiply it by {nats:.6f}, and name it without {unit}"
-        raise InputError("entropy-in-bits", what, hint)
-
-
-def _columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
-    """The columns that the options name, and by their own names those without an option."""
-    folded = {name.casefold(): name for name in reversed(names)}
-    columns: dict[str, str | None] = {}
-    for role, candidates in NAMES.items():
-        columns[role] = next(filter(None, map(folded.get, candidates)), None)
-        if (given := getattr(options, role)) is not None:
-            columns[role] = _exactly(given, names) if given else None
-    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
-        if columns[role] is None:
-            such, similar = listing(NAMES[role], 3), _similar(NAMES[role], names, "its columns are")
-            message = f"{shown(file)} has no {role} column by name, such as {such}; {similar}"
-            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
-    responses = tuple(_exactly(name, names) for name in options.response)
-    if not responses and (key := next((key for key in RESPONSES if folded.keys() >= {*key}), None)):
-        # In each rank and run the numbers of responses start again.
-        responses = tuple(folded[name] for name in ("rank", "run_id", *key) if name in folded)
-    if options.prompt is None:
-        # The other names of a prompt are found in any case.
-        given = next((name for name in responses if name.casefold() == "prompt"), None)
-        columns["prompt"] = columns["prompt"] or given
-    return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
-
-
-def _exactly(name: str, names: Sequence[str]) -> str:
-    if name in names:
-        return name
-    message = f"there is no column {shown(name)}; {_similar([name], names, 'the columns are')}"
-    raise InputError("column-not-found", message, "name one of the table's columns")
-
-
-def _similar(names: Sequence[str], columns: Sequence[str], otherwise: str) -> str:
-    """The columns with similar names, or all of them."""
-    close = nearest(names, columns)
-    return f"similar: {listing(close)}" if close else f"{otherwise} {listing(columns)}"
-
-
-def _check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
-    """Refuse columns of other types than numbers here, where the error can name the column."""
-    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-    needed = {"step": "whole numbers", "entropy": "entropies", "logprob": "log-probabilities"}
-    others = {"step": {pa.string()}, "entropy": set(), "logprob": set()}
-    # The roles that are not here may have any type, or are checked where they are used.
-    for role in ("step", "entropy", "planning", "mask", "logprob", "correct"):
-        kind = element_type(types.get(name := getattr(columns, role), pa.null()))
-        if kind in others.get(role, {pa.bool_(), pa.string()}) or any(is_of(kind) for is_of in numeric):
-            continue
-        slug = "step-not-whole" if role == "step" else "column-not-numeric"
-        message = f"column {shown(name)} of {shown(file)} holds {kind}, expected "
-        option = "--class" if role == "planning" else f"--{role}"
-        hint = f"name the column with {option}" + (
-            "" if role in ("step", "entropy") else f", or {option} '' for none"
-        )
-        raise InputError(slug, message + needed.get(role, "0 and 1"), hint)
-
-
 def cells(table: Table, columns: TokenColumns) -> str:
     """Count tokens and sum their entropies in fixed point, by step, class, correctness and bin.
 
@@ -333,7 +186,7 @@ def high(table: Table, columns: TokenColumns) -> str:
     ``first`` is the number of tokens at position 0.
     """
     position = columns.position
-    keys = (position,) if position is not None and _is_number(table.types[position]) else ()
+    keys = (position,) if position is not None and is_number(table.types[position]) else ()
     value = f"CAST(FLOOR(entropy * {HIGH_POINT}) AS BIGINT)"
     parts = {"value": value, "q": _fixed("entropy", POINT)}
     parts["start"] = "CASE WHEN key_0 = 0 THEN 1 ELSE 0 END" if keys else "0"
@@ -491,8 +344,3 @@ def _code(yes: str, no: str, unknown: str) -> str:
     """A flag as a number: 1, 0, -1 where it is null, -2 where it is not a flag."""
     known = f"WHEN {yes} THEN {PLANNING} WHEN {no} THEN {EXECUTION}"
     return f"CAST(CASE WHEN {unknown} THEN {UNCLASSED} {known} ELSE {UNKNOWN_CLASS} END AS TINYINT)"
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    """Whether a type is of numbers."""
-    return any(is_of(kind) for is_of in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))

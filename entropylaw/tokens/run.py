@@ -21,6 +21,7 @@ from entropylaw.paths import check_targets, note_input, shown_path
 from entropylaw.results.columns import TokenSummary
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
+from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, find
 from entropylaw.tokens.sums import Sums
 
@@ -57,6 +58,38 @@ def summarise_tokens(
         ``bad-quantile``, ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``,
         ``output-is-input``.
     """
+    from entropylaw.tokens.backends import duckdb_backend, spark_backend
+
+    check_options(options)
+    files, notes = find(tables, names=names_by_role(options))
+    notes += check_gaps(files, allow_missing=options.allow_missing)
+    grams = [] if options.grams in (None, "default") else [Path(options.grams or "")]
+    check_output([*(file.path for file in files), *grams], output)
+    columns, column_notes = resolve(files, options)
+    check_alike(files, columns.stored)
+    read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
+    about: dict[str, Any] = {
+        "read": {"files": read, "bytes": sum(file.size for file in files)},
+        "columns": columns.named(),
+    }
+    if columns.planning is not None:
+        about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
+    spark = spark_backend(options.master, console=progress is not None)
+    with spark if options.backend == "spark" else duckdb_backend(progress) as engine:
+        table = engine.table(files, columns)
+        notes += column_notes
+        if columns.lists:
+            (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
+            notes += summary.check_lists(counts, columns)
+            table = engine.unrolled(table, columns)
+        if options.grams is None:
+            return _finished(_queried(engine, table, columns), options, about, notes)
+        sums, about["class"], others = by_grams(engine, table, columns, options.grams)
+    return _finished(sums, options, about, notes, others)
+
+
+def check_options(options: TokenOptions) -> None:
+    """Refuse options that contradict each other."""
     share, rules = options.top_quantile, (options.planning, options.top_quantile, options.grams)
     for wrong, slug, message, hint in (
         (
@@ -86,43 +119,9 @@ def summarise_tokens(
     ):
         if wrong:
             raise UsageError(slug, message, hint)
-    return _summarised(tables, options, output, progress)
 
 
-def _summarised(
-    tables: Sequence[str], options: TokenOptions, output: str | None, progress: Progress | None
-) -> Summarised:
-    from entropylaw.tokens.backends import duckdb_backend, spark_backend
-
-    names = query.names_by_role(options)
-    files, notes = find(tables, names=names)
-    notes += check_gaps(files, allow_missing=options.allow_missing)
-    grams = [] if options.grams in (None, "default") else [Path(options.grams or "")]
-    _check_inputs([*(file.path for file in files), *grams], output)
-    columns, column_notes = query.resolve(files, options)
-    check_alike(files, columns.stored)
-    read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
-    about: dict[str, Any] = {
-        "read": {"files": read, "bytes": sum(file.size for file in files)},
-        "columns": columns.named(),
-    }
-    if columns.planning is not None:
-        about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    spark = spark_backend(options.master, console=progress is not None)
-    with spark if options.backend == "spark" else duckdb_backend(progress) as engine:
-        table = engine.table(files, columns)
-        notes += column_notes
-        if columns.lists:
-            (counts,) = engine.run(query.inspected(table, columns)).to_pylist()
-            notes += summary.check_lists(counts, columns)
-            table = engine.unrolled(table, columns)
-        if options.grams is None:
-            return _finished(_queried(engine, table, columns), options, about, notes)
-        sums, about["class"], others = _by_grams(engine, table, columns, options.grams)
-    return _finished(sums, options, about, notes, others)
-
-
-def _check_inputs(files: Sequence[Path], output: str | None) -> None:
+def check_output(files: Sequence[Path], output: str | None) -> None:
     """Note the input files, and refuse an output that would replace one of them."""
     for file in files:
         note_input(file)
@@ -149,7 +148,7 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     return replace(sums, **by_step)
 
 
-def _by_grams(
+def by_grams(
     engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
 ) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""

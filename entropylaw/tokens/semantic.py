@@ -138,14 +138,11 @@ def semantic_entropy(
     Raises ValueError if the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
     """
     step, labels = np.asarray(step), _codes(label)
-    given = np.zeros_like(labels) if context is None else _codes(context)
-    groups = np.zeros_like(labels) if cluster is None else _codes(cluster)
+    given, groups = _codes(context, len(labels)), _codes(cluster, len(labels))
     lengths = {len(step), len(labels), len(given), len(groups)}
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows")
-    every = np.unique(step if steps is None else np.asarray(steps))
-    if not np.isin(step, every).all():
-        raise ValueError("an occurrence belongs to none of the steps")
+    every = every_step(step, steps)
     if common is not None and common < 2:
         raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
     pairs = given * (labels.max(initial=0) + 1) + labels
@@ -155,11 +152,19 @@ def semantic_entropy(
     count = np.diff(bounds)
     size = common_size(count) if common is None else common
     parts = np.split(kept, bounds[1:])[:-1]
-    rows = [_one(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
+    rows = [step_entropy(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
     entries = zip(*rows, strict=True) if rows else [()] * len(_ENTRIES)
     columns: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
     columns |= {name: np.array(columns[name], dtype=np.int64) for name in _COUNTS}
     return CountEntropy(step=every, count=count, common=size, **columns)
+
+
+def every_step(step: IntArray, steps: ArrayLike | None) -> IntArray:
+    """The steps to report, ascending: given ones, or those of the occurrences."""
+    every = np.unique(step if steps is None else np.asarray(steps))
+    if not np.isin(step, every).all():
+        raise ValueError("an occurrence belongs to none of the steps")
+    return every
 
 
 def common_size(counts: ArrayLike) -> int | None:
@@ -169,15 +174,19 @@ def common_size(counts: ArrayLike) -> int | None:
     return size if size >= 2 else None
 
 
-def _codes(values: Any) -> IntArray:
-    """Equal numbers from 0 for equal values; -1 for None."""
+def _codes(values: Any, count: int = 0) -> IntArray:
+    """Equal numbers from 0 for equal values; -1 for None. For no column, ``count`` zeros."""
+    if values is None:
+        return np.zeros(count, dtype=np.int64)
     array = pa.table({"values": values})["values"].combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
 
 
-def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> tuple[Any, ...]:
+def step_entropy(
+    context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None
+) -> tuple[Any, ...]:
     """The entries of the step with these occurrences, in the order of :data:`_ENTRIES`."""
     n = len(label)
     if n == 0:

@@ -79,12 +79,26 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
         no other column counts.
     """
+    cells, (steps, starts) = sums.cells, steps_of(sums.cells)
+    place = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
+    columns = token_columns(sums, steps, starts, place)
+    columns |= response_columns(sums, steps.tolist(), place)
+    if cuts is not None:
+        columns["class_cut"] = [cuts[step] for step in steps.tolist()]
+    for name, reasons in _LEFT_OUT.items():
+        counts = cells["tokens"] * np.isin(cells["bin"], reasons)
+        columns[name] = [*_by_step(counts, place, len(steps)).tolist()]
+    whole = re.compile("step|responses|prompts|tokens.*")
+    kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
+    return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
+
+
+def token_columns(sums: Sums, steps: IntArray, starts: IntArray, place: IntArray) -> dict[str, list[Value]]:
+    """The step, and columns of its tokens: of all, and by class and correctness where these are known."""
     cells, subsets = sums.cells, {"": sums.usable}
     for column, codes in _SUBSETS.items():
         if (cells[column] >= 0).any():
             subsets |= {f"_{name}": sums.usable & (cells[column] == code) for name, code in codes.items()}
-    steps, starts = steps_of(cells)
-    place = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
     columns: dict[str, list[Value]] = defaultdict(list)
     # A block of steps at a time: each of thousands of steps has hundreds of bins.
     for first in range(0, len(steps), _BLOCK):
@@ -96,31 +110,22 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
             at = np.flatnonzero(chosen[rows])
             kind = {name: block[name][at] for name in ("bin", *Cells.__slots__)}
             groups[suffix] = Cells.of(kind, last - first, place[rows][at] - first)
-        for name, values in ({"step": steps[first:last].tolist()} | _by_group(groups)).items():
+        columns["step"] += steps[first:last].tolist()
+        for name, values in group_columns(groups).items():
             columns[name] += values
-    columns |= _by_response(sums, steps.tolist(), place)
-    if cuts is not None:
-        columns["class_cut"] = [cuts[step] for step in steps.tolist()]
-    for name, reasons in _LEFT_OUT.items():
-        out = np.zeros(len(steps), dtype=np.int64)
-        np.add.at(out, place, cells["tokens"] * np.isin(cells["bin"], reasons))
-        columns[name] = [*out.tolist()]
-    whole = re.compile("step|responses|prompts|tokens.*")
-    kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
-    return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
+    return columns
 
 
-def _by_group(groups: dict[str, Cells]) -> dict[str, list[Value]]:
+def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
     """Columns of each step's tokens by the suffix of their class or correctness."""
     columns: dict[str, list[Value]] = {}
     for suffix, cells in groups.items():
         if suffix == "_planning":
-            both = zip(cells.n.tolist(), groups["_execution"].n.tolist(), strict=True)
-            columns["planning_share"] = [a / (a + b) if a + b else None for a, b in both]
-            both = zip(cells.fixed.tolist(), groups["_execution"].fixed.tolist(), strict=True)
-            columns["planning_entropy_share"] = [a / (a + b) if a + b else None for a, b in both]
+            others = groups["_execution"]
+            columns["planning_share"] = _ratios(cells.n, cells.n + others.n)
+            columns["planning_entropy_share"] = _ratios(cells.fixed, cells.fixed + others.fixed)
         n, deviations = cells.n.tolist(), cells.deviations()
-        low = cells.tokens[:, : np.searchsorted(EDGES, LOW)].sum(axis=1).tolist()
+        low = cells.tokens[:, : np.searchsorted(EDGES, LOW)].sum(axis=1)
         errors = [None if sd is None else sd / math.sqrt(m) for m, sd in zip(n, deviations, strict=True)]
         values = zip(PERCENTS, cells.percentiles().T, strict=True)
         kind: dict[str, list[Value]] = {
@@ -129,11 +134,25 @@ def _by_group(groups: dict[str, Cells]) -> dict[str, list[Value]]:
             "entropy_sd": [*deviations],
             "entropy_se": [*errors],
             **{f"entropy_p{p:02d}": _or_none(each) for p, each in values},
-            "share_below_0.01": [part / m if m else None for part, m in zip(low, n, strict=True)],
+            "share_below_0.01": _ratios(low, cells.n),
             "share_top20": _or_none(cells.shares_of_top()),
         }
         columns |= {name + suffix: each for name, each in kind.items()}
     return columns
+
+
+def _ratios(parts: IntArray, wholes: IntArray) -> list[Value]:
+    """The parts (n,) of wholes, with None where nothing is whole."""
+    # A quotient of Python integers is rounded once.
+    pairs = zip(parts.tolist(), wholes.tolist(), strict=True)
+    return [part / whole if whole else None for part, whole in pairs]
+
+
+def _by_step(values: IntArray, place: IntArray, steps: int) -> IntArray:
+    """Sum of the cells' values in each step."""
+    totals = np.zeros(steps, dtype=np.int64)
+    np.add.at(totals, place, values)
+    return totals
 
 
 def _or_none(values: FloatArray) -> list[Value]:
@@ -141,19 +160,16 @@ def _or_none(values: FloatArray) -> list[Value]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def _by_response(sums: Sums, steps: list[int], place: IntArray) -> dict[str, list[Value]]:
+def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str, list[Value]]:
     """Columns of each step's log-probabilities, responses and prompts; None for unknown numbers.
 
     ``place`` is the number of each cell's step.
     """
     columns: dict[str, list[Value]] = {}
     if sums.has_logprob:
-        known = np.zeros((2, len(steps)), dtype=np.int64)
-        for row, name in zip(known, ("logprobs", "logprob_total"), strict=True):
-            np.add.at(row, place, sums.cells[name] * sums.usable)
-        columns["logprob"] = [
-            total / (number * query.LOGPROB_POINT) if number else None for number, total in known.T.tolist()
-        ]
+        number = _by_step(sums.cells["logprobs"] * sums.usable, place, len(steps))
+        total = _by_step(sums.cells["logprob_total"] * sums.usable, place, len(steps))
+        columns["logprob"] = _ratios(total, number * query.LOGPROB_POINT)
     for name, by_step in (("responses", sums.responses), ("prompts", sums.prompts)):
         if by_step is None:
             continue
@@ -324,8 +340,9 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
     row = np.arange(1, len(tokens))
     low, high = np.maximum(row - width, 0), np.minimum(row + width, len(tokens))
-    means = (np.maximum((q[b] - q[a]) / (n[b] - n[a]), 1.0) for a, b in ((row, high), (low, row)))
-    change = np.subtract(*map(np.log, means))
+    after = np.maximum((q[high] - q[row]) / (n[high] - n[row]), 1.0)
+    before = np.maximum((q[row] - q[low]) / (n[row] - n[low]), 1.0)
+    change = np.log(after) - np.log(before)
     # Six times the median of all changes: in a policy that moves fast, a change of units cannot be seen.
     steep = np.abs(change) > 6.0 * np.median(np.abs(change))
     near = np.abs(np.abs(change) - _SHIFT) < 0.15
@@ -333,7 +350,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     for at in (1 + np.flatnonzero(steep & near)).tolist():
         ends = (rows[low[at - 1]], rows[at], rows[high[at - 1]])
         sides = [{name: column[a:b] for name, column in cells.items()} for a, b in pairwise(ends)]
-        if (distance := _distance(*map(Cells.of, sides))) is not None:
+        if (distance := distance_from_units(*map(Cells.of, sides))) is not None:
             distances[at] = distance
     while distances:
         # Of neighbouring steps, the one that comes nearest to the factor.
@@ -347,7 +364,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
         )
 
 
-def _distance(before: Cells, after: Cells) -> float | None:
+def distance_from_units(before: Cells, after: Cells) -> float | None:
     """Mean distance of the percentiles' log-ratios from a change of units; None if one is far from it."""
     (old, old_error), (new, new_error) = _logs(before), _logs(after)
     error = np.hypot(old_error, new_error)

@@ -14,6 +14,7 @@ import pytest
 from entropylaw.options import TokenOptions
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend, spark_backend
+from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import find
 from tests.conftest import nightly
 
@@ -174,8 +175,8 @@ def test_each_query_has_the_same_rows(tmp_path):
     with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
         for at in range(3):
             options = TokenOptions(response=('a `b` "c',))
-            files, _ = find([str(tmp_path / f"part-{at}.parquet")], names=query.names_by_role(options))
-            columns, _ = query.resolve(files, options)
+            files, _ = find([str(tmp_path / f"part-{at}.parquet")], names=names_by_role(options))
+            columns, _ = resolve(files, options)
             tables = [(engine, engine.table(files, columns)) for engine in (duckdb, spark)]
             made = [query.cells, query.each_response, query.responses, query.high]
             # A flag is true, false or null, and never unknown.

@@ -1,0 +1,184 @@
+"""The columns of a token table: by the options, or by their own names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+import pyarrow as pa
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import listing, nearest, shown
+from entropylaw.options import TokenOptions
+from entropylaw.tokens.files import TokenFile, element_type, is_number
+from entropylaw.tokens.query import ROW, TokenColumns
+from entropylaw.units import is_perplexity, nats_per_unit
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "step": ("step", "global_step", "training_step", "train_step", "trainer_step", "export_step", "_step"),
+    "entropy": ("entropy", "token_entropy", "entropies", "policy_entropy"),
+    "planning": ("is_planning", "token_class", "class"),
+    "mask": ("loss_mask", "response_mask", "completion_mask", "action_mask", "token_mask", "mask"),
+    "logprob": ("logprob", "log_prob", "trainer_logprobs", "logprobs", "old_log_prob"),
+    "correct": ("correct", "is_correct"),
+    "position": ("position", "pos", "token_position", "position_ids"),
+    "token": ("token", "text", "token_text", "token_str"),
+    "prompt": ("prompt_id", "prompt_idx", "problem_id", "group_id", "example_id"),
+}
+"""Names of columns by role, best first, in any case."""
+
+RESPONSES: tuple[tuple[str, ...], ...] = (
+    *(("prompt", "sample"), ("prompt_id", "sample_id"), ("prompt_idx", "sample_idx")),
+    *(("response_id",), ("completion_id",), ("rollout_id",), ("seq_key",), ("seq_id",), ("sequence_id",)),
+    *(("sequence",), ("export_sequence_idx",)),
+)
+"""Columns that identify a response within a step, best first; of two, the first is the prompt."""
+
+_PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
+
+
+def names_by_role(options: TokenOptions) -> dict[str, set[str]]:
+    """Possible names of each role's column, in lower case: that of the options, otherwise :data:`NAMES`."""
+    given = {role: getattr(options, role) for role in NAMES}
+    return {role: set(NAMES[role]) if name is None else {name.casefold()} for role, name in given.items()}
+
+
+def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
+    """The columns of a table, by the options or by their names, and notes on them.
+
+    InputErrors are ``column-not-found`` for one that an option names, ``no-step-column``,
+    ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
+    ``entropy-is-perplexity``.
+    """
+    types, file = joined_types(files), files[0].name
+    columns = named_columns([*types], options, file)
+    check_types(columns, types, file)
+    check_unit(columns.entropy, file)
+    nested, lists = pa.types.is_list(types[columns.entropy]), list_columns(columns, types)
+    notes = []
+    if lists and not nested:
+        notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
+        unused = {role: None for role in NAMES if getattr(columns, role) in lists}
+        columns, lists = replace(columns, **unused), ()  # type: ignore[arg-type]
+    runs = ("run", "run_id", "run_name", "seed")
+    notes += [
+        f"column {shown(name)} is not used: all rows count as one run"
+        for name in types
+        if name.casefold() in runs and name not in columns.response
+    ]
+    columns, unidentified = with_response(columns, nested=nested)
+    notes += unidentified
+    if (options.top_quantile, options.grams) != (None, None):
+        columns = replace(columns, planning=None)
+    return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
+
+
+def joined_types(files: Sequence[TokenFile]) -> dict[str, pa.DataType]:
+    """The types of the first file's columns; fields of JSON lines need not have a value in every file."""
+    types = dict(files[0].types)
+    for other, (name, kind) in product(files[1:], files[0].types.items()):
+        if element_type(types[name]) == pa.null():
+            types[name] = other.types.get(name, kind)
+    return types
+
+
+def list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
+    """The columns of lists; next to lists of entropies a column without a value holds lists, too."""
+    lists = {name for name in columns.all if pa.types.is_list(types[name])}
+    if columns.entropy in lists:
+        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
+        lists |= {name for name in per_token if types[name] == pa.null()}
+    return tuple(name for name in columns.all if name in lists)
+
+
+def with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
+    """The columns with those that identify a response, and a note where a table has none."""
+    notes = []
+    if not columns.response:
+        consequence = "no mean of responses, no error between them; see --response"
+        if nested:
+            consequence = "each row counts as one (--response names columns)"
+        notes.append(f"no column identifies responses: {consequence}")
+        columns = replace(columns, response=(ROW,)) if nested else replace(columns, prompt=None)
+    if columns.prompt is not None and columns.prompt not in columns.response:
+        # A response belongs to one prompt.
+        columns = replace(columns, response=(columns.prompt, *columns.response))
+    return columns, notes
+
+
+def check_unit(column: str, file: str) -> None:
+    """Refuse an entropy that is not in nats by its name: tokens are summed as they are."""
+    nats, unit = nats_per_unit(column)
+    if is_perplexity(column):
+        what = f"{shown(column)} of {shown(file)} is a perplexity by its name, the exponential of an entropy"
+        raise InputError("entropy-is-perplexity", what, "write its logarithm into a column of its own")
+    if unit != "nats":
+        what = f"{shown(column)} of {shown(file)} is in {unit} by its name, and tokens' entropies are in nats"
+        hint = f"multiply it by {nats:.6f}, and name it without {unit}"
+        raise InputError("entropy-in-bits", what, hint)
+
+
+def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
+    """The columns that the options name, and by their own names those without an option."""
+    folded = {name.casefold(): name for name in reversed(names)}
+    columns: dict[str, str | None] = {}
+    for role, candidates in NAMES.items():
+        columns[role] = next(filter(None, map(folded.get, candidates)), None)
+        if (given := getattr(options, role)) is not None:
+            columns[role] = _exactly(given, names) if given else None
+    for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
+        if columns[role] is None:
+            such, similar = listing(NAMES[role], 3), _similar(NAMES[role], names, "its columns are")
+            message = f"{shown(file)} has no {role} column by name, such as {such}; {similar}"
+            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
+    responses = response_columns(options.response, names, folded)
+    if options.prompt is None:
+        # The other names of a prompt are found in any case.
+        given = next((name for name in responses if name.casefold() == "prompt"), None)
+        columns["prompt"] = columns["prompt"] or given
+    return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
+
+
+def response_columns(
+    given: Sequence[str], names: Sequence[str], folded: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Columns that identify a response: given ones, or by their names in lower case (``folded``)."""
+    if given:
+        return tuple(_exactly(name, names) for name in given)
+    for key in RESPONSES:
+        if folded.keys() >= {*key}:
+            # In each rank and run the numbers of responses start again.
+            return tuple(folded[name] for name in ("rank", "run_id", *key) if name in folded)
+    return ()
+
+
+def _exactly(name: str, names: Sequence[str]) -> str:
+    if name in names:
+        return name
+    message = f"there is no column {shown(name)}; {_similar([name], names, 'the columns are')}"
+    raise InputError("column-not-found", message, "name one of the table's columns")
+
+
+def _similar(names: Sequence[str], columns: Sequence[str], otherwise: str) -> str:
+    """The columns with similar names, or all of them."""
+    close = nearest(names, columns)
+    return f"similar: {listing(close)}" if close else f"{otherwise} {listing(columns)}"
+
+
+def check_types(columns: TokenColumns, types: Mapping[str, pa.DataType], file: str) -> None:
+    """Refuse columns of other types than numbers here, where the error can name the column."""
+    needed = {"step": "whole numbers", "entropy": "entropies", "logprob": "log-probabilities"}
+    others = {"step": {pa.string()}, "entropy": set(), "logprob": set()}
+    # The roles that are not here may have any type, or are checked where they are used.
+    for role in ("step", "entropy", "planning", "mask", "logprob", "correct"):
+        kind = element_type(types.get(name := getattr(columns, role), pa.null()))
+        if kind in others.get(role, {pa.bool_(), pa.string()}) or pa.types.is_null(kind) or is_number(kind):
+            continue
+        slug = "step-not-whole" if role == "step" else "column-not-numeric"
+        message = f"column {shown(name)} of {shown(file)} holds {kind}, expected "
+        option = "--class" if role == "planning" else f"--{role}"
+        hint = f"name the column with {option}" + (
+            "" if role in ("step", "entropy") else f", or {option} '' for none"
+        )
+        raise InputError(slug, message + needed.get(role, "0 and 1"), hint)
