@@ -146,6 +146,13 @@ def test_no_other_format_is_coloured(folder, terminal, format):
     assert terminal(document, format) == output.rendered(document, format)
 
 
+def test_text_that_is_no_terminal_s_is_plain(folder, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    done = typed("fit", LOG, "-o", "-", cwd=folder)
+    assert "\x1b" not in done.stdout
+    assert done.stdout == output.rendered(load_fit(folder / "fit.json"), "text")
+
+
 def test_runs_are_lines_in_their_order_where_no_bar_can_move(capsys):
     """Whatever the order in which they are done; what was done before and a single run have none."""
     with output.runs_shown("runs", quiet=False) as progress:
