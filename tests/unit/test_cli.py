@@ -1,7 +1,5 @@
 """The commands as a user starts them: output, exit codes, files."""
 
-import csv
-import io
 import json
 import os
 from pathlib import Path
@@ -65,20 +63,6 @@ def test_a_prediction_without_a_target_is_of_now_of_zero_and_of_half_as_many_ste
             assert one["forecast"]["step"] == [np.ceil(1.5 * fit.law.step[-1])]
 
 
-def test_output_suffix_and_format_decide(run, lab, tmp_path):
-    done = run("fit", RUN, "-o", "a.json", "-o", "b.csv", "-o", "c.md", "-o", "d.txt", "-o", "-")
-    assert done.returncode == 0
-    assert (tmp_path / "d.txt").read_text() == done.stdout
-    assert not (tmp_path / "reports").exists()
-    document = json.loads((tmp_path / "a.json").read_text())
-    assert document["schema"] == "entropylaw/fit/4"
-    (row,) = csv.DictReader(io.StringIO((tmp_path / "b.csv").read_text()))
-    assert float(row["ceiling"]) == document["runs"][0]["answer"]["ceiling"]["value"]
-    printed = run("fit", RUN, "--format", "csv", "-o", "-", "--quiet")
-    assert (printed.stdout, printed.stderr) == ((tmp_path / "b.csv").read_text(), "")
-    assert_error(run("fit", RUN, "-o", "x.pdf"), "unknown-suffix", 2)
-
-
 def test_standard_input_forced_formats_and_wrong_suffixes(run, tmp_path):
     text = write_csv(tmp_path / "log.dat").read_text()
     for arguments in (["-"], ["--", "-:csv"]):
@@ -112,15 +96,6 @@ def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
     ]:
         (tmp_path / "changed.json").write_text(json.dumps(document | change))
         assert_error(run("predict", "changed.json", "--target-entropy", "0.1"), slug, 3)
-
-
-def test_a_report_of_a_stored_fit_has_the_same_bytes(run, lab, tmp_path):
-    run("fit", RUN)
-    # A fit has no phases; a report's own document has them.
-    pages = ("--figures", "svg", "-o")
-    assert run("report", RUN, *pages, "fresh", "--no-phases").returncode == 0
-    assert run("report", "reports/clean_start_s0.fit.json", *pages, "stored").returncode == 0
-    assert folder(tmp_path / "fresh") == folder(tmp_path / "stored")
 
 
 def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):
@@ -167,17 +142,6 @@ def test_the_version_and_settings_import_nothing_heavy_and_a_fit_no_more_than_it
     write_csv(tmp_path / "x.csv")
     later = ("lmfit", "matplotlib", "pandas", "jinja2")
     assert imported(["fit", "x.csv", "-o", "-"], later, tmp_path) == []
-
-
-def test_a_change_of_stage_is_found_and_fitted_around(run, tmp_path):
-    log = LAB / "sft_after_grpo_s0" / "metrics.parquet"
-    assert run("fit", log, "--find-seams", "-o", "f.json").returncode == 0
-    (one,) = json.loads((tmp_path / "f.json").read_text())["runs"]
-    assert {(shift["after"], shift["step"]) for shift in one["level_shifts"]} == {(408.0, 416.0)}
-    assert [segment["n"] for segment in one["segments"]["segments"]] == [52, 24]
-    assert one["segments"]["same"]["p_value"] < 1e-4
-    given = json.loads(run("fit", log, "--seam", "416", "--format", "json").stdout)
-    assert given["runs"][0]["segments"] == one["segments"]
 
 
 def test_charts_are_one_run_in_a_report_too(run, tmp_path):

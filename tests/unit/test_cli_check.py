@@ -49,13 +49,6 @@ def outcomes(done):
 JSON = ("--format", "json")
 
 
-def test_a_gate_trips_with_five(check, fits):
-    done = check(FIT, "ceiling<0.99 ceiling<0.1", *JSON)
-    assert (done.returncode, done.stderr) == (5, "")
-    assert [*outcomes(done).values()] == ["tripped", "passed"]
-    assert check(FIT, "ceiling<0.1").returncode == 0
-
-
 def test_the_own_numbers_of_a_law_that_fails_are_unknown_unless_an_option_says_so(check, fits):
     done = check(INVALID, "ceiling<0.1 law.ceiling<0.1", *JSON)
     # The average rests on the curve that fits.
@@ -156,9 +149,6 @@ def test_a_table_of_a_report_names_what_to_give(check, pages):
 @pytest.mark.parametrize(
     ("gates", "more", "slug"),
     [
-        ("", [], "no-gate"),
-        ("ceilling<1", [], "unknown-quantity"),
-        ("ceiling<", [], "bad-gate"),
         ("fails", ["-o", "a.pdf"], "unknown-suffix"),
         ("fails", ["--level", "0.9"], "fit-is-fixed"),
         ("fails", ["--github-summary"], "no-step-summary"),
@@ -182,12 +172,6 @@ def test_a_bad_document_stops_no_other_and_is_listed(check, fits):
     assert_error(check("bad.json", "ceiling<0.1"), "damaged-document", 5)
 
 
-def test_a_log_that_cannot_be_fitted_or_read_is_unknown(check, tmp_path):
-    (tmp_path / "short.csv").write_text("step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
-    assert_error(check("short.csv", "fails"), "too-few-evaluations", 5)
-    assert_error(check("none.csv", "fails"), "file-not-found", 5)
-
-
 def test_the_steps_summary_is_appended_to(check, fits):
     summary = fits / "summary.md"
     summary.write_text("before\n")
@@ -198,12 +182,6 @@ def test_the_steps_summary_is_appended_to(check, fits):
     # The exit code of a gate that failed does not change where something could not be written.
     for gate, code in (("ceiling<0.99", 5), ("ceiling<0.1", 3)):
         assert_error(check(FIT, gate, flag, GITHUB_STEP_SUMMARY=str(fits)), "cannot-write", code)
-
-
-def test_gates_may_come_from_settings(check, fits):
-    (fits / "entropylaw.toml").write_text('gates = ["ceiling<0.99"]\nlevel = 0.95\n')
-    assert check(FIT, "", *JSON).returncode == 5
-    assert check(FIT, "ceiling<0.1").returncode == 0
 
 
 @pytest.mark.parametrize("text", ["level = 0.9", "[check]\ngain = 0.3", '[columns]\npair = "next"'])

@@ -49,13 +49,6 @@ def call(command, *more):
     return ("fit", LOG, *more) if command == "fit" else (*CALLS[command], *more)
 
 
-@pytest.mark.parametrize("command", [name for name in CALLS if name != "columns"])
-def test_a_file_is_written_in_place_of_standard_output(folder, command):
-    done = typed(*call(command, "-o", "out.json"), cwd=folder)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "wrote out.json\n" in done.stderr
-
-
 def assert_is(text, format):
     if format == "json":
         assert isinstance(json.loads(text), dict)
@@ -74,21 +67,6 @@ def test_a_command_prints_every_format(folder, command, format):
     done = typed(*call(command, "--format", format, *files), cwd=folder)
     assert done.returncode == 0, done.stderr
     assert_is(done.stdout, format)
-
-
-@pytest.mark.parametrize("command", ["fit", "phases", "backtest", "check"])
-def test_a_suffix_stands_for_each_format(folder, command):
-    names = {format: f"{command}-result{suffix}" for format, suffix in SUFFIXES.items()}
-    done = typed(*call(command, *(word for name in names.values() for word in ("-o", name))), cwd=folder)
-    assert done.returncode == 0, done.stderr
-    for format, name in names.items():
-        assert_is((folder / name).read_text(encoding="utf-8"), format)
-
-
-def test_predict_writes_a_latex_file(folder):
-    done = typed(*call("predict", "-o", "predict.tex"), cwd=folder)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert_is((folder / "predict.tex").read_text(encoding="utf-8"), "latex")
 
 
 def test_latex_has_the_tables_of_the_markdown_and_text_that_is_no_command(folder):
@@ -186,15 +164,6 @@ def test_runs_are_lines_in_their_order_where_no_bar_can_move(capsys):
     with output.runs_shown("runs", quiet=False) as progress:
         progress(1, 1, 0, "a")
     assert capsys.readouterr().err == ""
-
-
-def test_every_command_over_runs_has_a_line_per_run(folder):
-    log = LAB / "clean_start_s1" / "metrics.parquet"
-    for command in (("fit",), ("phases",), ("backtest",), ("report", "--figures", "none", "-o", "pages")):
-        done = typed(*command, LOG, log, cwd=folder)
-        assert done.stderr.startswith("[1/2] clean_start_s0\n[2/2] clean_start_s1\n"), command
-        assert "\r" not in done.stderr
-    assert typed("fit", LOG, log, "-q", "--no-save", cwd=folder).stderr == ""
 
 
 @pytest.mark.parametrize(

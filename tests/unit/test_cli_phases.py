@@ -15,7 +15,6 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import read_runs
 from entropylaw.ingest.runs import PhaseSeries
 from entropylaw.ingest.select import phase_series
-from entropylaw.results.columns import SEMANTIC, TOKEN
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -58,24 +57,6 @@ def only(path: Path) -> object:
 
 def series_of(path: Path, columns: Mapping[str, object], **options: str) -> PhaseSeries:
     return phase_series(only(log(path, columns)), **options)
-
-
-def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path):
-    for name in ("a", "b"):
-        arguments = [part for kind in ("json", "csv", "md", "txt") for part in ("-o", f"{name}.{kind}")]
-        done = run("phases", bent, *arguments, "--figure", f"{name}.svg", "-q", ENTROPYLAW_CACHE="off")
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    for kind in ("json", "csv", "md", "txt", "svg"):
-        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
-    document = json.loads((tmp_path / "a.json").read_text())
-    assert document["schema"] == "entropylaw/phases/3"
-    (file,) = document["inputs"]
-    assert (file["path"], len(file["sha256"])) == ("bent.csv", 64)
-    (one,) = document["runs"]
-    assert one["phases"]["verdict"] == "execution first"
-    assert one["phases"]["delta"]["low"] < 30 < one["phases"]["delta"]["high"]
-    assert one["planning_column"]["what"] == TOKEN
-    assert document["across"] is None
 
 
 @pytest.mark.parametrize(
@@ -180,20 +161,6 @@ def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
         assert histogram.low[i] == pytest.approx((values < 0.01).mean())
         top = np.sort(values)[::-1]
         assert histogram.top20[i] == pytest.approx(top[: values.size // 5].sum() / top.sum(), abs=2e-3)
-
-
-def test_the_lab_has_both_curves(lab):
-    series = phase_series(only(lab / "grpo_s0" / "metrics.parquet"))
-    assert series.planning_column.column == "entropy_planning"
-    assert series.execution_column.column == "entropy_execution"
-    assert series.aggregate_column.column == "entropy"
-    assert series.length_column == "response_length"
-    assert series.step.size == 401
-    named = phase_series(only(lab / "grpo_s0" / "metrics.parquet"), planning="entropy_semantic")
-    assert named.planning_column.what == SEMANTIC
-    assert (named.aggregate, named.planning_share) == (None, None)
-    assert "no part of the token entropy" in named.notes[0]
-    assert series.planning_column.what == TOKEN
 
 
 @pytest.mark.parametrize(

@@ -70,16 +70,10 @@ def test_the_interval_decides_as_every_point_in_it_would(sign, one, other, limit
         ("entropy_noise>0", "unknown"),
         ("verdict=='holds'", "tripped"),
         ("verdict!='holds'", "passed"),
-        ("verdict=='undecided'", "passed"),
-        ("why=='another curve'", "passed"),
         ("p_headroom<0.97", "passed"),
-        ("p_headroom>=0.97", "tripped"),
-        ("law.ceiling<0.5", "passed"),
         ("law_probability<=0.5", "tripped"),
         ("cautions>0", "tripped"),
         ("fails", "passed"),
-        ("undecided", "passed"),
-        ("refused", "passed"),
         ("saturation_step<5", "unknown"),
         ("phases=='overlapping'", "unknown"),
     ],
@@ -162,14 +156,6 @@ def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
     assert {(one.outcome, one.failed) for one in others} == {("unknown", True)}
     assert all("3 evaluations" in one.sentence for one in others)
     assert last.outcome == "tripped"
-
-
-def test_failures_come_last_on_a_terminal_and_first_in_markdown():
-    found = cases([document(fitted("bad", fails="no relation"), fitted("good"))], "fails")
-    lines = rendered(checked(found), "text").splitlines()
-    assert [line.split()[0] for line in lines if line] == ["passed", "TRIPPED", "FAILED"]
-    markdown = rendered(checked(found[::-1]), "markdown")
-    assert markdown.index("## bad") < markdown.index("## good")
 
 
 def test_open_ends_are_open_to_anything():

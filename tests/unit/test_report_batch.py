@@ -180,10 +180,6 @@ def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
     assert_error(run("report", "fresh/report.json", "-o", "x"), "not-a-document", 3)
 
 
-def test_unknown_formats_of_figures(run, logs):
-    assert_error(run("report", "logs", "-o", "out", "--figures", "gif"), "bad-figures", 2)
-
-
 def test_a_folder_has_one_writer(tmp_path):
     with only_writer(tmp_path / "out"):
         code = (

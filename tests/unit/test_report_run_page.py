@@ -144,12 +144,6 @@ def test_tiles_have_the_verdict_and_the_numbers() -> None:
     assert len(tiles(short())) == 4
 
 
-def test_the_three_questions_are_answered_below() -> None:
-    asked = [f"<dt>{word}</dt>" for word in ("Still improving?", "Ceiling")]
-    places = [good().index(word) for word in (*asked, 'id="numbers"')]
-    assert places == sorted(places)
-
-
 @pytest.mark.parametrize("made", [good, failing, short])
 def test_the_verdict_stands_on_a_page_once(made) -> None:
     body = made()[made().index("<body>") :]
@@ -247,13 +241,6 @@ def test_same_bytes_from_a_stored_document() -> None:
     shown = {"law": drawn(run)["law"]}
     text = pages.run_page(fresh, run, shown)
     assert pages.run_page(stored, stored.runs[0], shown) == text
-
-
-def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
-    made = [run_report(synthetic(), phases()), run_report(refused())]
-    assert [run.phases is not None for run in made] == [True, False]
-    assert made[0].forecast is not None
-    assert made[1].no_forecast == "the run has no fit"
 
 
 @pytest.mark.parametrize("n", [40, 300, 2500])

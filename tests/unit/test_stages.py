@@ -17,7 +17,6 @@ from entropylaw.report.findings import sentence
 from entropylaw.results.arms import StageChange
 from entropylaw.results.result import replace
 from entropylaw.results.stages import StageCurve, StageRows
-from tests.conftest import LAB
 
 STEPS = np.arange(0.0, 401.0)
 EVERY = STEPS[::8]
@@ -345,25 +344,3 @@ def test_backward_transfer_that_is_unknown(other: dict[str, Any], why: str) -> N
 
 def test_arms_without_several_domains_have_no_matrix() -> None:
     assert transfers({"arm": [rows_of(curve("reward", np.full(51, 0.5), evaluated=True))]}) == ()
-
-
-def test_the_lab_s_stages() -> None:
-    """Demonstrations after reinforcement learning widen the policy, which had narrowed it."""
-
-    def rows(*names: str) -> list[StageRows]:
-        logs = [str(LAB / name / "metrics.parquet") for name in names]
-        return [stage_rows(run, "stage") for log in logs for run in read_runs(log, columns=["stage"])]
-
-    arms = {"sft": rows("sft_after_grpo_s0", "sft_after_grpo_s1"), "order": rows("free_then_school")}
-    changes = stage_changes(arms)
-    says = {(one.values["arm"], one.values["stage"]): one.values["says"] for one in breadth(changes)}
-    assert says["sft", "rl+free"] == "narrows"
-    assert says["sft", "sft+free"] == "widens"
-    (found,) = transfers(arms)
-    assert (found.arm, found.domains) == ("order", ("free", "school"))
-    reward = by(changes)["sft", 2, "reward"].change
-    runs = [one.curve("reward") for one in arms["sft"]]
-    raw = [
-        one.value[one.step > 540].mean() - one.value[one.step == 400][0] for one in runs if one is not None
-    ]
-    assert reward.value == pytest.approx(np.mean(raw), abs=0.05)
