@@ -26,6 +26,7 @@ from entropylaw.ingest.sources.assemble import assemble, display_name
 from entropylaw.ingest.sources.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.sources.opening import is_empty, is_remote, is_remote_folder, load
 from entropylaw.ingest.sources.registry import find_reader, split_format
+from entropylaw.ingest.suggest import measured
 from entropylaw.paths import hostless, is_folder, is_own, note_input, release_input
 from entropylaw.results.columns import Source
 from entropylaw.results.result import replace
@@ -328,7 +329,7 @@ class _Collector:
         # Of a large file, columns are kept that are known or that the user names.
         named = {self._step, self._run, *self._columns}
         for content in contents:
-            content.useful = lambda name: name in named or catalog.is_useful(name)
+            content.useful = lambda name: name in named or catalog.is_useful(name) or bool(measured([name]))
         first = contents[0]
         if log is not None and log.reader is not None:
             kind, table, notes = log.reader.name, log.reader.read(log.path, contents), tuple[str, ...]()

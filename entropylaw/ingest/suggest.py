@@ -257,12 +257,10 @@ def measured(names: Iterable[str]) -> list[str]:
     such as ``B/ent`` and ``B/ret``, or both alone.
     """
     names = list(dict.fromkeys(names))
-    entropies, rewards = (
-        {affix: name for name in names for affix in _affixes(name, role)} for role in ("entropy", "reward")
-    )
-    common = sorted(entropies.keys() & rewards.keys())
-    short = [alike[affix] for affix in common for alike in (entropies, rewards)]
-    return list(dict.fromkeys([*filter(_is_measured, names), *short]))
+    around = {name: (_affixes(name, "entropy"), _affixes(name, "reward")) for name in names}
+    entropies, rewards = (set[str]().union(*(pair[role] for pair in around.values())) for role in (0, 1))
+    both = entropies & rewards
+    return [name for name in names if _is_measured(name) or not both.isdisjoint(set().union(*around[name]))]
 
 
 def _affixes(name: str, role: str) -> set[str]:

@@ -107,18 +107,18 @@ def test_the_package_that_is_missing_is_that_of_the_kind_of_url(monkeypatch, kin
 @pytest.mark.parametrize(("name", "text"), [("x.csv", CSV), ("x.jsonl", JSONL), ("x.log", VERL)])
 def test_of_a_large_file_only_useful_columns_are_kept(tmp_path, monkeypatch, name, text):
     path = tmp_path / name
-    path.write_text(text.replace("reward", "reward_x"))
+    path.write_text(text.replace("reward", "reward_std"))
     whole = read_runs(path)[0]
     monkeypatch.setattr(contents, "_LARGE", 100)
     part = read_runs(path)[0]
     assert set(part.columns) <= set(whole.columns)
-    assert select(part, reward=None).entropy.tolist() if name == "x.log" else "reward_x" in part.unread
+    assert select(part, reward=None).entropy.tolist() if name == "x.log" else "reward_std" in part.unread
     if name != "x.log":
         assert any("columns were not read" in note for note in part.notes)
-        with pytest.raises(InputError, match="'reward_x'"):
+        with pytest.raises(InputError, match="'reward_std'"):
             select(part)
-        named = read_runs(path, columns=["reward_x"])[0]
-        assert select(named, reward="reward_x").reward.tolist() == [s / 50 for s in range(1, 41)]
+        named = read_runs(path, columns=["reward_std"])[0]
+        assert select(named, reward="reward_std").reward.tolist() == [s / 50 for s in range(1, 41)]
 
 
 def test_of_a_wide_parquet_file_only_useful_columns_are_read(tmp_path):

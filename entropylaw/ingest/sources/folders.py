@@ -18,7 +18,7 @@ import numpy as np
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
-from entropylaw.ingest import catalog, suggest
+from entropylaw.ingest import catalog
 from entropylaw.ingest.runs import Table
 from entropylaw.ingest.runs.number_parsing import parse_column, parse_number
 from entropylaw.ingest.runs.step_column import COUNTERS, STEP_NAMES, folded
@@ -195,7 +195,7 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     names = frozenset(map(folded, table.columns))
     sought = catalog.class_entropies().union(map(folded, also))
-    measured = bool(suggest.measured(table.columns)) or not names.isdisjoint(sought)
+    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought)
     measured = measured or _evaluates(table)
     if alone and table.rows < 2:
         # The first record of a run that has begun has a step.
@@ -245,7 +245,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         return _RECOGNISED.get(slug, "")
     fits = named or suffix in _TABLES | _OTHERS
     if table is not None:
-        metrics = suggest.measured(table.columns)
+        metrics = list(filter(catalog.is_metric, table.columns))
         if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
             may_be = True
         elif slug == "several-rows-a-step" or not metrics:
