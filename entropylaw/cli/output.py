@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain, islice
 from pathlib import Path, PurePath
@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
 
+from entropylaw.cli.progress import reading_shown, share_shown
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.paths import check_targets, is_folder, walk
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from entropylaw.documents.document import RunFit
     from entropylaw.ingest.load import Reading
     from entropylaw.options import FitOptions, PhaseOptions
@@ -47,54 +46,12 @@ SHEETS = (".xlsx", ".xls", ".ods", ".tsv", ".parquet")
 NARROWEST = 60
 """Characters of a line below which a narrower terminal wraps it itself."""
 
-_LARGE = 1 << 26
-
 _BADGES = {
     "green": r"usable|tested|passed|PASSED",
     "yellow": r"not tested|refused|not excluded|SAME\?|caution",
     "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|reason",
 }
 """Colour → the words at the beginning of a line that have it."""
-
-
-@contextmanager
-def reading_shown() -> Iterator[None]:
-    """Show how much is read, on a terminal and for files beyond 64 MiB; otherwise do nothing."""
-    if not _moving():
-        yield
-        return
-    from entropylaw.ingest.sources.content import PROGRESS
-
-    with _bar("{task.description}", "DownloadColumn") as bar:
-        task = bar.add_task("", visible=False, total=None)
-        shown_at = 0
-
-        def report(path: str, done: int, size: int) -> None:
-            nonlocal shown_at
-            if size < _LARGE:
-                return
-            if done < shown_at or done - shown_at > size // 200:
-                shown_at = done
-                name = "".join(c for c in PurePath(path).name if c.isprintable())[:60]
-                text = f"reading {name}".replace("[", r"\[")
-                bar.update(task, description=text, total=size, completed=done, visible=True, refresh=True)
-
-        before = PROGRESS.set(report)
-        try:
-            yield
-        finally:
-            PROGRESS.reset(before)
-
-
-@contextmanager
-def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
-    """Show the share that is done, on a terminal, by the function that is yielded."""
-    if not _moving():
-        yield None
-        return
-    with _bar(what, "TaskProgressColumn") as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda share: bar.update(task, completed=share, refresh=True)
 
 
 @contextmanager
@@ -119,22 +76,6 @@ def runs_shown(what: str, *, quiet: bool) -> Iterator[Progress]:
                 printed += 1
 
         yield progress
-
-
-def _moving() -> bool:
-    """Whether standard error is a terminal on which a bar can move."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _bar(text: str, done: str) -> Bar:
-    """A bar after a text, before a column of rich that shows what is done, and the time left."""
-    from rich import console, progress
-
-    columns = (progress.BarColumn(), getattr(progress, done)(), progress.TimeRemainingColumn())
-    shown = console.Console(stderr=True)
-    return progress.Progress(
-        progress.TextColumn(text), *columns, console=shown, transient=True, auto_refresh=False
-    )
 
 
 def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipeline.steps") -> None:

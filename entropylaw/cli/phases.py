@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
+from entropylaw.cli.progress import share_shown
 from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
@@ -57,7 +58,7 @@ def tokens(options: TokensCommand) -> None:
 
     kind = table_format(options.output)
     target = options.output if kind is not None else None
-    with output.share_shown("summing tokens") as progress:
+    with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
     summary = summarised.result
     used = ", ".join(

@@ -14,6 +14,7 @@ import typer
 from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
+from entropylaw.cli.progress import reading_shown
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted
 from entropylaw.kinds import PATH, Kind
@@ -139,7 +140,7 @@ def report(options: ReportCommand) -> None:
         cache=user_cache(),
     )
     fixed, jobs = options.flags_given(opt.FitOptions), options.jobs or cores()
-    with output.reading_shown(), output.runs_shown("runs", quiet=options.quiet) as progress:
+    with reading_shown(), output.runs_shown("runs", quiet=options.quiet) as progress:
 
         def made(folder: Path) -> Outcome:
             into = replace(making, folder=folder)
