@@ -61,7 +61,7 @@ def law_figure(part: RunFit | Fit) -> Figure:
     columns = int(p.width() / _COLUMN)
     named = 1 + len(_drawn(fit)) + bool(_changed(fit))
     room: dict[str, Any] = {"head": 0.17, "right": 0.1, "foot": LINE * -(-named // columns)}
-    with p.panels([2.1], **verdict_title(fit), **room) as (figure, (axes,)):
+    with p.panels([1.95], **verdict_title(fit), **room) as (figure, (axes,)):
         keys = _draw(axes, fit, reward_label(part))
         figure.legend(handles=keys, loc="lower center", ncols=columns, **_LEGEND)
         # One row above the axes: the bands, and dots in the colours of the first step to the last.
