@@ -10,8 +10,8 @@ import numpy as np
 from entropylaw.results.arrays import FloatArray
 
 _LOGARITHMS = {
-    "bits": (math.log(2.0), r"(?<!\d)(?<!\d_)bits?|shannons?|log_?2"),
-    "dits": (math.log(10.0), r"dits?|bans?|hartleys?|log_?10"),
+    "bits": (math.log(2.0), r"(?<!\d)(?<!\d_)bits?|shannons?|(?:log|base)_?2"),
+    "dits": (math.log(10.0), r"dits?|bans?|hartleys?|(?:log|base)_?10"),
 }
 """Unit of an entropy → nats in one of them, and the words of a name that say so; ``4bit`` is of weights."""
 

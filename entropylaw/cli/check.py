@@ -42,8 +42,8 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Q
 
     sources: tuple[str, ...] = opt.option(
         "FITS|LOGS",
-        "Documents that `fit`, `report`, `phases` or `predict` wrote; a report, by its folder or its "
-        "report.json; or logs, which are fitted.",
+        "Documents that `fit`, `report`, `phases`, `predict` or `compare` wrote; a report, by its folder or "
+        "its report.json; or logs, which are fitted.",
         PATH,
         many=True,
         required=True,
@@ -78,13 +78,14 @@ class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Q
     CheckCommand, example="entropylaw check data/lab/clean_start_s0/metrics.parquet --fail-if 'ceiling<0.4'"
 )
 def check(options: CheckCommand) -> None:
-    """Exit with code 5 if a --fail-if condition holds.
+    """Exit with code 5 if a gate trips or is unknown.
 
     Every run is compared with every condition. The interval decides, not the point: a condition holds
     where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
     that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
-    follow entropy. Whatever the reason, an unknown value exits with code 5, for one file as for several.
+    follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
+    several.
     """
     from entropylaw.documents.document import CheckDocument
     from entropylaw.gates.decide import Rules, decide, load_baselines

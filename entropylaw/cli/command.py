@@ -40,7 +40,7 @@ NAMES = {
     "compare": "Compare arms of an experiment over their seeds.",
     "plot": "Draw one figure of one run for a paper.",
     "report": "Write a report: pages, tables and figures.",
-    "check": "Exit with code 5 if a --fail-if condition holds.",
+    "check": "Exit with code 5 if a gate trips or is unknown.",
     "config": "Print the settings in force and their sources.",
     "schema": "Print the JSON Schema of a document.",
 }

@@ -303,6 +303,9 @@ def predict_runs(
         answer, law = entry.answer, entry.answer.law
         at, later = (list(entropies), list(at_step)) if given else usual_targets(answer)
         least = answer.gain if gain is None else gain
+        if answer.lost:
+            # Below the run's entropies its curve leads to the ceiling, which is unknown.
+            at = [entropy for entropy in at if entropy >= min(law.entropy.min(), law.entropy_now)]
         prediction = RunPrediction(
             run=entry.run,
             path=entry.path,

@@ -201,6 +201,7 @@ def test_the_same_run_in_other_units_has_the_same_answer(tmp_path, name, factor,
 
 UNITS = {
     "entropy_bits": np.log(2),
+    "token_entropy_base2": np.log(2),
     "entropy(bits)": np.log(2),
     "entropy/bit": np.log(2),
     "entropy_log2": np.log(2),

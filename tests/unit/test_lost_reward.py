@@ -117,6 +117,9 @@ def test_predictions_at_an_entropy_begin_with_the_caution() -> None:
     assert run.p_headroom is None
     assert "on the curve  unknown: the run lost its reward" in text
     # At H = 0 it would be the ceiling.
+    (at_zero,) = predict_runs(fits, entropies=[0.0]).runs
+    assert at_zero.predictions == ()
+    assert "none is predicted below its entropies" in rendered(at_zero, "text")
     (now,) = predict_runs(fits).runs[0].predictions
     assert now.entropy == pytest.approx(lost().law.entropy_now)
 

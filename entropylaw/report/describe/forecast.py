@@ -234,7 +234,8 @@ def _prediction(result: RunPrediction) -> list[b.Block]:
     left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
     left += format_probability(result.p_headroom)
     if result.lost or result.why is Why.no_relation:
-        left = f"unknown: {'the run lost its reward' if result.lost else headline(result)}"
+        without = "the run lost its reward, and none is predicted below its entropies"
+        left = f"unknown: {without if result.lost else headline(result)}"
     notes.append(b.Note("on the curve", left))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
