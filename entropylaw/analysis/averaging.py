@@ -163,9 +163,9 @@ def _method(law: LawFit) -> str:
 
 
 def curve(fit: Fit) -> Curve:
-    """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0 to the largest entropy."""
-    law, fits = fit.law, fit.basis
-    at = np.linspace(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 61)
+    """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a lost reward."""
+    law, fits, lowest = fit.law, fit.basis, float(fit.law.entropy.min())
+    at = np.linspace(lowest if fit.lost else min(0.0, lowest), float(law.entropy.max()), 61)
     numbers, chance = _predicted(law, fits, at).pruned(_ROUGH), tails(fit.level)
     low, mean, high = numbers.rows(np.arange(at.size)).quantiles(chance)
     new_low, new_high = numbers.rows(np.arange(at.size, 2 * at.size)).quantiles((chance[0], chance[2]))

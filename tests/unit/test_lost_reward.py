@@ -109,6 +109,10 @@ def test_such_a_run_is_not_counted_among_those_with_a_gain_left() -> None:
     assert [row.readable for row in rows] == [False, True]
 
 
+def test_no_curve_is_drawn_to_the_ceiling() -> None:
+    assert min(lost().curve.entropy) == pytest.approx(lost().law.entropy.min())
+
+
 def test_predictions_at_an_entropy_begin_with_the_caution() -> None:
     fits = FitDocument(inputs=(), settings=FitOptions(), runs=(entry(),))
     (run,) = predict_runs(fits, entropies=[0.1]).runs
