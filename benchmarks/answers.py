@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.docs import write_block
 from entropylaw import EntropyLawError, Fit, fit_run, read_runs
 from entropylaw.escaping import markdown_cell
-from entropylaw.ingest.runs import Run
+from entropylaw.logs.runs import Run
 from entropylaw.report.numbers import format_interval, format_number, format_probability
 
 ROOT = Path(__file__).parent.parent

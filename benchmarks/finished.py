@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import read_all, select
-from entropylaw.ingest.runs import Series
+from entropylaw.logs.load import read_all
+from entropylaw.roles.select import select
+from entropylaw.roles.series import Series
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"

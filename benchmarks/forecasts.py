@@ -26,9 +26,9 @@ from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.analysis.forecast_prior import Prior
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.runs import Series
 from entropylaw.pipeline.answers import is_rate
 from entropylaw.results.forecast import RunBacktest, Skill
+from entropylaw.roles.series import Series
 
 WORLDS = {
     "the law, ordinary decay": ("exponential", "law"),

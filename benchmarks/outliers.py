@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.docs import write_block
 from entropylaw.analysis.law.evaluations import gross_outliers
 from entropylaw.analysis.law.fitting import fit_laws
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
 
 SIZES = (30, 60, 150, 400)
 

@@ -30,9 +30,9 @@ import numpy as np
 
 from benchmarks.docs import write_block
 from benchmarks.process import peak
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.sources.opening import load
-from entropylaw.ingest.sources.registry import find_reader, readers
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import find_reader, readers
 
 TURNS = 5
 ROWS, METRICS = 20_000, 40

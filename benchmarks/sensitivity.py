@@ -20,7 +20,7 @@ from benchmarks.docs import write_block
 from entropylaw import EntropyLawError, Fit, fit_run
 from entropylaw.analysis import forms, rivals
 from entropylaw.engine import prior, residual_prior
-from entropylaw.ingest.runs import Run
+from entropylaw.logs.runs import Run
 
 Change = Callable[[Any, float], Any]
 

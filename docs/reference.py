@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from entropylaw.ingest.catalog import Key, Trainer, trainers
-from entropylaw.ingest.sources.bundles import bundle_readers
-from entropylaw.ingest.sources.registry import READERS
-from entropylaw.results.columns import Meaning
+from entropylaw.logs.catalog import Key, Trainer, trainers
+from entropylaw.logs.source import Meaning
+from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.registry import READERS
 
 
 def formats_table() -> str:

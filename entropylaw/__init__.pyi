@@ -23,10 +23,8 @@ from entropylaw.errors import FitError as FitError
 from entropylaw.errors import InputError as InputError
 from entropylaw.errors import OutputError as OutputError
 from entropylaw.errors import UsageError as UsageError
-from entropylaw.ingest import select as select
-from entropylaw.ingest.load import read_runs as read_runs
-from entropylaw.ingest.runs import Run as Run
-from entropylaw.ingest.runs import Series as Series
+from entropylaw.logs.load import read_runs as read_runs
+from entropylaw.logs.runs import Run as Run
 from entropylaw.pipeline.answers import fit_log as fit  # noqa: F401
 from entropylaw.pipeline.answers import fit_run as fit_run
 from entropylaw.pipeline.compare import compare as compare
@@ -44,3 +42,5 @@ from entropylaw.results.forecast import SaturationForecast as SaturationForecast
 from entropylaw.results.law import LawFit as LawFit
 from entropylaw.results.phases import PhaseFit as PhaseFit
 from entropylaw.results.phases import PhasesAcross as PhasesAcross
+from entropylaw.roles.select import select as select
+from entropylaw.roles.series import Series as Series

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import UsageError
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 

@@ -7,7 +7,10 @@ import re
 
 import numpy as np
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
+
+MOST_NATS = 12.0
+"""ln of 162,755: with the vocabularies of today's language models, mean entropies are below."""
 
 _LOGARITHMS = {
     "bits": (math.log(2.0), r"(?<!\d)(?<!\d_)bits?|shannons?|(?:log|base)_?2"),

@@ -13,14 +13,14 @@ from entropylaw import compare, read_runs
 from entropylaw.analysis.between_seeds import means, seeds_needed, spread
 from entropylaw.analysis.seeds import estimate_of
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
-from entropylaw.ingest.stages import stage_rows
+from entropylaw.arrays import FloatArray
 from entropylaw.report.describe.arms import decided, signed
 from entropylaw.report.describe.stages import direction
 from entropylaw.report.numbers import format_interval, format_number
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair, StageChange, Transfer
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.stages import StageRows
+from entropylaw.roles.stages import stage_rows
 from lab.config import Size
 from lab.findings import Made, groups, last_of, values_of
 from lab.markdown import MISSING, listed, mean, table

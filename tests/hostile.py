@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.runs import Table
-from entropylaw.ingest.sources.assemble import assemble
-from entropylaw.ingest.sources.registry import reader_of
-from entropylaw.results.columns import Source
+from entropylaw.logs.runs import Table
+from entropylaw.logs.source import Source
+from entropylaw.logs.sources.assemble import assemble
+from entropylaw.logs.sources.registry import reader_of
 
 
 def varint(number):

@@ -42,6 +42,7 @@ from entropylaw.analysis.seeds import (
     rises,
     seeds_of,
 )
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
@@ -57,7 +58,6 @@ from entropylaw.results.arms import (
     RunCurve,
     Split,
 )
-from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import Finding, caution, replace
 

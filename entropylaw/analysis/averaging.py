@@ -44,8 +44,8 @@ from entropylaw.analysis.rivals import (
     most_probable_first,
     posterior_mean,
 )
+from entropylaw.arrays import FloatArray
 from entropylaw.results import Curve, EntropySet, Estimate, LawTests, Prediction
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit, FormAnswer, ShortMemory
 from entropylaw.results.law import LawFit
 from entropylaw.results.mixture import Mixture

@@ -26,10 +26,10 @@ from entropylaw.analysis.law.fitting import law_of_run
 from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL
 from entropylaw.analysis.members import decay, now_and_noise, spans
 from entropylaw.arguments import several
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.prior import first_best
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
 
 SHARES = {"first 15 %": 0.15, "first third": 1 / 3}

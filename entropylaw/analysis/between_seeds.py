@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import betaincinv, chdtrc, chdtri, nctdtr, stdtr, stdtrit
 
 from entropylaw.analysis.law.estimates import from_mixture
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.results.mixture import Mixture
 from entropylaw.results.result import replace
 

@@ -9,9 +9,9 @@ import numpy as np
 from entropylaw.analysis.law.estimates import BELIEVED, p_below
 from entropylaw.analysis.rivals import FormFits
 from entropylaw.arguments import as_number
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.residual_prior import P_CONSTANT, P_LONG
 from entropylaw.errors import FitError
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import LONG, SHORT
 from entropylaw.results.result import replace
 

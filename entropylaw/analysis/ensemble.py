@@ -31,7 +31,7 @@ from entropylaw.analysis.members import (
     path_members,
     reward_members,
 )
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
 
 RESOLUTION = 1e-3
 """Errors of the reward below this share of the fitted range count as equal."""

@@ -22,12 +22,12 @@ from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evalua
 from entropylaw.analysis.law.inference import smooth_entropy
 from entropylaw.analysis.members import REWARD_FORMULAS, now_and_noise
 from entropylaw.arguments import as_floats, as_number
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import drift_grid
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import SPENT, Forecast, ForecastMember, Gain, SaturationForecast
 from entropylaw.results.result import note
 

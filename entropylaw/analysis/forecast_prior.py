@@ -21,9 +21,9 @@ from scipy.special import ndtr, ndtri
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.members import PATH_FORMULAS, REWARD_FORMULAS
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import fit_local_level
 from entropylaw.engine.prior import random_walk_grid
-from entropylaw.results.arrays import FloatArray
 
 FILE = "forecast_prior.json"
 

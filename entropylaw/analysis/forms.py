@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.arrays import FloatArray, IntArray
 
 _HIGHEST_POWER = 300.0
 

@@ -26,12 +26,12 @@ from entropylaw.analysis.law.residual_models import (
     residual_model,
 )
 from entropylaw.arguments import as_floats
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import Grid, drift_grid, first_best
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import LevelShift, SameTest, Segment, SegmentFit
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import note

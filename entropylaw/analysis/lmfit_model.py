@@ -15,10 +15,10 @@ from entropylaw.analysis.forms import Form, all_forms
 from entropylaw.analysis.law.residual_models import check_fixed_level
 from entropylaw.analysis.rivals import fit_each
 from entropylaw.arguments import law_of, of_kind
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import Grid
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import replace
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import LocalLevelFit, fit_local_level
 from entropylaw.engine.prior import random_walk_grid
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture
 
 RATES = np.geomspace(0.1, 10.0, 21)

@@ -23,10 +23,10 @@ from entropylaw.analysis.turning_point import (
     tested,
 )
 from entropylaw.arguments import as_floats, several
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.phases import (
     CURVES,

@@ -16,10 +16,10 @@ from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, de
 from entropylaw.analysis.law.estimates import at_most, from_mixture, largest, tails
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import law_of
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import EVERY, Solver, infer, spread_rows
 from entropylaw.engine.prior import Grid, first_best
 from entropylaw.results import PLAUSIBLE, Estimate, FormEstimate
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import Comparison, FormResult, LawFit, NestedTest
 from entropylaw.results.mixture import Mixture, normalised

@@ -10,9 +10,9 @@ import numpy as np
 from entropylaw.analysis.averaging import mean_curve
 from entropylaw.analysis.law.estimates import largest
 from entropylaw.analysis.members import level_now
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
-from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import LOST
 

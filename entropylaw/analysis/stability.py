@@ -17,9 +17,9 @@ from entropylaw.analysis.law.estimates import from_mixture
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.analysis.law.verdict import Columns, added_column, law_tests, r_squared, rule
 from entropylaw.analysis.rivals import FormFit, FormFits, fit_forms
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import Rows, Solver, spread_rows
 from entropylaw.results import Why
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Cut
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import replace

@@ -15,11 +15,11 @@ from scipy.special import stdtrit
 from entropylaw.analysis.between_seeds import spread
 from entropylaw.analysis.law.estimates import checked_level, unknown
 from entropylaw.analysis.members import level_now
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import UsageError
 from entropylaw.escaping import shown
 from entropylaw.results import Estimate
 from entropylaw.results.arms import StageChange, Transfer
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Finding, note
 from entropylaw.results.stages import StageCurve, StageRows
 

@@ -14,11 +14,11 @@ from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
 from entropylaw.analysis.law.influence import lag1
 from entropylaw.analysis.members import level_now
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.trend import CAUTIOUS, EVEN_HANDED, Components, TrendDesign
 from entropylaw.engine.windows import LEAST, Windows
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.phases import CURVES, LEAST_P, POWER, CurvePhases, gaps, stricter
 
 FEWEST = 20

@@ -31,8 +31,8 @@ def columns(options: ColumnsCommand) -> None:
     Where a file has no step column, its rows are counted. Nothing is fitted.
     """
     from entropylaw.documents.document import columns_document
-    from entropylaw.ingest.explain import explain
-    from entropylaw.ingest.runs.step_column import ROW
+    from entropylaw.logs.runs.step_column import ROW
+    from entropylaw.roles.explain import explain
 
     entropy, reward = options.entropy, options.reward
     named = list(filter(None, (entropy, reward)))

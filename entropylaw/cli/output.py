@@ -24,7 +24,7 @@ from entropylaw.paths import check_targets, is_folder, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunFit
-    from entropylaw.ingest.load import Reading
+    from entropylaw.logs.load import Reading
     from entropylaw.options import FitOptions, PhaseOptions
     from entropylaw.pipeline.pool import Progress
     from entropylaw.pipeline.steps import Answer, Step

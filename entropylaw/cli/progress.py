@@ -22,7 +22,7 @@ def reading_shown() -> Iterator[None]:
     if not bar_can_move():
         yield
         return
-    from entropylaw.ingest.sources.content import PROGRESS
+    from entropylaw.logs.sources.content import PROGRESS
 
     with progress_bar("{task.description}", "DownloadColumn") as bar:
         task = bar.add_task("", visible=False, total=None)

@@ -1,7 +1,7 @@
 """Frozen dataclasses ⇄ plain JSON values, both from the same type hints, and ⇄ files.
 
 Floats have 12 significant digits. A float that is not finite is an error of this package, except in a field
-that is annotated :class:`~entropylaw.results.arrays.Unbounded`, where ``null`` is infinity. The same result
+that is annotated :class:`~entropylaw.arrays.Unbounded`, where ``null`` is infinity. The same result
 gives the same bytes, which are written whole or not at all.
 """
 
@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from entropylaw.arrays import Unbounded
 from entropylaw.errors import OutputError, described
 from entropylaw.paths import check_targets
 from entropylaw.reproducible import rounded
-from entropylaw.results.arrays import Unbounded
 from entropylaw.results.result import field_names
 
 T = TypeVar("T")

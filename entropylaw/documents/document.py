@@ -29,8 +29,8 @@ from entropylaw.results.result import LOST, Finding, Result, has, replace, sente
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
-    from entropylaw.ingest.runs import PhaseSeries, Series
-    from entropylaw.ingest.runs import Run as Log
+    from entropylaw.logs.runs import Run as Log
+    from entropylaw.roles.series import PhaseSeries, Series
 
 Run = TypeVar("Run")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.kinds import Kind
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
-from entropylaw.results.arrays import FloatArray
 
 
 def json_schema(kind: Kind) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.posterior import LEAST, least_squares, over_grid, symmetric_inverse
 from entropylaw.engine.prior import Grid
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import SHARPEST, Posterior
 from entropylaw.results.result import replace
 

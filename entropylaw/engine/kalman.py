@@ -20,9 +20,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.ladder import LadderGains, chunk_length, ladder_gains
 from entropylaw.engine.prior import ErrorCovariance, Grid
-from entropylaw.results.arrays import FloatArray, IntArray
 
 _CELLS = 150_000
 """Numbers held at once while whitening: what fits in a core's own cache."""

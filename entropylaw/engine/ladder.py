@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.arrays import FloatArray, IntArray
 
 _NARROW = 100
 """Columns times grid points up to which chunks are filtered side by side."""

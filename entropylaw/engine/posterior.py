@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.special import gammaln
 
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.kalman import Products, cross_products
 from entropylaw.engine.prior import Grid
-from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import LONG, SCALED, SHARPEST, SHORT, Posterior
 from entropylaw.results.result import replace

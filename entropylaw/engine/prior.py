@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 
 TIED = 1e-6
 """Difference of a log evidence, or of a probability, below which two values count as equal, so that no

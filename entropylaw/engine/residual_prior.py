@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.prior import Grid, drift_grid
-from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.mixture import normalised
 
 P_LONG = 0.41

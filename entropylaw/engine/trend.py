@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import chdtri, logsumexp, ndtr
 
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import Grid, drift_points
-from entropylaw.results.arrays import FloatArray, IntArray
 
 KNOTS = (1, 2, 3, 4, 6, 8, 11)
 """Numbers of inner knots that are tried."""

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import chdtri
 
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.trend import Components, TrendDesign
-from entropylaw.results.arrays import FloatArray, IntArray
 from entropylaw.results.phases import DRAWS
 
 ENDS = 25

@@ -30,11 +30,9 @@ from entropylaw.documents.document import (
     refused_run,
 )
 from entropylaw.errors import FitError, InputError
-from entropylaw.ingest import select
-from entropylaw.ingest.load import read_runs
-from entropylaw.ingest.runs import PhaseSeries, Run, Series, added
-from entropylaw.ingest.select import NO_SHARE
 from entropylaw.kinds import NO_LARGEST
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.report.words import summary
@@ -42,6 +40,8 @@ from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.result import caution, note, replace
+from entropylaw.roles.select import NO_SHARE, select
+from entropylaw.roles.series import PhaseSeries, Series
 
 SPAN_AHEAD = 0.5
 """How far a report forecasts, in spans of the run."""

@@ -11,9 +11,9 @@ from entropylaw.documents.comparison import ArmRuns, LeftOut
 from entropylaw.documents.document import RunFit
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, nearest, shown
-from entropylaw.ingest.catalog.config import WANDB_GROUP, configuration
-from entropylaw.ingest.runs import Run
-from entropylaw.ingest.runs.step_column import folded
+from entropylaw.logs.configuration import WANDB_GROUP, configuration
+from entropylaw.logs.runs import Run
+from entropylaw.logs.runs.step_column import folded
 from entropylaw.pipeline.steps import renamed
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit

@@ -25,7 +25,7 @@ import msgspec
 
 import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
-from entropylaw.ingest.runs import Run
+from entropylaw.logs.runs import Run
 from entropylaw.paths import read_regular, shown_path
 from entropylaw.reproducible import ARITHMETIC
 

@@ -27,8 +27,8 @@ from entropylaw.documents.document import (
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.gates.subjects import flaws_of, pages_of
-from entropylaw.ingest.runs.splitting import distinct_names
-from entropylaw.ingest.sources.assemble import display_name
+from entropylaw.logs.runs.splitting import distinct_names
+from entropylaw.logs.sources.assemble import display_name
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
@@ -41,7 +41,7 @@ from entropylaw.results.result import replace
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
-    from entropylaw.ingest.load import Reading
+    from entropylaw.logs.load import Reading
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.stages import StageRows
 
@@ -293,9 +293,9 @@ def stages_of(
 ) -> dict[str, list[StageRows]]:
     """The stages of all runs that have a fit, by arm.
 
-    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.ingest.stages.stage_rows`.
+    Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stage_rows`.
     """
-    from entropylaw.ingest.stages import stage_rows
+    from entropylaw.roles.stages import stage_rows
 
     assert options.stage is not None
     columns = {"entropy": options.entropy, "reward": options.reward}

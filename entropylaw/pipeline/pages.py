@@ -30,8 +30,7 @@ from entropylaw.documents.document import (
 )
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
-from entropylaw.ingest.runs import Run
-from entropylaw.ingest.select import phase_series
+from entropylaw.logs.runs import Run
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
@@ -43,6 +42,7 @@ from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
 from entropylaw.results.phases import RunTurns
 from entropylaw.results.result import replace
+from entropylaw.roles.select import phase_series
 
 if TYPE_CHECKING:
     from entropylaw.report.figures.plotting import Kind

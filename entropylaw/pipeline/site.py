@@ -29,7 +29,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import Stored, load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
-from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline import steps

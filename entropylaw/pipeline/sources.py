@@ -17,8 +17,8 @@ from entropylaw.paths import is_file, is_folder, note_input, shown_path
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, ReportDocument
-    from entropylaw.ingest.load import Reading
-    from entropylaw.ingest.runs import Run
+    from entropylaw.logs.load import Reading
+    from entropylaw.logs.runs import Run
     from entropylaw.options import Command, FitOptions
 
 
@@ -77,11 +77,11 @@ def read(
 
     ``logs`` are files, folders, ``-``, ``name:format``, tables in memory; ``options`` of a family that has
     :class:`~entropylaw.options.LogOptions`. ``columns`` are read in addition to those of the catalog;
-    ``any_table`` as in :func:`entropylaw.ingest.load.read_all`.
+    ``any_table`` as in :func:`entropylaw.logs.load.read_all`.
 
     Raises UsageError: an option that is wrong for one log is wrong for all.
     """
-    from entropylaw.ingest.load import read_all
+    from entropylaw.logs.load import read_all
 
     reading = read_all(logs, step=options.step, run=options.run, columns=columns, any_table=any_table)
     for failure in reading.failures:

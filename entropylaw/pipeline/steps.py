@@ -31,11 +31,8 @@ from entropylaw.documents.document import (
     unphased_run,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
-from entropylaw.ingest import select
-from entropylaw.ingest.load import Reading
-from entropylaw.ingest.runs.pairing import as_number
-from entropylaw.ingest.runs.splitting import distinct_names
-from entropylaw.ingest.select import phase_series
+from entropylaw.logs.load import Reading
+from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.options import FitOptions, Option, PhaseOptions, options_of
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.pool import Progress, results
@@ -43,6 +40,8 @@ from entropylaw.pipeline.sources import read, same_settings
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.result import late, replace
+from entropylaw.roles.pairing import as_number
+from entropylaw.roles.select import phase_series, select
 
 R = TypeVar("R")
 

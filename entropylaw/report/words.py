@@ -9,6 +9,7 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.documents.document import RunFit, RunPrediction
 from entropylaw.escaping import counted
+from entropylaw.logs.source import Meaning
 from entropylaw.report.numbers import (
     cell_text,
     format_estimate,
@@ -20,7 +21,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import Estimate, FormEstimate, Verdict, Why
 from entropylaw.results.arms import QUANTITIES
-from entropylaw.results.columns import Meaning, Refusal
+from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import has, sentences
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from entropylaw.results.arrays import lengths_flaw
+from entropylaw.arrays import lengths_flaw
 
 VERDICTS = ("execution first", "planning first", "overlapping", "one turns to rise", "none turns to rise")
 """What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two turning points."""

@@ -6,8 +6,8 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from entropylaw.arrays import FloatArray
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Finding, Result, sentences
 
 

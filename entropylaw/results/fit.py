@@ -6,8 +6,8 @@ from typing import Any, overload
 
 from msgspec import Struct, field
 
+from entropylaw.arrays import FloatArray
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import LOST, Finding, Result, has, late, sentences
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from entropylaw.arrays import lengths_flaw
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import lengths_flaw
 from entropylaw.results.result import Finding, Result, sentences
 
 SPENT = 0.95

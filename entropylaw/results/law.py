@@ -6,8 +6,8 @@ from typing import Any, overload
 
 import msgspec
 
+from entropylaw.arrays import FloatArray
 from entropylaw.results import EntropySet, Estimate, FormEstimate, Influence, Lag, Prediction, Residuals
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import Result, late
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
-from entropylaw.results.arrays import FloatArray, IntArray
+from entropylaw.arrays import FloatArray, IntArray
 
 _PER_UNIT = 48
 """Pieces for each unit of arsinh(z)."""

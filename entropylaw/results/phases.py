@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from entropylaw.arrays import BoolArray, FloatArray, lengths_flaw
 from entropylaw.results import VERDICTS, Estimate
-from entropylaw.results.arrays import BoolArray, FloatArray, lengths_flaw
 from entropylaw.results.result import Finding, Result, replace, sentences
 
 RISES, FALLS_AGAIN = "turns to rise", "falls a second time"

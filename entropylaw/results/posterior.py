@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from entropylaw.results.arrays import FloatArray, OneOrMany, Unbounded
+from entropylaw.arrays import FloatArray, OneOrMany, Unbounded
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
-    from entropylaw.results.arrays import IntArray
+    from entropylaw.arrays import IntArray
     from entropylaw.results.mixture import Mixture
 
 SHARPEST = 1e-9

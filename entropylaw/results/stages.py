@@ -4,7 +4,7 @@ import math
 
 from msgspec import Struct
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
 
 
 class StageCurve(Struct, frozen=True, kw_only=True, eq=False):

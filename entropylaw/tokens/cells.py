@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, IntArray
 
 PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)

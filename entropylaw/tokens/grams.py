@@ -30,10 +30,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from entropylaw.arrays import BoolArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.paths import shown_path
-from entropylaw.results.arrays import BoolArray, IntArray
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import semantic_entropy
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens.files import is_number
 

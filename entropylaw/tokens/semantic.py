@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.tokens.query import IntArray
 
 _Maybe = float | None

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropylaw.arrays import FloatArray
 from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells

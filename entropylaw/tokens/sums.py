@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from entropylaw.arrays import IntArray
 from entropylaw.arrow import from_codes, halves, to_arrow, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
-from entropylaw.results.arrays import IntArray
 from entropylaw.tokens import query
 from entropylaw.tokens.files import METADATA, metadata_of
 from entropylaw.tokens.query import BINS, EDGES, HALF, MEAN_POINT, POINT, SUM_SHIFT

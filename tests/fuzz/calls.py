@@ -24,7 +24,7 @@ import pandas as pd
 
 import entropylaw
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.load import UnreadFileWarning
+from entropylaw.logs.load import UnreadFileWarning
 from entropylaw.options import CompareOptions, options_of
 from tests.conftest import processor_time
 

@@ -18,9 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from entropylaw.ingest import read_all, select
-from entropylaw.ingest.sources.bundles import bundle_readers
-from entropylaw.ingest.sources.registry import format_names
+from entropylaw.logs.load import read_all
+from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.registry import format_names
+from entropylaw.roles.select import select
 from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import cases

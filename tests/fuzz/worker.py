@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import explain, read_all, select
-from entropylaw.ingest.runs import Run
+from entropylaw.logs.load import read_all
+from entropylaw.logs.runs import Run
+from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import damaged

@@ -80,7 +80,7 @@ def test_writers_of_scalars(run, need, tmp_path, name):
 
 @pytest.mark.parametrize("store", ["files", "sqlite"])
 def test_mlflow(run, need, tmp_path, monkeypatch, store):
-    need("entropylaw.ingest.sources.bundles")
+    need("entropylaw.logs.sources.bundles")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("GIT_PYTHON_REFRESH", "quiet")

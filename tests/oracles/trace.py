@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw import fit_run, read_runs
-from entropylaw.ingest.runs import Run
+from entropylaw.logs.runs import Run
 from entropylaw.results.result import replace
 
 ENTROPY, REWARD, VALIDATION, OTHER = (

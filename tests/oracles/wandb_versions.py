@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from entropylaw.ingest.runs import Table
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.runs import Table
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 
 VERSIONS = ("0.18.7", "0.21.4", "0.25.1", "0.28.0", "0.29.0", "LATEST")
 READER = "0.29.0"

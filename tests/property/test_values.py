@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.runs.number_parsing import is_missing, parse_column, parse_number, parse_step
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.runs.number_parsing import is_missing, parse_column, parse_number, parse_step
 
 SPELLINGS = [
     *("{}", " {} ", "'{}'", '"{}"', "\"'{}'\"", "np.float64({})", "numpy.float32({})", "np.int64({})"),

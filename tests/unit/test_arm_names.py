@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.load import read_all
-from entropylaw.ingest.runs import Run
+from entropylaw.logs.load import read_all
+from entropylaw.logs.runs import Run
+from entropylaw.logs.source import Source
 from entropylaw.pipeline.arms import Member, grouped
 from entropylaw.pipeline.compare import by_arm
-from entropylaw.results.columns import Source
 from entropylaw.run_names import arm_by_seed, split_arm
 from tests.typed import write_csv
 from tests.unit.test_ingest_wandb import about, log, row

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropylaw.ingest.readers.console import Printout, one_line
-from entropylaw.ingest.runs.number_parsing import plain_numbers
-from entropylaw.ingest.sources.content import Content
+from entropylaw.logs.readers.console import Printout, one_line
+from entropylaw.logs.runs.number_parsing import plain_numbers
+from entropylaw.logs.sources.content import Content
 
 PAIRS = [
     "a:1",

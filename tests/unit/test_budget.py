@@ -9,21 +9,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
-    "ingest": 9_698,
+    "logs": 8_500,
+    "roles": 1_270,
     "analysis": 8_236,
-    "report": 6_454,
+    "report": 6_455,
     "tokens": 3_060,
-    "results": 2_576,
+    "results": 2_505,
     "cli": 2_575,
-    "pipeline": 2_552,
+    "pipeline": 2_551,
     "engine": 2_290,
-    "top": 1_628,
+    "top": 1_666,
     "gates": 1_208,
     "documents": 1_019,
-    "all lines": 41_296,
-    "all statements": 24_628,
+    "all lines": 41_335,
+    "all statements": 24_650,
     "other lines": 1_871,
-    "other bytes": 57_574,
+    "other bytes": 57_575,
 }
 """Package → its lines of Python at most; the sum, the statements, and the text that is not Python."""
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from entropylaw.ingest.load import read_runs
+from entropylaw.logs.load import read_runs
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline import answers, cache, steps
 from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from docs import reference
-from entropylaw.ingest import catalog
-from entropylaw.ingest.catalog import parse, trainers
-from entropylaw.ingest.sources import bundles, registry
+from entropylaw.logs import catalog
+from entropylaw.logs.catalog import parse, trainers
+from entropylaw.logs.sources import bundles, registry
 
 FILE = Path(catalog.__file__).with_name("trainers.toml")
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -165,8 +165,8 @@ def test_help_does_not_read_the_file():
         "from entropylaw.__main__ import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "assert 'entropylaw.ingest.catalog' not in sys.modules and 'numpy' not in sys.modules\n"
-        "import entropylaw.ingest.catalog as loader, entropylaw.ingest.select\n"
+        "assert 'entropylaw.logs.catalog' not in sys.modules and 'numpy' not in sys.modules\n"
+        "import entropylaw.logs.catalog as loader, entropylaw.roles.select\n"
         "assert not loader._contents.cache_info().currsize, 'read on import'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.runs import PhaseSeries
-from entropylaw.ingest.select import phase_series
+from entropylaw.logs.load import read_runs
+from entropylaw.roles.select import phase_series
+from entropylaw.roles.series import PhaseSeries
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 

@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.ingest import read_runs, select
+from entropylaw.logs.load import read_runs
 from entropylaw.results.result import replace
+from entropylaw.roles.select import select
 from tests.findings import said
 from tests.typed import typed
 

@@ -10,7 +10,7 @@ import pytest
 
 from docs import generate
 from entropylaw.analysis.law.verdict import FAILS, HOLDS, REJECTED_STEP
-from entropylaw.ingest.sources.registry import READERS
+from entropylaw.logs.sources.registry import READERS
 
 ROOT = Path(__file__).parent.parent.parent
 ERRORS = {"error", "EntropyLawError", "FitError", "InputError", "OutputError", "UsageError"}
@@ -35,7 +35,7 @@ def test_every_slug_has_a_heading_and_every_heading_a_slug():
         r"^### (\S+)$", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert len(headings) == len(set(headings))
-    # Composed of a role: see ingest/catalog/__init__.py.
+    # Composed of a role: see logs/catalog/__init__.py.
     composed = {"no-entropy-column", "no-reward-column"}
     assert raised | composed <= set(headings) <= raised | texts | composed
 

@@ -7,8 +7,8 @@ import pytest
 
 from entropylaw import read_runs
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import select
 from entropylaw.pipeline.answers import fit_run
+from entropylaw.roles.select import select
 from tests.findings import said
 from tests.hostile import refused
 

@@ -34,7 +34,7 @@ from entropylaw.documents.document import (
     RunPhases,
 )
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import explain, read_all
+from entropylaw.logs.load import read_all
 from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
@@ -42,6 +42,7 @@ from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
 from entropylaw.results.columns import TokenSummary
 from entropylaw.results.result import field_names, replace
+from entropylaw.roles.explain import explain
 from tests import arms
 from tests.conftest import ended
 from tests.findings import stated

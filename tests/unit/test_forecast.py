@@ -435,7 +435,8 @@ def test_one_bad_run_does_not_stop_the_others():
 def test_the_lab_runs_beat_their_last_value():
     """A part of the table of benchmarks/forecasts.py, on the copies that were not used for tuning."""
     from benchmarks.finished import in_development, lab_family
-    from entropylaw.ingest import read_runs, select
+    from entropylaw.logs.load import read_runs
+    from entropylaw.roles.select import select
 
     assert lab_family("rloo_s1") == lab_family("grpo_s0")
     assert lab_family("entropy_bonus_0.1_s0") != lab_family("entropy_bonus_0.02_s0")

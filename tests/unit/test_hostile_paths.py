@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import read_all, read_runs
-from entropylaw.ingest.sources import content, opening
-from entropylaw.ingest.sources.opening import load
+from entropylaw.logs.load import read_all, read_runs
+from entropylaw.logs.sources import content, opening
+from entropylaw.logs.sources.opening import load
 from entropylaw.paths import hostless, shown_path
 from tests.conftest import processor_time
 from tests.typed import typed
@@ -159,7 +159,7 @@ def test_bombs(tmp_path, monkeypatch, data, expected):
     ],
 )
 def test_wide_long_and_deep(tmp_path, monkeypatch, name, data, expected):
-    monkeypatch.setattr("entropylaw.ingest.readers.delimited._LONGEST_ROW", 1 << 22)
+    monkeypatch.setattr("entropylaw.logs.readers.delimited._LONGEST_ROW", 1 << 22)
     (tmp_path / name).write_bytes(data)
     assert slug(tmp_path / name) == expected
 

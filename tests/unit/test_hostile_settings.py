@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.catalog.config import read_yaml, settings_beside
+from entropylaw.logs.configuration import read_yaml, settings_beside
+from entropylaw.logs.load import read_runs
 
 LOG = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n"
 MERGES = "a0: &a0 {x: 1, y: 2}\n" + "".join(

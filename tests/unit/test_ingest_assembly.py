@@ -2,8 +2,8 @@
 
 import pytest
 
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.sources.assemble import display_name
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.sources.assemble import display_name
 
 NAN = float("nan")
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from entropylaw.ingest import read_runs, select
-from entropylaw.ingest.runs.step_column import LATER_UPDATE
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.runs.step_column import LATER_UPDATE
+from entropylaw.roles.select import select
 
 
 def slime(rollouts, updates, scale=1, evaluate=4):

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import assembled, rows_or_refusal
 
 STEPS = range(6)

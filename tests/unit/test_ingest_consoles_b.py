@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import catalog, read_runs, select
-from entropylaw.ingest.readers.console import dict_pairs
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs import catalog
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.readers.console import dict_pairs
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
+from entropylaw.roles.select import select
 
 STEPS = range(1, 13)
 

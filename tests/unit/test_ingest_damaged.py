@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from entropylaw.ingest.runs.number_parsing import parse_column
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import READERS, find_reader, reader_of
+from entropylaw.logs.runs.number_parsing import parse_column
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import READERS, find_reader, reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import UnreadFileWarning, read_all, read_runs, select
-from entropylaw.ingest.sources import content as contents
+from entropylaw.logs.load import UnreadFileWarning, read_all, read_runs
+from entropylaw.logs.sources import content as contents
+from entropylaw.roles.select import select
 from tests.hostile import refused
 
 ROOT = Path(__file__).parents[2]

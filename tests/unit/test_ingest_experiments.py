@@ -9,7 +9,8 @@ import pytest
 
 from entropylaw import fit_logs
 from entropylaw.errors import UsageError
-from entropylaw.ingest import catalog, read_all, read_runs
+from entropylaw.logs import catalog
+from entropylaw.logs.load import read_all, read_runs
 from tests.fuzz.binary import wandb_frames
 from tests.hostile import refused, write
 from tests.typed import typed

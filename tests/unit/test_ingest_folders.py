@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import explain, read_all, read_runs, select
-from entropylaw.ingest.runs import joining
+from entropylaw.logs.load import read_all, read_runs
+from entropylaw.logs.runs import joining
+from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.hostile import write
 
 STEPS = range(40)

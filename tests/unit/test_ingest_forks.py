@@ -2,7 +2,7 @@
 
 import json
 
-from entropylaw.ingest import read_runs
+from entropylaw.logs.load import read_runs
 from tests.hostile import refused
 from tests.unit.test_ingest_consoles_b import STEPS
 

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import UnreadFileWarning, read_all, read_runs
-from entropylaw.ingest.readers.parquet import arrow_column
-from entropylaw.ingest.sources.registry import READERS
+from entropylaw.logs.load import UnreadFileWarning, read_all, read_runs
+from entropylaw.logs.readers.parquet import arrow_column
+from entropylaw.logs.sources.registry import READERS
 from tests.hostile import refused, write
 
 CSV = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n3,0.3,0.4\n"

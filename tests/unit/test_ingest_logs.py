@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.ingest import explain, read_all, read_runs, select
+from entropylaw.logs.load import read_all, read_runs
+from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.hostile import refused
 
 SHARED = Path(__file__).parents[3] / "shared"

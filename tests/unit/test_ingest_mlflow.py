@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.runs.splitting import SUPERSEDED
-from entropylaw.ingest.sources import bundles as mlflow_store
-from entropylaw.ingest.sources.bundles import MlflowFolder
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.opening import load
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.runs.splitting import SUPERSEDED
+from entropylaw.logs.sources import bundles as mlflow_store
+from entropylaw.logs.sources.bundles import MlflowFolder
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
 from tests.golden.reading import assembled, told
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw.ingest.readers.trackers import UNREADABLE
-from entropylaw.ingest.sources.bundles import MlflowFolder
-from entropylaw.ingest.sources.opening import load
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.readers.trackers import UNREADABLE
+from entropylaw.logs.sources.bundles import MlflowFolder
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import flipped, refused, rows_or_refusal
 from tests.unit.test_ingest_mlflow import (
     ENTROPY,

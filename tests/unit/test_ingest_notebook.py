@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.readers.delimited import TOO_LONG
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.readers.delimited import TOO_LONG
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import assembled, refused, rows_or_refusal
 
 VERL = "\x1b[36m(TaskRunner pid=7)\x1b[0m step:{0} - actor/entropy:0.{1} - critic/score/mean:0.{0}\n"

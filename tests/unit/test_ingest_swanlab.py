@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from entropylaw.ingest.runs.joining import joined
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.runs.joining import joined
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import assembled, rows_or_refusal
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers.tfevents import crc32c_each
-from entropylaw.ingest.runs.splitting import SUPERSEDED
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.readers.trackers.tfevents import crc32c_each
+from entropylaw.logs.runs.splitting import SUPERSEDED
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
 from tests.conftest import PUBLIC_LOGS
 from tests.fuzz.binary import crc32c

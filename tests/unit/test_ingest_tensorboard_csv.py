@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.opening import load
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import rows_or_refusal
 
 NAME = "run-PPO_1-tag-actor_entropy.csv"

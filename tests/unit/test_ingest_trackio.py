@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.opening import load
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import reader_of
 from tests.hostile import assembled, flipped, refused, rows_or_refusal
 
 METRICS = """CREATE TABLE metrics (

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.ingest import read_runs, select
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
+from entropylaw.roles.select import select
 from tests.conftest import PUBLIC_LOGS
 
 REAL = PUBLIC_LOGS / "trl-trainer-state"

@@ -2,9 +2,10 @@
 
 import pytest
 
-from entropylaw.ingest import read_runs, select
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
+from entropylaw.roles.select import select
 from tests.conftest import PUBLIC_LOGS, processor_time
 from tests.hostile import rows_or_refusal
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import read_runs
-from entropylaw.ingest.readers.trackers import DAMAGED
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.load import read_runs
+from entropylaw.logs.readers.trackers import DAMAGED
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests.conftest import PUBLIC_LOGS
 from tests.fuzz.binary import WANDB_BLOCK as BLOCK
 from tests.fuzz.binary import WANDB_HEADER as HEADER

@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests import hostile
 from tests.conftest import PUBLIC_LOGS
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from entropylaw.ingest.readers.trackers import wandb as wandb_log
-from entropylaw.ingest.sources.content import Content
-from entropylaw.ingest.sources.registry import reader_of
+from entropylaw.logs.readers.trackers import wandb as wandb_log
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.registry import reader_of
 from tests.fuzz.binary import wandb_frames
 from tests.hostile import field
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.ingest.readers.trackers.wandb import (
+from entropylaw.logs.readers.trackers.wandb import (
     COMPLETE_HISTORY,
     history_notes,
 )

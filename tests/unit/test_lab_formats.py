@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.ingest import read_runs, select
+from entropylaw.logs.load import read_runs
+from entropylaw.roles.select import select
 from lab import formats
 
 LAST = 20

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.ingest.sources.content import missing_file
+from entropylaw.logs.sources.content import missing_file
 from tests.typed import assert_error, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("undrawn")

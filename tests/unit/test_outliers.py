@@ -6,7 +6,8 @@ import pytest
 from entropylaw import fit_law
 from entropylaw.analysis.law.evaluations import gross_outliers
 from entropylaw.analysis.law.fitting import fit_laws
-from entropylaw.ingest import read_runs, select
+from entropylaw.logs.load import read_runs
+from entropylaw.roles.select import select
 from tests.conftest import PUBLIC_LOGS
 from tests.laws import own_law
 

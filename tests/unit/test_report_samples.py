@@ -20,14 +20,16 @@ from entropylaw.documents.document import (
     refused_run,
 )
 from entropylaw.errors import FitError
-from entropylaw.ingest.runs import Run, Series
+from entropylaw.logs.runs import Run
+from entropylaw.logs.source import Meaning, Source
 from entropylaw.report import words
 from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, LawTests, Residuals, Verdict, Why
-from entropylaw.results.columns import Choice, Meaning, Source
+from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit, FormAnswer
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, replace
+from entropylaw.roles.series import Series
 from tests.findings import stated
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"

@@ -20,8 +20,8 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.document import RunFit
 from entropylaw.documents.loading import load_fit, load_phases, load_report
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.select import phase_series, select
 from entropylaw.results.fit import Fit
+from entropylaw.roles.select import phase_series, select
 from tests.conftest import LAB, PUBLIC_LOGS, ROOT, drawn, ended
 from tests.golden.transcript import surroundings
 
@@ -166,5 +166,5 @@ def test_a_large_file_is_read_with_every_column_that_is_used(
         whole = list(series_of(log))
     except EntropyLawError:
         pytest.skip("the log cannot be read")
-    monkeypatch.setattr("entropylaw.ingest.sources.content._LARGE", 0)
+    monkeypatch.setattr("entropylaw.logs.sources.content._LARGE", 0)
     np.testing.assert_equal(list(series_of(log)), whole)

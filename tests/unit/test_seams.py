@@ -152,7 +152,8 @@ def test_a_seam_outside_the_run_is_refused(at):
 
 def test_a_change_of_training_is_found_in_a_real_run():
     """Supervised training takes over after step 408 (data/lab, config of the run)."""
-    from entropylaw.ingest import read_all, select
+    from entropylaw.logs.load import read_all
+    from entropylaw.roles.select import select
 
     series = select(read_all([LAB / "sft_after_grpo_s0" / "metrics.parquet"]).runs[0])
     found = find_level_shifts(series.step, series.entropy, series.reward)

@@ -11,12 +11,12 @@ from scipy.stats import t
 
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.errors import UsageError
-from entropylaw.ingest.load import read_runs
-from entropylaw.ingest.stages import stage_rows
+from entropylaw.logs.load import read_runs
 from entropylaw.report.findings import sentence
 from entropylaw.results.arms import StageChange
 from entropylaw.results.result import replace
 from entropylaw.results.stages import StageCurve, StageRows
+from entropylaw.roles.stages import stage_rows
 
 STEPS = np.arange(0.0, 401.0)
 EVERY = STEPS[::8]

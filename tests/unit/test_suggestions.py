@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import explain, read_runs, select
+from entropylaw.logs.load import read_runs
+from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.typed import typed
 
 N = 40

@@ -363,7 +363,7 @@ def test_a_summary_imports_nothing_that_takes_longer_than_small_queries(tmp_path
     code = (
         "import sys; from entropylaw.cli import app\n"
         "app(['tokens', 't.parquet', '-o', 'steps.parquet', '-q'], standalone_mode=False)\n"
-        "slow = ('ibis', 'sqlglot', 'pandas', 'pyarrow.compute', 'numpy.ma', 'entropylaw.ingest')\n"
+        "slow = ('ibis', 'sqlglot', 'pandas', 'pyarrow.compute', 'numpy.ma', 'entropylaw.logs')\n"
         "print([m for m in slow if m in sys.modules])"
     )
     command, environment = [sys.executable, "-c", code], clean_environment()

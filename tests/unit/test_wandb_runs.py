@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import read_runs, select
+from entropylaw.logs.load import read_runs
+from entropylaw.roles.select import select
 from entropylaw.wandb_runs import write_summary
 from tests.typed import typed
 from tests.wandb_server import Server, serving

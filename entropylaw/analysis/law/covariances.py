@@ -7,10 +7,10 @@ import numpy as np
 from entropylaw.analysis.forms import design, independent_columns, law_column
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_number
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.prior import Grid, drift_grid, local_level_grid, white_grid
 from entropylaw.engine.residual_prior import adapted_grid
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results.arrays import FloatArray
 
 FEWEST = 8
 """Evaluations below which nothing can be learned about the residual's memory and scale: the covariances are

@@ -19,8 +19,8 @@ from entropylaw.analysis.law.verdict import (
     nearest_rival,
 )
 from entropylaw.analysis.rivals import STRONG
+from entropylaw.arrays import FloatArray
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, reason

@@ -11,9 +11,9 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import UsageError
 from entropylaw.results import EntropySet, Estimate, Prediction
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture, t_cdf
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import replace

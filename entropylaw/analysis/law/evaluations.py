@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from entropylaw.analysis.law.residual_models import ResidualModel
 from entropylaw.arguments import as_flag, as_floats
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Finding, note
 
 FEWEST_EVALUATIONS = 5

@@ -39,10 +39,10 @@ from entropylaw.analysis.law.scatter import likeliest, scatter_of_thirds
 from entropylaw.analysis.law.verdict import r_squared
 from entropylaw.analysis.rivals import FormFits, fit_forms
 from entropylaw.arguments import several
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results import Residuals
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.covariances import covariances
 from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.errors_in_variables import uncertain_posteriors
 from entropylaw.engine.posterior import infer, least_squares
 from entropylaw.engine.prior import ErrorCovariance, Grid, first_best
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import SHARPEST, Posterior
 

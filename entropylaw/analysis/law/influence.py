@@ -10,11 +10,11 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law.inference import residual_covariances
 from entropylaw.analysis.law.residual_models import check_fixed_level
 from entropylaw.arguments import law_of
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import TIED, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Influence
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.law import Influences, LawFit
 
 

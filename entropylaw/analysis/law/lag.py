@@ -6,10 +6,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from entropylaw.analysis.forms import independent_columns, law_column
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.kalman import cross_products
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Lag
-from entropylaw.results.arrays import FloatArray
 
 REACH = 10
 """Most evaluations by which a reward may follow or precede the entropy."""

@@ -15,8 +15,8 @@ from entropylaw.errors import UsageError
 from entropylaw.results.result import late
 
 if TYPE_CHECKING:
+    from entropylaw.arrays import FloatArray
     from entropylaw.engine.prior import Grid
-    from entropylaw.results.arrays import FloatArray
 
 DEFAULT_RESIDUAL = "drift"
 """The model of a fit where none is given."""

@@ -8,10 +8,10 @@ from math import erfc
 import numpy as np
 
 from entropylaw.analysis.rivals import FormFits
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.posterior import least_squares
 from entropylaw.engine.prior import Grid, first_best
-from entropylaw.results.arrays import FloatArray
 
 FEWEST = 15
 """Fewest evaluations of which the thirds are compared."""

@@ -15,10 +15,10 @@ import numpy as np
 
 from entropylaw.analysis.forms import Form, Shape, design, law_column
 from entropylaw.analysis.rivals import STRONG, FormFits, fit_each, independent
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import EVERY, Rows, Solver, least_squares, spread_rows
 from entropylaw.engine.prior import Grid
 from entropylaw.results import Estimate, LawTests, Verdict, Why
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import Posterior
 
 FEWEST = 8

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
@@ -23,7 +24,6 @@ from entropylaw.report.blocks import DATA, PEOPLE, REPORT, TERMINAL, Cell, Colum
 from entropylaw.report.describe import forecast, law, phases
 from entropylaw.report.numbers import format_interval
 from entropylaw.results import Estimate, Verdict, Why
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace, sentences
 

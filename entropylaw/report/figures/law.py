@@ -14,13 +14,13 @@ from matplotlib.transforms import ScaledTranslation
 
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import RunFit
 from entropylaw.report import numbers
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
 from entropylaw.results import Verdict
-from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fit import Fit, FormAnswer
 from entropylaw.results.law import LawFit
 

@@ -33,11 +33,11 @@ from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError
 from entropylaw.paths import note_input
 from entropylaw.report.figures.palette import LINE, PALETTE, TITLE, contrast, minify
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray
 
 Kind = Literal["svg", "png", "pdf"]
 

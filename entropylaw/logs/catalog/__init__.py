@@ -1,0 +1,381 @@
+"""The catalog of trainers: ``trainers.toml``, and how columns match it.
+
+Names match as a whole, never in part: ``entropy_coef`` and ``timing_s/old_log_prob_entropy`` are no entropy.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+from entropylaw.escaping import listing
+from entropylaw.logs.runs import Run
+from entropylaw.logs.runs.splitting import BOOKKEEPING, RUN_NAMES
+from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
+from entropylaw.logs.source import Meaning
+
+#: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
+LEAST, GREATEST = "__MIN", "__MAX"
+_BOUNDS = (LEAST, GREATEST)
+_ROLES = ("entropy", "training", "validation")
+#: Why a column with entropy in its name is none, where nothing more is known.
+UNKNOWN_NAME = "a name that is not in the catalog"
+
+# Columns with entropy in their name that are not the policy's. The first match gives the reason.
+_DECOYS: tuple[tuple[str, str], ...] = (
+    (r"(?:.*_)?(?:ent|entropy|entropy_loss)_coef(?:f|ficient)?", "a coefficient, no entropy"),
+    (r"(?:.*_)?target_entropy", "a target, no measurement"),
+    (r"(?:.*_)?entropy_threshold", "a threshold, no mean"),
+    (r"(?:.*_)?cross_entropy(?:_loss)?", "a loss against labels"),
+    (r"(?:.*_)?teacher_entropy", "of the teacher, not of the policy"),
+    (r"(?:.*_)?kl_ent_ratio(?:_mean)?", "a ratio"),
+    (r"(?:timing|timing_s|perf|profiling|time)_.*", "a duration"),
+    (r"(?:.*_)?entropy_(?:min|max|std|median)", "not the mean"),
+    (r".*__(?:min|max)", "the least or greatest of the values behind a chart's point"),
+    (r"(?:val|eval|validation|test)_.*entropy.*", "measured on validation prompts, not on the rollouts"),
+    (r"(?:.*_)?entropy_(?:planning|execution)", "of one class of tokens; see the two-phase curves"),
+)
+
+_FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
+
+#: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
+TOKEN_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Names = tuple[Text, ...]
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """Keys of one meaning in ``trainers.toml``, or ``like``: the keys of another trainer."""
+
+    keys: Names = ()
+    like: Text | None = None
+    note: Text | None = None
+
+
+class _EntropyEntry(_Entry):
+    aggregation: Text | None = None
+    estimator: Text | None = None
+    temperature: Text | None = None
+    timing: Text | None = None
+    sign: Literal[1, -1] = 1
+
+
+class _ValidationEntry(_Entry):
+    after_update: bool = False
+    initial: Text | None = None
+    but_not: Names = ()
+
+
+class _TrainerEntry(msgspec.Struct, forbid_unknown_fields=True):
+    name: Text
+    title: Text
+    telltales: Names = ()
+    absent: Text | None = None
+    halves: bool = False
+    entropy: tuple[_EntropyEntry, ...] = ()
+    training: tuple[_Entry, ...] = ()
+    validation: tuple[_ValidationEntry, ...] = ()
+
+
+class _OtherNames(msgspec.Struct, forbid_unknown_fields=True):
+    """Names of further columns and settings, by what they mean."""
+
+    class_entropy: Names
+    planning_share: Names
+    length: Names
+    prompt_filter: Names
+    coefficient: Names
+    learned_coefficient: Names
+    sample: Names
+    temperature: Names
+    loss_aggregation: Names
+    entropy_weight: Names
+    kl_weight: Names
+    entropy_control: Names
+    entropy_target: Names
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    trainer: tuple[dict[str, Any], ...]
+    names: _OtherNames
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that a trainer logs.
+
+    ``template`` has placeholders for the names of data sets and the like, ``but_not`` are names that it would
+    match and that mean something else. ``pair`` says which entropy a reward is paired with: that of the
+    ``"same"`` step, or the ``"next"`` one, where the row holds the entropy from before the update and the
+    evaluation from after it. ``initial`` is a prefix that is missing where the policy was evaluated before
+    training: such values are paired with the entropy of their own step.
+    """
+
+    template: str
+    meaning: Meaning
+    pair: str = "same"
+    but_not: tuple[str, ...] = ()
+    initial: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trainer:
+    """A trainer: one of its ``telltales`` among the columns identifies it.
+
+    ``title`` is its name for people; ``absent`` says why its logs may lack the entropy; ``halves`` whether
+    entropy and reward are logged by two processes, into two files.
+    """
+
+    name: str
+    title: str
+    telltales: tuple[str, ...]
+    entropy: tuple[Key, ...]
+    training: tuple[Key, ...]
+    validation: tuple[Key, ...]
+    absent: str | None = None
+    halves: bool = False
+
+
+class Detection(NamedTuple):
+    """The trainer that the columns identify, and the reason."""
+
+    trainer: Trainer
+    why: str
+
+
+class Match(NamedTuple):
+    """A column that the catalog has; ``rank`` 0 is the best."""
+
+    column: str
+    key: Key
+    rank: int
+
+
+def trainers() -> tuple[Trainer, ...]:
+    """Every trainer in the order in which they are looked for; names in hand-written loops come last."""
+    return _contents()[0]
+
+
+def names(what: str) -> tuple[str, ...]:
+    """Names of one kind, such as ``length``; of several that a run has, the first is used."""
+    found: tuple[str, ...] = getattr(_contents()[1], what)
+    return found
+
+
+def class_names(kind: str) -> tuple[str, ...]:
+    """Names of the entropy of one class of tokens, those in bits among them."""
+    entropies = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
+    return entropies + tuple(f"{name}_bits" for name in entropies)
+
+
+@cache
+def class_entropies() -> frozenset[str]:
+    """Every name of the entropy of a class of tokens, folded."""
+    every = chain.from_iterable(map(class_names, ("planning", "execution", "semantic")))
+    return frozenset(map(folded, every))
+
+
+@cache
+def _other_useful() -> frozenset[str]:
+    """Names of further columns that an analysis uses, folded."""
+    kinds = ("planning_share", "length", "prompt_filter")
+    others = (*chain(*TOKEN_COUNTS), *chain.from_iterable(map(names, kinds)))
+    return _FRAME | class_entropies() | frozenset(map(folded, others))
+
+
+@cache
+def _contents() -> tuple[tuple[Trainer, ...], _OtherNames]:
+    return parse(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
+
+
+def parse(text: str) -> tuple[tuple[Trainer, ...], _OtherNames]:
+    """Read the text of ``trainers.toml``: every trainer, and the other names by what they mean.
+
+    Raises a :class:`ValueError` for an unknown key, a value of another type, and an entry without what it
+    needs; the message names the trainer and the key.
+    """
+    entries: dict[str, _TrainerEntry] = {}
+    where = "the file"
+    try:
+        file = msgspec.convert(tomllib.loads(text), _File)
+        for one in file.trainer:
+            where = f"trainer {one.get('name')!r}"
+            entry = msgspec.convert(one, _TrainerEntry)
+            if entries.setdefault(entry.name, entry) is not entry:
+                raise ValueError("occurs twice")
+        found = []
+        for name, entry in entries.items():
+            where = f"trainer {name!r}"
+            roles: dict[str, Any] = {
+                role: tuple(_keys(role, name, getattr(entry, role), entries)) for role in _ROLES
+            }
+            about: dict[str, Any] = {
+                field: getattr(entry, field) for field in ("title", "telltales", "absent", "halves")
+            }
+            found.append(Trainer(name=name, **about, **roles))
+    except ValueError as problem:
+        raise ValueError(f"trainers.toml: {where}: {problem}") from None
+    return tuple(found), file.names
+
+
+def _keys(
+    role: str, trainer: str, entries: Sequence[_Entry], by_name: Mapping[str, _TrainerEntry]
+) -> Iterator[Key]:
+    """Yield the keys of a trainer's entries, or those of the trainer that an entry is ``like``."""
+    for entry in entries:
+        if entry.like is not None:
+            others = getattr(by_name.get(entry.like), role, ())
+            if entry != type(entry)(like=entry.like) or not others:
+                what = f"{role}: like = {entry.like!r} needs a trainer with {role}, and no other key"
+                raise ValueError(what)
+            yield from _keys(role, trainer, others, by_name)
+            continue
+        if not entry.keys:
+            raise ValueError(f"{role}: an entry has no keys")
+        pair, but_not, initial = "same", tuple[str, ...](), None
+        kind: dict[str, Any] = {"role": "reward", "kind": role}
+        if isinstance(entry, _EntropyEntry):
+            kind = {"role": role, "unit": "nats", "sign": entry.sign, "aggregation": entry.aggregation}
+            kind |= {"estimator": entry.estimator, "temperature": entry.temperature, "timing": entry.timing}
+        elif isinstance(entry, _ValidationEntry):
+            but_not, initial = entry.but_not, entry.initial
+            if entry.after_update:
+                pair, kind["timing"] = "next", "after the update"
+        else:
+            kind["timing"] = "before the update, on that step's rollouts"
+        meaning = Meaning(trainer=trainer, note=entry.note, **kind)
+        for template in entry.keys:
+            yield Key(template, meaning, pair, but_not, initial)
+
+
+def detect(columns: Iterable[str]) -> Detection:
+    """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
+    known = trainers()
+    telling = list(filter(_any_of(tuple(one for trainer in known for one in trainer.telltales)), columns))
+    for trainer in known:
+        if logged := list(filter(_any_of(trainer.telltales), telling)):
+            return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")
+    return Detection(known[-1], "no column points to a known trainer")
+
+
+def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
+    """List every column that has a role for some trainer, by rank: its own keys, generic ones, exact ones.
+
+    The role is ``entropy``, ``training`` or ``validation``, the latter two of rewards.
+    """
+    *others, generic = trainers()
+    # For other trainers' logs, keys with a placeholder match too much.
+    exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
+    known = list(filter(_any_key(), columns))
+    ranked = enumerate((*getattr(trainer, role), *getattr(generic, role), *exact))
+    every = (Match(one, key, rank) for rank, key in ranked for one in known if _matches(key, one))
+    best: dict[str, Match] = {}
+    for match in every:
+        best.setdefault(match.column, match)
+    return list(best.values())
+
+
+def found(run: Run, *roles: str) -> list[Match]:
+    """List every column of a run that has one of the roles, role by role, as :func:`matches`."""
+    trainer = detect(run.names).trainer
+    return [match for role in roles for match in matches(role, tuple(run.columns), trainer)]
+
+
+def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
+    """Return the column with the same evaluation of the policy before training."""
+    if key.initial is None or not folded(column).startswith(folded(key.initial)):
+        return None
+    return name if (name := column[len(key.initial) :]) in columns else None
+
+
+@lru_cache(maxsize=1 << 14)
+def is_metric(column: str) -> bool:
+    """Whether any trainer logs an entropy or a reward under this name, keys that fit all names excepted."""
+    # Under this key a trainer logs whatever it evaluates: any other trainer's columns would match.
+    narrow = (key for key in keys(*_ROLES) if key.template != "eval/<data>")
+    return _has_key(column, narrow)
+
+
+@lru_cache(maxsize=1 << 14)
+def is_useful(column: str) -> bool:
+    """Whether any analysis uses a column: a metric, step, clock, label, length, coefficient or decoy."""
+    if column.endswith(_BOUNDS):
+        return is_useful(column.removesuffix(LEAST).removesuffix(GREATEST))
+    if folded(column) in _other_useful() or sample_columns([column]):
+        return True
+    if decoy(column) or coefficients([column]):
+        return True
+    if _has_key(column, keys(*_ROLES)):
+        return True
+    return any(key.initial and _matches(key, key.initial + column) for key in keys("validation"))
+
+
+def exact_names(*roles: str) -> list[str]:
+    """List the names without placeholder that have one of the roles, for finding similar ones."""
+    return [key.template for key in keys(*roles) if "<" not in key.template]
+
+
+@cache
+def keys(*roles: str) -> tuple[Key, ...]:
+    """Every key of all trainers that has one of the roles ``entropy``, ``training``, ``validation``."""
+    return tuple(key for trainer in trainers() for role in roles for key in getattr(trainer, role))
+
+
+def decoy(column: str) -> str | None:
+    """Give the reason why a column with entropy in its name is none; None where it has no such name."""
+    name = folded(column)
+    if not any(part in name for part in ("entrop", "ent_coef", "kl_ent")):
+        return None
+    reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
+    return next(reasons, UNKNOWN_NAME)
+
+
+def coefficients(columns: Iterable[str]) -> list[str]:
+    """List the columns with the coefficient of an entropy bonus or of a KL penalty."""
+    return list(filter(_any_of(names("coefficient")), columns))
+
+
+def sample_columns(columns: Iterable[str]) -> list[str]:
+    """List those columns that mark a record as one token or one sample."""
+    return [column for column in columns if column.casefold() in names("sample")]
+
+
+def _has_key(column: str, sought: Iterable[Key]) -> bool:
+    return _any_key()(column) and any(_matches(key, column) for key in sought)
+
+
+def _matches(key: Key, column: str) -> bool:
+    fits = _any_of((key.template,))(column) and not _any_of(key.but_not)(column)
+    return fits and not column.endswith(_BOUNDS)
+
+
+@cache
+def _any_key() -> Callable[[str], bool]:
+    """Return one test for all keys: a table can have 10⁵ columns."""
+    return _any_of(tuple(key.template for key in keys(*_ROLES)))
+
+
+@cache
+def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return a test for whether any of the templates matches a name."""
+    exact = frozenset(folded(template) for template in templates if "<" not in template)
+    parts = [re.escape(folded(template)) for template in templates if "<" in template]
+    numbered = [part.replace("@", "(?:@|_at_)").replace("<n>", r"\d+") for part in parts]
+    # Bounded: with several placeholders in one template, matching a very long name takes too long.
+    patterns = [re.sub(r"<[a-z]+>", ".{1,200}", part) for part in numbered]
+    pattern = re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.DOTALL)
+
+    def test(column: str) -> bool:
+        name = folded(column)
+        return name in exact or pattern.fullmatch(name) is not None
+
+    return test

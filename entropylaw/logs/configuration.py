@@ -1,0 +1,215 @@
+"""A run's configuration: read from the log or from a ``config.yaml`` next to it, and what it means.
+
+W&B writes ``config.yaml`` as ``key: {value: …}``. YAML is read without what makes it dangerous: PyYAML's
+loaders build objects by tag, copy merged mappings without end and recurse as deep as a file says. Here its
+events are read, with a bound on their number, by libyaml where that is installed: both parsers give the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+from entropylaw.escaping import shown
+from entropylaw.logs.catalog import names
+from entropylaw.logs.runs import Run
+from entropylaw.logs.runs.step_column import folded
+from entropylaw.paths import is_file, note_input
+
+# No configuration is longer, deeper or wider; YAML's references could make a small file endless.
+_LONGEST_FILE, _LONGEST_NAME = 1 << 20, 500
+_MOST_NODES, _DEEPEST = 100_000, 64
+# YAML 1.1, which PyYAML, W&B and Hydra write, has all of these.
+_CONSTANTS: dict[str, bool | None] = {
+    **dict.fromkeys(("true", "yes", "on"), True),
+    **dict.fromkeys(("false", "no", "off"), False),
+}
+_NULLS = ("", "~", "null", "Null", "NULL")
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
+
+# Between the coefficient of a KL term and the switch without which it has no effect.
+SWITCH = " if "
+
+WANDB_GROUP = "wandb_group"
+"""The name of a run's group at W&B in its configuration."""
+
+Node = dict[str, Any] | list[Any] | str | float | int | bool | None
+
+
+def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    """Return the settings in the ``config.yaml`` next to a log or in ``files/`` next to it, and notes.
+
+    Where the file exists and no setting can be read from it, the note gives the reason.
+    """
+    folder = Path(path).parent
+    for place in (folder / "config.yaml", folder / "files" / "config.yaml"):
+        name = shown(place.name)
+        try:
+            if not is_file(place):
+                continue
+            note_input(place)
+            with place.open("rb") as stream:
+                data = stream.read(_LONGEST_FILE + 1)
+            if len(data) > _LONGEST_FILE:
+                raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
+            found = flat_settings(read_yaml(data))
+        except (OSError, ValueError) as problem:
+            why = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
+            return {}, (f"{name} beside the log was not read: {why}",)
+        return found, (f"settings are read from {name} beside the log",) if found else ()
+    return {}, ()
+
+
+def configuration(run: Run) -> Mapping[str, object]:
+    """The whole configuration of a run: from its log, or from a ``config.json`` beside that; may be empty."""
+    if run.config:
+        return run.config
+    place = Path((run.source.parts or (run.source,))[0].path).parent / "config.json"
+    with suppress(OSError, ValueError, RecursionError):
+        if is_file(place) and place.stat().st_size <= _LONGEST_FILE:
+            note_input(place, found=True)
+            return flat_settings(json.loads(place.read_bytes()))
+    return {}
+
+
+def flat_settings(whole: object) -> dict[str, object]:
+    """Return numbers, flags and text by their path, W&B's wrapper ``{value: …}`` removed; lists by place.
+
+    W&B's own entry (``_wandb``), which describes the machine, is left out.
+    """
+    if not isinstance(whole, Mapping):
+        return {}
+    unwrapped = {
+        name: node.get("value", node) if isinstance(node, Mapping) else node
+        for name, node in whole.items()
+        if name not in ("_wandb", "wandb_version")
+    }
+    flat: dict[str, object] = {}
+    stack: list[tuple[str, object]] = [("", unwrapped)]
+    budget = _MOST_NODES
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, Mapping):
+            # Counted as they are stacked: a mapping that contains itself many times is no larger than a log.
+            before = f"{path}/" if path else ""
+            inner = [(f"{before}{name}", value) for name, value in islice(node.items(), budget)]
+            budget -= len(inner)
+            stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
+        elif isinstance(node, list):
+            items = [(f"{path}/{place}", value) for place, value in enumerate(islice(node, budget))]
+            budget -= len(items)
+            stack += items if len(path) <= _LONGEST_NAME else ()
+        elif isinstance(node, (bool, int, float, str)):
+            flat[path] = node
+    return dict(sorted(flat.items()))
+
+
+@lru_cache(maxsize=4)  # the logs of one folder share a file
+def read_yaml(data: bytes) -> Node:
+    """Return the first document of some YAML.
+
+    A tag is left out, its value is kept. An alias is the very object that its anchor names, so that the
+    result may contain itself: code that traverses it needs a bound.
+
+    Raises a :class:`ValueError` where the bytes are no YAML, or hold more than 100,000 values or 64 levels.
+    """
+    import yaml
+
+    try:
+        events = yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        found = map(_Builder(events).node, (event for event in events if isinstance(event, yaml.NodeEvent)))
+        root = next(found, None)
+        next(events, None)  # the document's end, before which invalid YAML may follow
+        return root
+    except (yaml.YAMLError, UnicodeError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        raise ValueError(f"no YAML at line {mark.line + 1}" if mark else "no YAML") from None
+
+
+class _Builder:
+    """Builds a document from its events."""
+
+    def __init__(self, events: Iterator[Any]) -> None:
+        self._events = events
+        self._anchors: dict[str | None, Node] = {}
+        self._nodes = 0
+
+    def node(self, event: Any, depth: int = 1) -> Node:
+        """Return the value that begins with an event."""
+        import yaml
+
+        self._count(1)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise ValueError("no YAML: an alias without its anchor")
+            return self._anchors[event.anchor]
+        if isinstance(event, yaml.ScalarEvent):
+            self._anchors[event.anchor] = scalar = yaml_scalar(event)
+            return scalar
+        if depth == _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} levels")
+        open_events = takewhile(lambda one: not isinstance(one, yaml.CollectionEndEvent), self._events)
+        inner = (self.node(one, depth + 1) for one in open_events)
+        if isinstance(event, yaml.SequenceStartEvent):
+            sequence: list[Any] = []
+            self._anchors[event.anchor] = sequence
+            sequence.extend(inner)
+            return sequence
+        mapping: dict[str, Any] = {}
+        self._anchors[event.anchor] = mapping
+        for name in inner:
+            value = next(inner)
+            if not isinstance(name, dict | list):
+                mapping[str(name)] = value
+        self._merge(mapping)
+        return mapping
+
+    def _merge(self, mapping: dict[str, Any]) -> None:
+        """Copy what ``<<`` names and the mapping itself does not have, the first one named first."""
+        merged = mapping.pop("<<", None)
+        for other in merged if isinstance(merged, list) else [merged]:
+            if isinstance(other, dict):
+                self._count(len(other))
+                for name, value in tuple(other.items()):
+                    mapping.setdefault(name, value)
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > _MOST_NODES:
+            raise ValueError(f"more than {_MOST_NODES} values")
+
+
+def yaml_scalar(event: Any) -> Node:
+    """Return what a scalar means: text if it is quoted or has a tag."""
+    text: str = event.value
+    text.encode()  # half a surrogate pair, which libyaml refuses by itself
+    if event.tag or not event.implicit[0]:
+        return text
+    if text in _NULLS:
+        return None
+    if text.casefold() in _CONSTANTS:
+        return _CONSTANTS[text.casefold()]
+    number = text.replace("_", "")
+    if re.fullmatch(r"[-+]?[0-9]{1,300}", number):
+        return int(number)
+    return float(number) if _FLOAT.fullmatch(number) else text
+
+
+def relevant(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return those settings that are used here."""
+    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
+    read = {folded(part) for kind in kinds for name in names(kind) for part in name.split(SWITCH)}
+    suffixes = ("entropy_control", "entropy_target")
+    return {name: x for name, x in settings.items() if folded(name) in read or is_a(name, *suffixes)}
+
+
+def is_a(name: str, *kinds: str) -> bool:
+    """Whether a name is one of some kinds of names, or ends in one after a separator."""
+    flat = f"_{folded(name)}"
+    return any(flat.endswith(f"_{folded(ending)}") for kind in kinds for ending in names(kind))

@@ -1,0 +1,360 @@
+"""From a path, a folder or a table in memory to runs."""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from msgspec import structs
+
+from entropylaw.arguments import several, text_or_none
+from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.escaping import counted, quoted_path
+from entropylaw.logs import catalog
+from entropylaw.logs.configuration import WANDB_GROUP, flat_settings, relevant, settings_beside
+from entropylaw.logs.readers.parquet import fingerprint, from_frame, is_frame
+from entropylaw.logs.readers.trackers.wandb import history_notes
+from entropylaw.logs.runs import FRAME, Run, Table
+from entropylaw.logs.runs.joining import joined, whole_source, without_copies
+from entropylaw.logs.runs.splitting import distinct_names
+from entropylaw.logs.source import Source
+from entropylaw.logs.sources import folders
+from entropylaw.logs.sources.assemble import assemble, display_name
+from entropylaw.logs.sources.content import MOST_AT_ONCE, Content
+from entropylaw.logs.sources.opening import is_empty, is_remote, is_remote_folder, load
+from entropylaw.logs.sources.registry import find_reader, split_format
+from entropylaw.logs.suggest import measured
+from entropylaw.paths import hostless, is_folder, is_own, note_input, release_input
+from entropylaw.wandb_runs import SCHEME, history
+
+
+class UnreadFileWarning(UserWarning):
+    """A file in a folder could not be read; the others were."""
+
+
+class Failure(NamedTuple):
+    """A path and the error that reading it gave; ``run`` is set where only that run of a file is lost."""
+
+    path: str
+    error: EntropyLawError
+    run: str = ""
+
+
+class Ignored(NamedTuple):
+    """A file of a folder that is no log, and the reason."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The result of reading some paths: runs, errors, and files that are no logs.
+
+    ``given`` maps every path in it to the argument that led to it.
+    """
+
+    runs: tuple[Run, ...]
+    failures: tuple[Failure, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def by_argument(self) -> dict[str, Reading]:
+        """Split the reading by argument; a run that several arguments led to belongs to the first."""
+        return {
+            argument: Reading(
+                runs=tuple(run for run in self.runs if self.given[run.source.path] == argument),
+                failures=tuple(failure for failure in self.failures if self.given[failure.path] == argument),
+                ignored=tuple(file for file in self.ignored if self.given[file.path] == argument),
+            )
+            for argument in dict.fromkeys(self.given.values())
+        }
+
+
+def read_runs(
+    path: object, *, step: str | None = None, run: str | None = None, columns: Sequence[str] = ()
+) -> tuple[Run, ...]:
+    """Read every run behind a path.
+
+    Parameters
+    ----------
+    path
+        A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to force
+        a format, a URL that fsspec knows (``s3://…``), a run at W&B (``wandb://ENTITY/PROJECT/RUN``), or a
+        table: pandas, pyarrow, a mapping of sequences.
+    step, run
+        The step column, and the column that labels the runs of one table.
+    columns
+        Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
+        columns: of these, unknown columns are left out. Of those with text a run has the text at every step.
+
+    At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
+    :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
+    """
+    step, run = text_or_none(step, "step"), text_or_none(run, "run")
+    columns = several(columns, str, "columns")
+    reading = read_all([path], step=step, run=run, columns=columns)
+    if not reading.runs:
+        raise reading.failures[0].error
+    for failure in reading.failures:
+        warnings.warn(f"{failure.error}", UnreadFileWarning, stacklevel=2)
+    return reading.runs
+
+
+def read_all(
+    paths: Iterable[object],
+    *,
+    step: str | None = None,
+    run: str | None = None,
+    columns: Sequence[str] = (),
+    any_table: bool = False,
+) -> Reading:
+    """Read many paths; one that cannot be read does not stop the others.
+
+    With ``any_table`` a table of numbers in a folder is a log even if no column of it is known, and is not
+    skipped but a failure.
+
+    A file that several paths lead to is read once. Files that hold one metric each are joined by run and
+    step. Runs of different files that have the same name get the file's name added. For the parameters see
+    :func:`read_runs`.
+    """
+    found = _Collector(step, run, frozenset(columns), any_table=any_table)
+    for path in paths:
+        found.take(path)
+    runs = joined(found.runs)
+    # The path of a joined run has the paths of all its files.
+    sources = (run.source for run in runs if run.source.parts)
+    found.given |= {source.path: found.given[source.parts[0].path] for source in sources}
+    kept, copies = without_copies(runs, found.copies)
+    names = distinct_names([run.name for run in kept], [run.source.path for run in kept])
+    return Reading(
+        runs=tuple(replace(run, name=name) for run, name in zip(kept, names, strict=True)),
+        failures=tuple(found.failures),
+        ignored=(*found.ignored, *(Ignored(path=path, why=why) for path, why in copies)),
+        given=dict(found.given),
+    )
+
+
+class _Read(NamedTuple):
+    """A table, its source, the name of runs without a label, and what is lost that may have been a run."""
+
+    table: Table
+    source: Source
+    name: str
+    lost: str
+
+
+class _Collector:
+    """Reads paths, and collects what they hold; the user names steps, runs and further columns.
+
+    ``copies`` maps a file to the log of which it is a copy by its folder and name, ``given`` every path to
+    the argument that led to it.
+    """
+
+    def __init__(
+        self, step: str | None, run: str | None, columns: frozenset[str], *, any_table: bool = False
+    ) -> None:
+        self.runs: list[Run] = []
+        self.failures: list[Failure] = []
+        self.ignored: list[Ignored] = []
+        self.copies: dict[str, str] = {}
+        self.given: dict[str, str] = {}
+        self._step, self._run, self._columns, self._any_table = step, run, columns, any_table
+        self._seen: set[object] = set()
+        # Files of the current folder that are skipped, each for a reason, unless they resemble its logs.
+        self._doubtful: list[tuple[str, str, _Read | EntropyLawError]] = []
+
+    def take(self, path: object) -> None:
+        """Read a file, a folder, standard input or a table in memory."""
+        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else FRAME
+        self.given.setdefault(argument, argument)
+        try:
+            if is_frame(path):
+                table = from_frame(path)
+                source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
+                self._add(_Read(table, source, "frame", ""))
+            elif not isinstance(path, (str, os.PathLike)):
+                what = f"a path or a table was expected, not {type(path).__name__}"
+                hint = "several paths go to entropylaw.logs.read_all"
+                raise UsageError("frame-not-understood", what, hint)
+            elif argument.startswith(SCHEME):
+                if not self._seen_before(argument):
+                    self._add(self._run_at_wandb(argument))
+            elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
+                self._take_folder(argument)
+            else:
+                file, forced = split_format(argument)
+                self.given.setdefault(file, argument)
+                note_input(file)
+                if not self._seen_before(file):
+                    self._add(self._table_of([load(file)], forced=forced))
+        except EntropyLawError as error:
+            self.failures.append(Failure(path=argument, error=error))
+
+    def _run_at_wandb(self, url: str) -> _Read:
+        """Fetch a run's history, and read it as JSON lines."""
+        fetched = history(url)
+        if not fetched.lines.strip():
+            hint = "check that the run has logged something"
+            raise InputError("file-empty", f"{quoted_path(url)} has an empty history", hint)
+        read = self._table_of([Content(url, fetched.lines)], forced="jsonl")
+        config = flat_settings(fetched.config) | ({WANDB_GROUP: fetched.group} if fetched.group else {})
+        table = replace(read.table, settings=relevant(config), config=config)
+        return _Read(table, structs.replace(read.source, format="wandb-api"), fetched.name, read.lost)
+
+    def _take_folder(self, folder: str) -> None:
+        """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
+        runs, ignored, found = len(self.runs), len(self.ignored), False
+        self._doubtful = []
+        for log in folders.logs_in(folder):
+            files = log.files or (log.path,)
+            for file in files if log.named else ():
+                note_input(file, found=True)
+            seen = [self._seen_before(file) for file in files]
+            if all(seen) and not log.problem:
+                found = True
+                continue
+            self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
+            if log.copy_of:
+                self.copies[log.path] = log.copy_of
+            found |= self._take_log(log)
+        # Skipped files that resemble the logs in the same folder are used, or all tables of numbers.
+        logs = [PurePath(run.source.path) for run in self.runs[runs:]]
+        for path, why, outcome in self._doubtful:
+            table = outcome.table if isinstance(outcome, _Read) else None
+            numbers = self._any_table and table is not None and folders.is_of_numbers(table)
+            if not numbers and not folders.resembles(path, table, logs):
+                self.ignored.append(Ignored(path=path, why=why))
+                continue
+            found = True
+            try:
+                if isinstance(outcome, EntropyLawError):
+                    raise outcome
+                self._add(outcome)
+            except EntropyLawError as error:
+                self.failures.append(Failure(path=path, error=error))
+        if not found:
+            looked = "no file with a log's suffix"
+            if skipped := self.ignored[ignored:]:
+                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+            what = f"{quoted_path(folder)} holds no training log: {looked}"
+            hint = "name the log itself, or force its format with FILE:csv"
+            raise InputError("no-logs-in-folder", what, hint)
+
+    def _take_log(self, log: folders.Log) -> bool:
+        """Read one log of a folder; returns whether it was one.
+
+        Tables without a metric, and files without any record, are decided when all others are read.
+        """
+        content, read, named = None, None, log.named or folders.names_a_log(log.path)
+        try:
+            if log.problem is not None:
+                raise log.problem
+            if log.reader is not None:
+                contents = [load(path) for path in log.files if not is_empty(path)]
+                if not contents:
+                    what = f"{quoted_path(log.path)} holds empty files only"
+                    raise InputError("file-empty", what, "check the folder")
+                read = self._table_of(contents, log=log)
+            else:
+                content = load(log.path)
+                whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
+                own = content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
+                if own:
+                    self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
+                    return False
+                if not (named or folders.looks_measured(content)):
+                    return False
+                read = self._table_of([content])
+            alone = read.source.format == "jsonl"
+            why = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
+            if not why or (why == folders.UNMEASURED and self._step is not None):
+                self._add(read)
+                return True
+        except EntropyLawError as error:
+            if not named and error.slug in ("not-a-log", "file-empty"):
+                return False
+            table = None if read is None else read.table
+            # Files that are one log together were recognised as such.
+            why = "" if log.reader else folders.why_skipped(log.path, error, content, table)
+            if not why:
+                self.failures.append(Failure(path=log.path, error=error))
+                return True
+            unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
+            if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
+                self._doubtful.append((log.path, why, error))
+                return False
+            if error.slug == "not-a-log":
+                release_input(log.path)
+            self.ignored.append(Ignored(path=log.path, why=why))
+            return False
+        if why != folders.UNMEASURED:
+            self.ignored.append(Ignored(path=log.path, why=why))
+        elif log.named:
+            self._doubtful.append((log.path, why, read))
+        return False
+
+    def _seen_before(self, path: str) -> bool:
+        """Whether a file was read already, under whatever name; from now on it was."""
+        key: object = path
+        with suppress(OSError, ValueError):
+            if path != "-" and not is_remote(path) and stat.S_ISREG((place := Path(path).stat()).st_mode):
+                key = place.st_dev, place.st_ino
+        seen = key in self._seen
+        self._seen.add(key)
+        return seen
+
+    def _add(self, read: _Read) -> None:
+        """Turn a table into runs; runs of it that cannot be used are failures."""
+        note_input(read.source.path, found=True)
+        words, about = self._columns, (read.table, read.source, read.name)
+        runs, lost = assemble(*about, step=self._step, run=self._run, words=words)
+        self.runs += runs
+        self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
+        if read.lost:
+            hint = "copy the file again, or take out what is damaged"
+            error = InputError("records-without-run", f"{read.lost}; a run may have been there", hint)
+            self.failures.append(Failure(path=read.source.path, error=error))
+
+    def _table_of(
+        self, contents: Sequence[Content], *, forced: str | None = None, log: folders.Log | None = None
+    ) -> _Read:
+        """Read one file, or the files that are one log together, with the settings in it or next to it."""
+        # Of a large file, columns are kept that are known or that the user names.
+        named = {self._step, self._run, *self._columns}
+        for content in contents:
+            content.useful = lambda name: name in named or catalog.is_useful(name) or bool(measured([name]))
+        first = contents[0]
+        if log is not None and log.reader is not None:
+            kind, table, notes = log.reader.name, log.reader.read(log.path, contents), tuple[str, ...]()
+            parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
+            source = structs.replace(whole_source(log.path, kind, parts), rows=table.rows)
+            name, nuls = display_name(str(Path(log.path) / "log")), 0
+        else:
+            reader, notes = find_reader(first, forced)
+            kind, table = reader.name, reader.read(first)
+            source = Source(path=first.path, format=kind, sha256=first.sha256, rows=table.rows)
+            name, nuls = display_name(hostless(first.path)), first.nuls
+        settings, beside = (table.settings, ()) if table.settings else settings_beside(first.path)
+        # A configuration also holds private settings. Without any useful one, the notes give the reason.
+        kept = relevant(settings)
+        notes += table.notes + (beside if kept or not settings else ())
+        if kind in ("csv", "parquet", "jsonl") and not source.parts:
+            notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
+        # A crashed file system leaves NULs at the end.
+        lost, size = max(nuls, table.lost_bytes), sum(content.size for content in contents)
+        damage = ""
+        if lost >= 256 and lost > 0.1 * size:  # less is too little for a run
+            where = quoted_path(source.path)
+            damage = f"{100 * lost / size:.0f} % of {where} are damaged, or NULs at its end"
+        if first.damaged and not source.parts:
+            damage = f"the compressed file {quoted_path(source.path)} breaks off or is damaged"
+        table = replace(table, notes=notes, settings=kept, config=table.config or settings)
+        return _Read(table, source, name, damage)

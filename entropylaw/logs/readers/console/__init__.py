@@ -1,0 +1,132 @@
+"""What readers of consoles share: recognition, lines without colour, the numbers of a dict, the table.
+
+A job prints its metrics among other text: after Ray's ``(TaskRunner pid=123)``, a logger's time stamp or a
+progress bar that ends in a carriage return, with escape sequences for colour in between. A trainer's
+function has its grammar alone: lines in, rows out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import classify
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+
+#: Escape sequences, such as those of colours.
+ANSI = re.compile(r"\x1b\[[0-9;?]*+[A-Za-z]")
+# Possessive and bounded, so that a dict that does not match costs little.
+_ENTRY = r"""'(?P<key>[^'\\{}]{1,300}+)':[ ]
+    (?: (?P<number>[+-]?+(?:inf|nan|(?:\d{1,400}+(?:\.\d{0,400}+)?+|\.\d{1,400}+)(?:e[+-]?+\d{1,9}+)?+))
+      | (?P<other>'(?:[^'\\]|\\.){0,4000}+' | "(?:[^"\\]|\\.){0,4000}+"
+          | [a-z][\w.]{0,40}+\([^(){}]{0,400}+\) | None | True | False
+          | \[[^\[\]{}]{0,4000}+\]%s)
+    )(?P<end>\}%s|,(?:[ ]|$))"""
+#: Pairs of a dict; of one that may be in a list; and of one that may hold dicts, which are left out.
+PAIR, LISTED_PAIR, NESTING_PAIR = (
+    re.compile(_ENTRY % parts, re.VERBOSE | re.IGNORECASE | re.ASCII)
+    for parts in (("", "(?!,)"), ("", ""), (r" | \{[^{}]{0,4000}+\}", ""))
+)
+
+#: No trainer logs so many metrics at once.
+MOST_PAIRS = 1 << 13
+
+#: Reasons: an entry whose end is missing, a pair that cannot be read.
+CUT_ENTRY = "log entry that breaks off"
+BAD_PAIR = "unreadable key:value pair"
+
+Row = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Printout:
+    """The file that a grammar reads, and where the grammar records what it left out.
+
+    ``dropped`` and ``notes`` are as in ``Table``, ``lost`` is the number of records that gave no row.
+    """
+
+    content: Content
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """A reader of one trainer's console.
+
+    ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
+    ``needle`` are skipped. A file is from this console if it holds all ``needles`` and ``matches`` its text.
+    ``what`` completes the error ``holds no …``. ``reasons`` are those for which records are dropped, in the
+    order in which they are reported.
+    """
+
+    rows: Callable[[Iterable[str], Printout], Iterator[Row]]
+    matches: Callable[[str], object]
+    what: str
+    reasons: tuple[str, ...] = ()
+    needles: tuple[str, ...] = ()
+    needle: str = ""
+
+    def recognises(self, content: Content) -> bool:
+        """Whether metrics are printed anywhere; a job may print for minutes before its first."""
+        text = content.opening
+        return all(needle in text for needle in self.needles) and bool(self.matches(text))
+
+    def read(self, content: Content) -> Table:
+        """Read it, line by line; raises ``no-records`` where no line holds a record."""
+        printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
+        records = Records(content.column_filter)
+        for row in self.rows(lines(content, self.needle), printout):
+            records.add(row)
+        rows = records.rows + printout.lost
+        table = records.table(content, printout.dropped, printout.notes, rows=rows)
+        if table.columns:
+            return table
+        hint = "check the file, or leave the format out and let the content decide"
+        raise content.error("no-records", f"holds no {self.what}", hint)
+
+
+def plain(line: str) -> str:
+    """Return a line without escape sequences."""
+    return ANSI.sub("", line) if "\x1b" in line else line
+
+
+def lines(content: Content, needle: str = "") -> Iterator[str]:
+    """Yield the lines that hold some text, without escape sequences; a carriage return ends a line, too."""
+    for block in content.blocks():
+        if needle in block:
+            split = block.replace("\r", "\n").split("\n")
+            yield from (plain(line) for line in split if line and needle in line)
+
+
+def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
+    """Yield the lines of 128 KiB from each of the first 100 places on where a pattern is found."""
+    for found in islice(start.finditer(text), 100):
+        begin = text.rfind("\n", 0, found.start()) + 1
+        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + (1 << 17)].split("\n")]
+
+
+def dict_pairs(
+    line: str, position: int, grammar: re.Pattern[str] = PAIR
+) -> tuple[dict[str, float], bool, int]:
+    """Read ``'key': value`` pairs of a dict as Python prints it, from behind its brace to its end.
+
+    Returns the numbers, whether the dict ended there, and where reading ended; other values are left out.
+    A pair counts only with the comma or the brace behind it, for without one its number may lack digits. A
+    comma behind the brace means that the dict is within another one, unless it may be in a list.
+    """
+    values: dict[str, float] = {}
+    while len(values) < MOST_PAIRS and (pair := grammar.match(line, position)):
+        position = pair.end()
+        number, is_text = (float(pair["number"]), False) if pair["number"] else classify(pair["other"])
+        if not is_text:
+            values[pair["key"]] = number
+        if pair["end"] == "}":
+            return values, True, position
+    return values, False, position

@@ -1,0 +1,222 @@
+"""What TRL prints: ``{'loss': 0.0, 'reward': 0.3, 'entropy': 0.5, 'epoch': 0.01}``, with a progress bar.
+
+From ``ProgressCallback`` and ``PrinterCallback`` in ``transformers/trainer_callback.py``; since version 5,
+numbers are in quotes and have four digits. No entry holds its step, but tqdm's bar does, which is erased to
+print an entry and drawn again behind it. Entries and bar go to different streams: in a file, entries come
+late and several at a time, and the traces of the bar show when each was printed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple
+
+from entropylaw.logs.readers.console import ANSI, LISTED_PAIR, dict_pairs
+from entropylaw.logs.readers.trainer_state import log_table
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import parse_step
+from entropylaw.logs.sources.content import Content
+
+# A line, and whether the cursor goes up behind it: an evaluation may draw its own bar below the trainer's.
+_LINE = re.compile(r"([^\r\n]+)((?:[\r\n]+\x1b\[A)?)")
+# A bar with a name ("Map: 12%|…") is not the trainer's either.
+_BAR = re.compile(
+    r"(?P<name>: {0,4})?(?<!\d)\d{1,3}%\|[^|]{0,400}\| {0,8}(?P<step>\d{1,9})/(?P<total>\d{1,9})"
+    r" \[[^\]{]{0,200}\](?P<below> {0,400}\x1b)?",
+    re.ASCII,
+)
+# Not inside a list: some scripts print the whole log_history at the end.
+_OPENS = re.compile(r"\{(?<!\[\{)(?<!\}, \{)(?=')")
+_KEY = re.compile(r"'([^'\\{}]{1,200}+)'")
+# What ms-swift adds, as "10/438".
+_FRACTION = re.compile(r"'global_step/max_steps': ['\"]?([^'\",}]{1,400})")
+
+
+def recognises(content: Content) -> bool:
+    """Whether an entry is printed anywhere; loading a model can print for long before the first."""
+    if not content.is_text or "'epoch': " not in content.opening:
+        return False
+    return any(isinstance(mark, _Entry) and mark.values for mark in _marks([content.opening]))
+
+
+def read(content: Content) -> Table:
+    """Read the entries, and find their steps; raises as :func:`log_table`."""
+    marks = list(without_redraws(_marks(content.blocks())))
+    entries = [mark for mark in marks if isinstance(mark, _Entry)]
+    totals = _totals(marks)
+    starts = _starts(marks, totals)
+    steps: Sequence[float] = list(chain.from_iterable(map(_shown, starts)))
+    how = "steps are those that the progress bar showed when each entry was printed"
+    if all("step" in entry.values for entry in entries if entry.values):
+        steps, how = [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
+    elif len(steps) != len(entries):
+        total = max(totals, default=0)
+        steps, how = _counted(entries, total if len(starts) == 1 and starts[0][-1].before == total else 0)
+    pairs = zip(steps, entries, strict=True)
+    good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
+    return log_table(content, good, len(entries) - len(good), (how,))
+
+
+class _Bar(NamedTuple):
+    """The progress bar, drawn."""
+
+    step: int
+    total: int
+
+
+class _Entry(NamedTuple):
+    """A dict that was printed: its first key, and its numbers, none where it breaks off."""
+
+    opening: str
+    values: dict[str, float]
+
+    @property
+    def training(self) -> bool:
+        """Whether it is of a training step: neither of an evaluation nor a summary."""
+        return not self.opening.startswith(("eval_", "train_runtime"))
+
+
+# None: the bar was overwritten with blanks, to make room for a line of text.
+_Mark = _Bar | _Entry | None
+
+
+def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+    """Leave out drawings of the bar between two others: those next to a fall or to something else stay."""
+    held: _Bar | None = None
+    last: _Mark = None
+    for mark in marks:
+        if isinstance(mark, _Bar) and isinstance(last, _Bar) and mark.total == last.total and mark >= last:
+            held = mark
+        else:
+            yield from (held, mark) if held else (mark,)
+            held = None
+        last = mark
+    if held:
+        yield held
+
+
+def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
+    """Yield entries, drawings of the bar and erasures, in the order of the file."""
+    openings, width = set[str](), 0
+    for found in (line for block in blocks for line in _LINE.finditer(block)):
+        line, below = found.groups()
+        if not line.strip(" "):
+            # As many blanks as the bar was long, unlike a blank line of other text.
+            if len(line) == width and not below:
+                yield None
+            continue
+        if "\x1b" in line:
+            line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
+        drawn = _BAR.finditer(line) if "%|" in line else ()
+        bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
+        width = bars[-1].end() if bars else width
+        marks: list[tuple[int, _Mark]] = []
+        position = 0
+        while opened := _OPENS.search(line, position):
+            key = _KEY.match(line, opened.end())
+            values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
+            if fraction := _FRACTION.search(line, opened.end(), position):
+                values.pop("global_step/max_steps", None)
+                values["step"] = parse_step(fraction[1])
+            # Dicts that have an epoch, and those that break off and open like such a one.
+            if ended and key and "epoch" in values:
+                openings.add(key[1])
+                marks.append((opened.start(), _Entry(key[1], values)))
+            elif not ended and key and key[1] in openings:
+                marks.append((opened.start(), _Entry(key[1], {})))
+        marks += [(bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars]
+        yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
+
+
+def _totals(marks: list[_Mark]) -> set[int]:
+    """Return the totals of the bars next to training entries; a run that was resumed can have two."""
+    votes, nearest = Counter[int](), None
+    for mark in (*marks, *reversed(marks)):
+        if isinstance(mark, _Bar):
+            nearest = mark.total
+        elif mark and mark.training and nearest is not None:
+            votes[nearest] += 1
+    most = max(votes.values(), default=0)
+    return {total for total, number in votes.items() if number * 4 >= most}
+
+
+class _Stretch(NamedTuple):
+    """What is between two drawings of the bar, -1 for none: how often it was erased, and the entries."""
+
+    before: int
+    erased: int
+    entries: list[_Entry]
+    after: int
+
+
+def _starts(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
+    """List the stretches of every start of the run, where the bar falls; other totals are of other bars."""
+    starts: list[list[_Stretch]] = [[]]
+    before, erased, entries = -1, 0, list[_Entry]()
+    for mark in marks:
+        if isinstance(mark, _Bar):
+            if mark.total not in totals:
+                continue
+            falls = mark.step < before
+            if erased or entries:
+                starts[-1].append(_Stretch(before, erased, entries, -1 if falls else mark.step))
+            starts += [[]] if falls else []
+            before, erased, entries = mark.step, 0, []
+        elif mark is None:
+            # Before the trainer draws its bar, that was another one.
+            erased += before >= 0
+        else:
+            entries.append(mark)
+    starts[-1].append(_Stretch(before, erased, entries, -1))
+    return starts
+
+
+def _shown(stretches: list[_Stretch]) -> list[int]:
+    """Give the nth entry the step of the bar that was drawn after the nth erasing, or next to the entry.
+
+    Gives nothing where that is unsafe: where entries share a bar, or something else was printed in the same
+    way. Where entries come late, those at the end may be missing.
+    """
+    erasing = any(stretch.erased for stretch in stretches)
+    groups = [stretch for stretch in stretches if stretch.entries]
+    # A bar that is drawn again behind the entry is right; the one before may be some steps old.
+    redrawn = erasing or 2 * sum(group.before == group.after for group in groups) >= len(groups)
+    steps, entries, last = list[int](), 0, -1
+    for before, erased, here, after in stretches:
+        near = after if after >= 0 and (redrawn or before < 0) else before
+        # At the end, a bar may have been erased for an entry that never came.
+        room = min(erased, len(here)) if after < 0 else erased
+        if not erasing:
+            trainings = sum(entry.training for entry in here)
+            room = len(here) if near >= 0 and trainings < 2 and not (trainings and near == last) else 0
+            last = near if trainings else last
+        steps += [near] * room
+        entries += len(here)
+        if entries > len(steps):
+            return []
+    late = any(len(group.entries) > 1 for group in groups)
+    return steps[:entries] if late or len(steps) == entries else []
+
+
+def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
+    """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
+    epochs, places, note = list[float](), list[int](), ""
+    for entry in entries:
+        if entry.training:
+            last = epochs[-1] if epochs else 0.0
+            epoch = entry.values.get("epoch", last)
+            if epoch < last:
+                del epochs[bisect_left(epochs, epoch) :]
+                note = "; where the epoch falls, the count goes back with it"
+            epochs.append(epoch)
+        places.append(len(epochs))
+    every, how = 1, f"steps are counted from 1, logging_steps is not known{note}"
+    if total and epochs and not note and total % len(epochs) == 0:
+        every = total // len(epochs)
+        how = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
+    return [float(place * every) for place in places], how

@@ -1,0 +1,222 @@
+"""Delimited text: comma, semicolon or tab, a header line, quoted cells that may hold all of these."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted
+from entropylaw.logs.runs import Table, unique_names
+from entropylaw.logs.runs.number_parsing import is_missing, parse_column, parse_step
+from entropylaw.logs.runs.splitting import RUN_NAMES
+from entropylaw.logs.runs.step_column import folded
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Rows
+
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_HEAD = 1 << 16
+# A table with more columns is read in part: those that are used. One with many more is no log.
+_WIDE, _WIDEST = 1 << 12, 1 << 17
+_LONGEST_ROW = 1 << 26
+
+TOO_LONG = "row with more cells than the header"
+CUT_OFF = "last row cut off"
+SWALLOWED = "row within the quotes of another one's cell"
+
+
+def recognises(content: Content) -> bool:
+    """Whether it is text with a header, by its name or because rows and header have the same length."""
+    if not content.is_text or content.suffix in (".csv", ".tsv"):
+        return content.is_text
+    header, *rows = sample(content, 21, _HEAD)
+    same = sum(len(row) == len(header) for row in rows)
+    numeric = any(parse_step(cell) == parse_step(cell) for row in rows for cell in row)
+    return len(header) > 1 and same * 5 >= len(rows) * 4 and numeric
+
+
+def sample(content: Content, most: int, size: int) -> list[list[str]]:
+    """Return the header and the first rows within so many characters; an empty header if there is no row."""
+    head = content.opening[:size]
+    with _long_cells():
+        split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
+        rows = list(islice(filter(None, split), most)) or [[]]
+    # The end of the sample may have cut the last row.
+    return rows[:-1] if len(rows) > 1 and len(head) < len(content.opening) else rows
+
+
+def read(content: Content) -> Table:
+    """Read it; raises ``no-records`` where there is a header and nothing below it."""
+    delimiter = _sniff(content)
+    lines = _Lines(content)
+    with _long_cells():
+        rows = filter(None, csv.reader(lines, delimiter=delimiter))
+        header, notes = unique_names(next(rows, []))
+        if len(header) > _WIDEST:
+            raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
+        kept = content.column_filter if len(header) <= _WIDE else content.useful
+        shape = _Rectangle(Rows(header, kept), header, delimiter)
+        for row in rows:
+            shape.add(row)
+        shape.put_short(complete=lines.ended)
+    if shape.rows.rows == len(shape.unreadable):
+        what = f"has a header of {counted(len(header), 'column')} and no rows below it"
+        raise content.error("no-records", what, "check that the run has logged something")
+    # Below the header, as many lines as records.
+    whole = lines.number - 1 == shape.rows.rows
+    if delimiter != ",":
+        notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
+    return Table(
+        columns=shape.rows.columns(),
+        rows=shape.seen,
+        dropped=dict(shape.dropped),
+        notes=(*content.text_notes, *notes, *shape.notes),
+        unread=tuple(shape.rows.unread),
+        unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
+        hidden=dict.fromkeys(shape.hidden, 1),
+        first_line=2 if whole else None,
+    )
+
+
+class _Lines:
+    """Lines of a text with their ends; ``number`` are read, ``ended`` is whether the last one ended."""
+
+    def __init__(self, content: Content) -> None:
+        self.number, self.ended = 0, False
+        self._content = content
+
+    def __iter__(self) -> Iterator[str]:
+        for block in filter(None, self._content.blocks()):
+            # A block is longer only for a single line's sake.
+            if len(block) > _LONGEST_ROW:
+                raise _no_table(self._content, f"has a line of {counted(len(block), 'character')}")
+            self.ended = block.endswith(("\n", "\r"))
+            for line in io.StringIO(block, newline=""):
+                self.number += 1
+                yield line
+
+
+def _no_table(content: Content, why: str) -> InputError:
+    what = f"{why}; the table of a log has some hundreds of columns"
+    return content.error("file-corrupt", what, "check how the file was made")
+
+
+class _Rectangle:
+    """Brings rows to the header's length, and counts those that cannot be.
+
+    A short row is filled up with missing cells, except a last row without its line end: there a killed job
+    may have left half a number. Surplus cells without a value are removed. Of a row that cannot be read, the
+    cells that name its run are kept. A job that continues in the same file may write its header again, with
+    other columns or in another order: the rows below are read by it.
+    """
+
+    def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
+        self.rows, self.seen = rows, 0
+        self.dropped, self.unreadable = Counter[str](), list[int]()
+        #: Those of the unreadable rows that have two numbers or more.
+        self.hidden: list[int] = []
+        self.notes: tuple[str, ...] = ()
+        self._delimiter, self._names = delimiter, header
+        self._known = frozenset(header)
+        # Later headers may add as many columns as the first one has, and some more.
+        self._most = 2 * len(header) + 64
+        self._again: list[int] = []
+        self._short: list[str] | None = None
+        self._read_by(header)
+
+    def add(self, row: list[str]) -> None:
+        """Take the next row."""
+        self.put_short(complete=True)
+        if self._restarts(row):
+            return
+        self.seen += 1
+        # A quote without its partner has made rows the text of one cell.
+        within = [line for cell in row if "\n" in cell for line in islice(io.StringIO(cell), 1, None)]
+        for parts in (line.split(self._delimiter) for line in within):
+            if len(parts) == self._width > 1:
+                self.seen += 1
+                self._refuse(parts, SWALLOWED)
+        if len(row) == self._width:
+            self._put(row)
+        elif len(row) < self._width:
+            self._short = row
+        elif all(map(is_missing, row[self._width :])):
+            self._put(row[: self._width])
+        else:
+            self._refuse(row, TOO_LONG)
+
+    def put_short(self, *, complete: bool) -> None:
+        """Put a short row that was held back, if it is complete."""
+        if self._short is not None and complete:
+            self._put(self._short + [""] * (self._width - len(self._short)))
+        elif self._short is not None:
+            self.dropped[CUT_OFF] += 1
+        self._short = None
+
+    def _refuse(self, row: Sequence[str], reason: str) -> None:
+        self.dropped[reason] += 1
+        self.unreadable.append(self.rows.rows)
+        if np.isfinite(parse_column(row).values).sum() > 1:
+            self.hidden.append(self.rows.rows)
+        self._put([row[place] if place in self._labels else "" for place in range(self._width)])
+
+    def _put(self, row: list[str]) -> None:
+        """Add a row of the current header's length, in the order of all columns."""
+        if self._places is not None:
+            row = [row[place] if place >= 0 else "" for place in self._places]
+        self.rows.add(row)
+
+    def _read_by(self, header: list[str]) -> None:
+        """Read the rows below by this header."""
+        at = {name: place for place, name in enumerate(header)}
+        self._places = None if header is self._names else [at.get(name, -1) for name in self._names]
+        self._width = len(header)
+        # Where the cells are that name a run.
+        self._labels = frozenset(place for name, place in at.items() if folded(name) in RUN_NAMES)
+
+    def _restarts(self, row: list[str]) -> bool:
+        """Read the rows below by this one if it is a header: two known names at least, and no number."""
+        if row[0].strip()[:1].isdecimal() or sum(cell.strip() in self._known for cell in row) < 2:
+            return False
+        if any(parse_step(cell) == parse_step(cell) for cell in row):
+            return False
+        header, _ = unique_names(row)
+        new = [name for name in header if name not in self._known][: max(self._most - len(self._names), 0)]
+        for name in new:
+            self.rows.widen(name)
+        self._names = [*self._names, *new]
+        self._known |= frozenset(new)
+        self._read_by(header)
+        self._again.append(self.seen)
+        note = f"the header is written again below row {self._again[0]}; the rows below are read by it"
+        if len(self._again) > 1:
+            note += f"; {counted(len(self._again), 'header')} in all below the first"
+        if lost := len(set(header) - self._known):
+            note += f"; {counted(lost, 'column')} of it not read"
+        self.notes = (note,)
+        return True
+
+
+def _sniff(content: Content) -> str:
+    """Return the delimiter that gives the header most cells; a comma where none gives two."""
+    first = next((line for line in content.lines() if line), "")[:_HEAD]
+    first = next(iter(first.splitlines()), "")
+    with _long_cells():
+        return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let a cell be as long as a logged generation; the csv module's limit is one for the process."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

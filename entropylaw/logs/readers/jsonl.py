@@ -1,0 +1,238 @@
+"""JSON: an object per line, an array of objects, objects over several lines, or an object of columns.
+
+Nested objects are flattened with ``/``; verl's ``{"step": …, "data": {…}}`` loses its ``data``. Media
+(``{"_type": "histogram", …}``) and lists are no metrics and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.splitting import RUN_NAMES
+from entropylaw.logs.runs.step_column import folded
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+from entropylaw.logs.suggest import measured, measured_in_text
+
+_OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
+_RECORD_LINE = re.compile(r"\s*\{\s*\"")
+# A key and a text or a number, anywhere in a line that is no JSON.
+_PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
+_ARRAY = re.compile(r"\[\s*\{")
+_GAP = re.compile(r"[ \t\r\n,\0]*")
+_BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
+_HEAD = 1 << 16
+# Names below one another add up; a longer one is no metric's.
+_LONGEST = 1000
+_SCALARS = {str, int, float, bool, type(None)}
+
+UNPARSEABLE = "unparseable line"
+
+
+def recognises(content: Content) -> bool:
+    """Whether it opens like JSON, or half of its first lines are objects."""
+    if not content.is_text and b'{"' not in content.head:
+        return False
+    text = content.opening[:_HEAD]
+    if _OPENS.match(text):
+        return True
+    lines = [line for line in text.splitlines() if line.strip()][:50]
+    return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
+
+
+def read(content: Content) -> Table:
+    """Read it; raises ``no-records`` where nothing in the file is an object."""
+    found = _Values(content, _lines(content))
+    if len(found.bad) > found.good:
+        streamed = _Values(content, _stream(content.text))
+        found = streamed if not streamed.bad or streamed.good > found.good else found
+    columns = found.finish()
+    rows, bad = found.records.rows, found.bad
+    dropped = {UNPARSEABLE: len(bad)} if bad else {}
+    if columns:
+        rows = len(next(iter(columns.values()))) + len(bad)
+        return Table(columns=columns, rows=rows, dropped=dropped, notes=content.text_notes)
+    if rows == len(bad):
+        raise _no_records(content)
+    unreadable = np.isin(np.arange(rows), bad) if bad else None
+    return found.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=found.hidden)
+
+
+def leaves(
+    value: Mapping[str, Any], longest: int, separator: str = "/", left_out: list[object] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
+
+    A path with more than ``longest`` characters is left out. What is, is added to ``left_out``.
+    """
+    # No recursion, for a file decides how deep it goes.
+    stack = list(value.items())[::-1]
+    while stack:
+        path, node = stack.pop()
+        if len(path) > longest or isinstance(node, list) or (isinstance(node, Mapping) and "_type" in node):
+            if left_out is not None:
+                left_out.append({path: node})
+        elif not isinstance(node, Mapping):
+            yield path, node
+        else:
+            stack += [(f"{path}{separator}{key}", child) for key, child in node.items()][::-1]
+
+
+def numbers_of_metrics(values: Sequence[object]) -> int:
+    """How many numbers stand in parts of a record, if their keys or a list of names have a metric's name."""
+    names, count, stack = set[str](), 0, list(values)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            names.update(map(str, node))
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+        elif isinstance(node, str):
+            names.add(node)
+        else:
+            count += isinstance(node, int | float)
+    return count if measured(names) else 0
+
+
+class _Broken(dict[str, object]):
+    """A line that is no JSON, with the labels of a run that can still be read in it."""
+
+    def __init__(self, line: str = "") -> None:
+        pairs = _PAIR.findall(line[:_HEAD])
+        super().__init__(
+            (key, value[1:-1] if value.startswith('"') else value)
+            for key, value in pairs
+            if folded(key) in RUN_NAMES
+        )
+        #: Whether it has a number of an entropy or a reward.
+        self.measured = measured_in_text(line[:_HEAD])
+
+
+class _Values:
+    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
+
+    Raises ``no-records`` where a million of them are empty.
+    """
+
+    def __init__(self, content: Content, values: Iterable[object]) -> None:
+        self.records = Records(content.column_filter)
+        self.good = self._empty = 0
+        #: The rows of what is no record.
+        self.bad: list[int] = []
+        #: Row of a record → the numbers of metrics in its parts that are not read.
+        self.hidden: dict[int, int] = {}
+        self._first: object = None
+        for value in values:
+            good = not isinstance(value, _Broken)
+            self.good += good
+            if good and self.good == 1:
+                self._first = value
+                continue
+            if good and self.good == 2:
+                self._add(self._first)
+            self._add(value)
+            # A million records without a value are no log; each would cost many times its two bytes.
+            if self._empty > 1 << 20:
+                raise _no_records(content)
+
+    def finish(self) -> dict[str, list[object]]:
+        """Add the first value where it is the only one; return columns if it is an object of columns."""
+        values = self._first if isinstance(self._first, list) else [self._first]
+        columns = _columns(values[0]) if self.good == len(values) == 1 else {}
+        for value in values if self.good == 1 and not columns else ():
+            self._add(value)
+        return columns
+
+    def _add(self, value: object) -> None:
+        if isinstance(value, _Broken):
+            self._refuse(value, value.measured)
+            return
+        if not isinstance(value, dict):
+            self._refuse({}, numbers_of_metrics([value]))
+            return
+        self._empty += not value
+        if self.good > 1 and (columns := _columns(value)):
+            for row in zip(*columns.values(), strict=True):
+                self._put(dict(zip(columns, row, strict=True)))
+            return
+        data = value.get("data")
+        if isinstance(data, dict) and "step" in value and "_type" not in data:
+            value.update(value.pop("data"))
+        self._put(value)
+
+    def _refuse(self, labels: dict[str, object], numbers: int) -> None:
+        """Count what is no record; its row has the labels of its run alone."""
+        self.bad.append(self.records.rows)
+        self._hide(numbers)
+        self.records.add(labels)
+
+    def _put(self, value: dict[str, Any]) -> None:
+        """Add a record, flattened."""
+        flat = _SCALARS.issuperset(map(type, value.values())) and max(map(len, value), default=0) <= _LONGEST
+        left_out = list[object]()
+        record = value if flat else dict(leaves(value, _LONGEST, left_out=left_out))
+        if left_out:
+            self._hide(numbers_of_metrics(left_out))
+        self.records.add(record)
+
+    def _hide(self, numbers: int) -> None:
+        """Note so many numbers of metrics that the next record does not have."""
+        if numbers:
+            self.hidden[self.records.rows] = numbers
+
+
+def _lines(content: Content) -> Iterator[object]:
+    """Yield the values of the lines that are JSON, and a ``_Broken`` for each that is not."""
+    for line in content.lines():
+        line = line.strip()
+        if not line:
+            continue
+        text = line.strip("\0")
+        # So many NULs within a file are more than one record that was not written.
+        if len(line) - len(text) >= 256:
+            yield from (_Broken(), _Broken())
+        if _ARRAY.match(text) or _BETWEEN.search(text):
+            # Several records on a line are read one by one, so that they are never in memory together.
+            yield from _stream(text)
+            continue
+        try:
+            yield json.loads(text)
+        except (ValueError, RecursionError):
+            yield _Broken(line)
+
+
+def _stream(text: str) -> Iterator[object]:
+    """Yield the values of a text, those of an array (even an open one) one by one, then what is no JSON."""
+    decoder, position, inside = json.JSONDecoder(), 0, False
+    while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]
+        if text[position] == ("]" if inside else "["):
+            inside, position = not inside, position + 1
+            continue
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            yield from (_Broken(one) for one in _BETWEEN.split(text[position:]) if one)
+            return
+        yield value
+
+
+def _columns(value: object) -> dict[str, list[object]]:
+    """Return the columns of an object whose every value is a list of the same length, else nothing."""
+    if not isinstance(value, dict) or not all(isinstance(cells, list) for cells in value.values()):
+        return {}
+    lengths = {len(cells) for cells in value.values()}
+    return dict(value) if len(lengths) == 1 and lengths != {0} else {}
+
+
+def _no_records(content: Content) -> InputError:
+    hint = 'one object per line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}'
+    return content.error("no-records", f"holds no JSON object in its {counted(content.size, 'byte')}", hint)

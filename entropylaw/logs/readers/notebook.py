@@ -1,0 +1,203 @@
+"""Jupyter notebooks: what their cells printed and showed, handed to the readers of consoles and tables.
+
+A notebook is one JSON object: ``cells`` with ``outputs`` (nbformat 4), or ``worksheets`` of cells (nbformat
+3), as in jupyter/nbformat's nbformat.v4.schema.json and nbformat.v3.schema.json. Source code is not read.
+
+In a notebook, a Hugging Face ``Trainer`` shows its log as an HTML table with six decimals
+(``text_to_html_table`` and ``NotebookProgressCallback`` in transformers/utils/notebook.py, the same in 4.x
+and in 5.23): losses, and what an evaluation measured, ``eval_reward`` as ``Reward``. Unsloth adds what the
+trainer logs, with `` / `` for ``/`` (unsloth_zoo/logging_utils.py); its newer versions leave the entropy out,
+its older ones fill the first row with ``0`` where nothing was logged.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted
+from entropylaw.logs import catalog
+from entropylaw.logs.readers import delimited, jsonl
+from entropylaw.logs.readers.console import trl
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import JSON_DECODER, parse_number
+from entropylaw.logs.runs.step_column import STEP_NAMES, folded
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+from entropylaw.logs.sources.registry import READERS
+
+_OPENS = re.compile(rb"\s*\{\s*\"")
+_MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
+_OBJECT = re.compile(r"\s*\{\".*\}\s*")
+# Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
+_HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
+_NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
+_ROUNDED = "the Trainer's table shows six decimals, to which its values are rounded"
+
+
+def recognises(content: Content) -> bool:
+    """Whether it is a JSON object with cells and the format's version, in whatever order."""
+    text = content.opening if content.is_text and _OPENS.match(content.head) else ""
+    if '"cells"' not in text and '"worksheets"' not in text:
+        return False
+    # The version may be at the end, beyond the part that is searched, or have been cut off.
+    return _MARK.search(text) is not None
+
+
+def read(content: Content) -> Table:
+    """Read it; raises ``file-corrupt`` where it breaks off, ``no-records`` where no output holds a log."""
+    outputs, kinds = _outputs(content), dict[str, list[Table]]()
+    for kind, table in (log for cell in outputs for log in _logs(cell)):
+        kinds.setdefault(kind, []).append(table)
+    if not kinds:
+        some = f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(outputs), 'cell')}"
+        what = f"is a notebook without a training log in its outputs: {some} looked at"
+        hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
+        hint += "or name the trainer's own log, such as trainer_state.json"
+        raise content.error("no-records", what, hint)
+    best = max(kinds, key=lambda kind: _rank(kinds[kind]))
+    records, dropped, settings = Records(), Counter[str](), dict[str, object]()
+    # The logs of the best kind are put behind each other, in the order of their cells.
+    for table in kinds[best]:
+        for at, row in enumerate(zip(*table.columns.values(), strict=True)):
+            if table.unreadable is None or not table.unreadable[at]:
+                records.add(dict(zip(table.columns, row, strict=True)))
+        dropped.update(table.dropped)
+        settings |= table.settings
+    others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
+    said = dict.fromkeys(note for table in kinds[best] for note in table.notes)
+    notes = (f"read from the outputs of the notebook ({best})", *others, *said)
+    rows = sum(table.rows for table in kinds[best])
+    return records.table(content, dropped, notes, rows=rows, settings=settings)
+
+
+def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
+    """With an entropy before without, then by the number of cells."""
+    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
+    return entropy, sum(table.rows * len(table.columns) for table in tables)
+
+
+def _outputs(content: Content) -> list[list[dict[str, Any]]]:
+    """The outputs of each cell."""
+    text = content.text
+    try:
+        # Python needs 64 bytes for an empty list or object, and 28 for half a short text.
+        size = 64 * (text.count("[") + text.count("{")) + 28 * (text.count('"') - text.count('\\"'))
+        if size > max(1 << 26, 8 * len(text)):
+            raise ValueError(size)
+        notebook = JSON_DECODER.decode(text)
+    except (ValueError, RecursionError) as problem:
+        what = "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty lists, "
+        hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
+        line = f"near line {getattr(problem, 'lineno', 1)}"
+        raise content.error("file-corrupt", what + line, f"{hint}pasted into a text file") from None
+    sheets = _objects([notebook])
+    sheets += [sheet for whole in sheets for sheet in _objects(whole.get("worksheets"))]
+    cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
+    return [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+
+
+def _logs(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
+    """Yield the kind and the table of every log in the outputs of one cell."""
+    printed = "".join(_text(each.get("text")) for each in outputs if each.get("output_type") == "stream")
+    yield from _printed(printed)
+    shown = printed.splitlines()
+    for output in outputs:
+        if output.get("output_type") in ("display_data", "execute_result", "pyout"):
+            # In nbformat 3, the representations are in the output itself, under short names.
+            data = output["data"] if isinstance(output.get("data"), dict) else output
+            for text in _text(data.get("text/html", data.get("html"))).split("</table")[:-1]:
+                if (table := _shown(text.partition("<table")[2])) is not None:
+                    yield "the Trainer's table", table
+            shown.append(_text(data.get("text/plain", data.get("text"))))
+    for text in shown:
+        if text.lstrip().startswith("[{'"):
+            # The log_history as a notebook shows it, each dict put on a line of its own.
+            entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
+            with suppress(InputError):
+                yield "a list of log entries", trl.read(_in_memory(entries + "\n"))
+
+
+def _printed(text: str) -> Iterator[tuple[str, Table]]:
+    """Read a cell's text by the first console reader that can, or its JSON lines if they have a step."""
+    content = _in_memory(text)
+    for reader in READERS:
+        if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
+            with suppress(InputError):
+                yield reader.name, reader.read(content)
+                return
+    lines = list(filter(_OBJECT.fullmatch, text.splitlines()))
+    with suppress(InputError):
+        table = jsonl.read(_in_memory("\n".join(lines)))
+        has_step = not {folded(name) for name in table.columns}.isdisjoint(map(folded, STEP_NAMES))
+        if len(lines) > 1 and has_step and any(map(catalog.is_metric, table.columns)):
+            yield "jsonl", table
+
+
+def _shown(markup: str) -> Table | None:
+    """Read an HTML table as CSV, if its first column is the step or the epoch, as a Trainer's is."""
+    header, *below = _rows(markup) or [[]]
+    steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
+    if len(header) < 2 or np.isnan(steps).all():
+        return None
+    # A column that the table renames gets the name under which a Trainer logs it.
+    names = [_logged_name(name) for name in header]
+    values = [["" if cell.casefold() == "no log" else cell for cell in row] for row in below]
+    _empty_fillers(values)
+    csv.writer(text := io.StringIO()).writerows([names, *values])
+    table = delimited.read(_in_memory(text.getvalue()))
+    return replace(table, notes=(_ROUNDED, *table.notes))
+
+
+def _rows(markup: str) -> list[list[str]]:
+    """The cells of an HTML table."""
+    rows: list[list[str]] = []
+    for tag, cell in _HTML.findall(markup):
+        if tag.lower() == "tr":
+            rows.append([])
+        elif rows:
+            rows[-1].append(html.unescape(cell).strip())
+    return rows
+
+
+def _empty_fillers(rows: list[list[str]]) -> None:
+    """Empty a bare 0 in the first row of a column of floats: a float has decimals, it is not measured."""
+    for column, cell in enumerate(rows[0]):
+        others = [row[column] for row in rows[1:] if column < len(row)]
+        if column and cell == "0" and all("." in other or not other for other in others):
+            rows[0][column] = ""
+
+
+def _logged_name(name: str) -> str:
+    """``Reward Std`` is ``eval_reward_std``, and ``rewards / f`` is ``rewards/f``."""
+    if name in _NAMES:
+        return _NAMES[name]
+    return "eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/")
+
+
+def _in_memory(text: str) -> Content:
+    return Content("notebook", text.encode(errors="replace"))
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in _listed(value) if isinstance(item, dict)]
+
+
+def _text(value: object) -> str:
+    """Return a text of a notebook, which may be a list of its lines."""
+    return "".join(part for part in _listed(value) or [value] if isinstance(part, str))

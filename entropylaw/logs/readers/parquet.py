@@ -1,0 +1,274 @@
+"""Parquet files and tables in memory, Arrow's or others: numbers as numbers, structs flattened with dots."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, quoted_path, shown
+from entropylaw.logs.catalog import sample_columns
+from entropylaw.logs.runs import FRAME, Table, unique_names
+from entropylaw.logs.runs.number_parsing import (
+    NO_TEXT,
+    NOT_A_NUMBER,
+    Column,
+    MixedColumn,
+    classify,
+    parse_column,
+)
+from entropylaw.logs.sources.assemble import refuse_samples
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.suggest import measured
+from entropylaw.paths import is_utf8
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_SMALL = 1 << 20
+"""Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
+
+
+def read(content: Content) -> Table:
+    """Read one Parquet file; raises as :func:`read_parts`."""
+    return read_parts(content.path, [content])
+
+
+def read_parts(path: str, parts: Sequence[Content]) -> Table:
+    """Read one Parquet file, or the parts of one data set in their order.
+
+    Raises ``file-corrupt`` where Arrow cannot read it, ``file-too-large``, ``no-records``; and
+    ``token-level-table``, found out before the long text columns of such a table are read.
+    """
+    import pyarrow as pa
+
+    size = sum(part.size for part in parts)
+    threads = size > _SMALL
+    try:
+        files = [open_part(part, threads=threads) for part in parts]
+        names, leaves = files[0].schema_arrow.names, _leaves(files[0])
+        useful = parts[0].useful
+        kept: frozenset[str] | None = None
+        # Of a table that is wide or large, only the columns that are used are read.
+        if useful is not None and (parts[0].column_filter is not None or len(leaves) > 256):
+            kept = frozenset(filter(useful, leaves))
+        require_bounded(path, size, [file.metadata for file in files], kept)
+        steps = [name for name in names if name.casefold() in ("step", "global_step")]
+        if sample_columns(names) and steps:
+            some = pa.concat_tables([file.read(columns=steps[:1], use_threads=threads) for file in files])
+            refuse_samples(path, names, arrow_column(some.column(0)))
+        tables = []
+        for file in files:
+            columns = None if kept is None else [name for name in _leaves(file) if name in kept]
+            tables.append(file.read(columns=columns, use_threads=threads))
+        table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
+        return table if kept is None else replace(table, unread=tuple(n for n in leaves if n not in kept))
+    except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
+        raise
+    except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        what = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
+        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
+        raise InputError("file-corrupt", what, hint) from None
+
+
+def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
+    """Open one Parquet file, each different text of a column held once: a page repeats one at no cost."""
+    import pyarrow.parquet as pq
+
+    file = part.local_file()
+    source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
+    texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
+    if not isinstance(source, str):
+        source.seek(0)
+    return pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads)
+
+
+def require_bounded(
+    path: str, size: int, parts: Sequence[pq.FileMetaData], kept: frozenset[str] | None
+) -> None:
+    """Refuse tables that unpack to many times their ``size``, before a cell of them is read."""
+    rows = sum(part.num_rows for part in parts)
+    cells = rows * (parts[0].num_columns if kept is None else len(kept))
+    groups = (part.row_group(index) for part in parts for index in range(part.num_row_groups))
+    pages = sum(group.total_byte_size for group in groups) if kept is None else 0
+    if max(cells * 8, pages) > max(40 * size, 1 << 28):
+        what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
+        hint = "write the columns of metrics alone into a file of their own"
+        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
+
+
+def _leaves(file: pq.ParquetFile) -> list[str]:
+    """List the columns, those within structs joined with ``.``; a list's elements under the list's name."""
+    paths = (file.schema.column(index).path for index in range(len(file.schema)))
+    return list(dict.fromkeys(path.removesuffix(".list.element") for path in paths))
+
+
+def from_arrow(table: pa.Table, path: str) -> Table:
+    """Turn an Arrow table into ours; raises ``no-records`` where it has no rows."""
+    import pyarrow as pa
+
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    if not table.num_rows:
+        what = f"{quoted_path(path)} has {table.num_columns} columns and no rows"
+        raise InputError("no-records", what, "check that the run has logged something")
+    names, notes = unique_names(table.column_names)
+    pairs = zip(names, table.columns, strict=True)
+    columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
+    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=_hidden(table))
+
+
+def _hidden(table: pa.Table) -> dict[int, int]:
+    """How many elements the lists of each row have whose types name a metric; lists are not read."""
+    import pyarrow as pa
+
+    lengths = np.zeros(table.num_rows, dtype=np.int64)
+    for field, column in zip(table.schema, table.columns, strict=True):
+        names = (field.name, *re.findall(r"([^<>:,]+):", str(field.type)))
+        if pa.types.is_nested(field.type) and measured(map(str.strip, names)):
+            parts = (
+                np.diff(chunk.offsets.to_numpy()) if hasattr(chunk, "offsets") else np.ones(len(chunk))
+                for chunk in column.chunks
+            )
+            lengths += np.concatenate([*parts, np.empty(0)]).astype(np.int64)
+    return {int(row): int(lengths[row]) for row in np.flatnonzero(lengths)}
+
+
+def _floats(parts: Iterable[pa.Array]) -> FloatArray:
+    """Return numbers with nan for null.
+
+    Arrow's own ways would import pandas where that is installed, and its compute functions, which take as
+    long to import as all of Arrow.
+    """
+    import pyarrow as pa
+
+    chunks = [np.empty(0)]
+    for part in parts:
+        plain = pa.types.is_integer(part.type) or pa.types.is_floating(part.type)
+        chunk = part if plain else part.cast("float64", safe=False)
+        valid, data = chunk.buffers()
+        rows, values = slice(chunk.offset, chunk.offset + len(chunk)), np.empty(0)
+        if len(chunk):
+            values = np.frombuffer(data, dtype=chunk.type.to_pandas_dtype())[rows].astype(float)
+        if chunk.null_count and valid is not None:
+            bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
+            values = np.where(bits[rows], values, np.nan)
+        chunks.append(values)
+    return np.concatenate(chunks)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in ("string", "large_string", "binary", "large_binary")
+
+
+def _of_words(column: pa.ChunkedArray) -> Column:
+    """Cells of a column of text, each different one held once, in at most 1000 characters."""
+    words: dict[str, int] = {}
+    codes = np.full(len(column), -1, dtype=np.int32)
+    at = 0
+    for chunk in column.chunks:
+        cells = (cell[:1000] for cell in chunk.dictionary.to_pylist())
+        texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
+        known = [words.setdefault(text, len(words)) for text in texts]
+        # By Arrow's own ways to fill or convert, pandas would be imported where it is installed.
+        indices = np.nan_to_num(_floats([chunk.indices]), nan=len(known)).astype(int)
+        codes[at : at + len(chunk)] = np.array([*known, -1], dtype=np.int32)[indices]
+        at += len(chunk)
+    parsed = [classify(word) for word in words]
+    values = np.array([*(value for value, _ in parsed), np.nan])[codes]
+    is_text = np.array([*(flag for _, flag in parsed), False])[codes]
+    return MixedColumn(values, np.where(is_text, codes, -1).astype(np.int32), list(words))
+
+
+def arrow_column(column: pa.ChunkedArray) -> Column:
+    """Floats where the column holds numbers (nan for null), Python objects where it does not.
+
+    Where a nan stands as a value, it is marked.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        return list(column.to_pylist())
+    values = _floats(column.chunks)
+    if column.null_count == np.isnan(values).sum():
+        return values
+    # Rare: one by one, because Arrow's compute functions take long to import.
+    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
+    return MixedColumn(values, np.array(codes, dtype=np.int32), [])
+
+
+def is_frame(value: object) -> bool:
+    """Whether it has columns: an Arrow table, a pandas-like frame or a mapping."""
+    return isinstance(value, Mapping) or hasattr(value, "columns")
+
+
+def from_frame(frame: Any) -> Table:
+    """Turn it into a table; a named index becomes a column.
+
+    Raises ``frame-not-understood`` where the columns differ in length or cannot be taken out, and
+    ``no-records`` where there are no rows.
+    """
+    if hasattr(frame, "column_names") and hasattr(frame, "schema"):
+        return from_arrow(frame, FRAME)
+    try:
+        pairs = _frame_columns(frame)
+    except (TypeError, ValueError, KeyError, AttributeError) as problem:
+        reason = f"its columns cannot be taken out ({type(problem).__name__})"
+    else:
+        lengths = {len(column) for _, column in pairs}
+        if lengths <= {0}:
+            raise InputError("no-records", "the table has no rows", "pass a table with one row per step")
+        if len(lengths) == 1:
+            names, notes = unique_names(name for name, _ in pairs)
+            columns = dict(zip(names, (column for _, column in pairs), strict=True))
+            return Table(columns=columns, rows=lengths.pop(), notes=notes)
+        reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
+    what = f"the table that was passed cannot be read: {reason}"
+    hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
+    raise UsageError("frame-not-understood", what, hint)
+
+
+def fingerprint(table: Table) -> str:
+    """SHA-256 over the names and the values as float64, for a table that has no file."""
+    digest = hashlib.sha256()
+    for name, column in table.columns.items():
+        digest.update(name.encode("utf-8", "backslashreplace") + b"\0")
+        parsed = parse_column(column)
+        digest.update(parsed.values.astype("<f8").tobytes())
+        if parsed.texts:
+            digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def _frame_columns(frame: Any) -> list[tuple[str, Column]]:
+    if isinstance(frame, Mapping):
+        return [(str(name), _cells(cells)) for name, cells in frame.items()]
+    index: Any = getattr(frame, "index", None)
+    pairs = [] if getattr(index, "name", None) is None else [(str(index.name), _cells(index))]
+    by_position = getattr(frame, "iloc", None)  # two columns may share a name
+    for position, name in enumerate(frame.columns):
+        cells = frame[name] if by_position is None else by_position[:, position]
+        label = "/".join(str(part) for part in name if str(part)) if isinstance(name, tuple) else str(name)
+        pairs.append((label, _cells(cells)))
+    return pairs
+
+
+def _cells(cells: Any) -> Column:
+    values = cells.to_numpy() if hasattr(cells, "to_numpy") else cells
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError("a column has one dimension")
+    return values if isinstance(values, np.ndarray) else list(values)

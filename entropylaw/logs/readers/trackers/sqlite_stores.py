@@ -1,0 +1,305 @@
+"""Trackers' SQLite databases: Trackio's, one per project, and MLflow's ``mlflow.db``."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sqlite3
+import sys
+import tempfile
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import repeat
+from pathlib import Path
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, listing, shown, sqlite_cause
+from entropylaw.logs.readers.jsonl import leaves
+from entropylaw.logs.readers.trackers import LONGEST_NAME, UNREADABLE, StepRows, run_label
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import Column
+from entropylaw.logs.runs.step_column import STEP_NAMES, folded
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+from entropylaw.logs.sources.registry import FormatFunctions
+
+
+@contextmanager
+def _opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a database, and leave no trace, neither in the file nor next to it.
+
+    SQLite itself would take locks. Where the last rows still are in a write-ahead log, they are read: by
+    SQLite's rules while a run writes, and otherwise from copies, for SQLite has to write to play them back.
+    ``rolls_back`` says whether a journal is played back as well.
+    """
+    path = content.local_file()
+    with ExitStack() as stack:
+        address = ":memory:"
+        if path:
+            log, journal = _has_companion(path, "-wal"), rolls_back and _has_companion(path, "-journal")
+            address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
+            if journal or (log and not _has_companion(path, "-shm")):
+                copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
+                for end, there in (("", True), ("-wal", log), ("-journal", journal)):
+                    if there:
+                        shutil.copyfile(path + end, f"{copy}{end}")
+                address = copy.as_uri()
+        connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
+        if path is None:
+            data = bytearray(content.data)
+            # The format's versions: 2 for a database with a write-ahead log, which memory has not.
+            data[18:20] = b"\1\1"
+            connection.deserialize(bytes(data))
+        # A file from an unknown source may hold triggers and views: only its data are read.
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        yield connection
+
+
+def _has_companion(path: str, end: str) -> bool:
+    """Whether the file with that ending is there and not empty."""
+    with suppress(OSError):
+        return Path(path + end).stat().st_size > 0
+    return False
+
+
+def _plain_columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Name the columns of an ordinary table, which hold data and compute nothing; none of a view."""
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE 'CREATE TABLE%'"
+    if connection.execute(query, (table,)).fetchone() is None:
+        return frozenset()
+    described = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))
+    return frozenset(str(name) for name, hidden in described if not hidden)
+
+
+# --- Trackio ----------------------------------------------------------------------------------------------
+
+_TRACKIO_COLUMNS = {"run_name", "step", "metrics"}
+# Where the file is damaged, its schema may be unreadable and still show which tracker wrote it.
+_TRACKIO_MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
+# The count of log calls is the last resort among steps under this name.
+_OWN_STEP = "_step"
+# Where damage makes SQLite put bytes that are no text into a message, the message cannot be decoded.
+_DAMAGE = (sqlite3.Error, UnicodeError)
+
+
+def is_trackio(content: Content) -> bool:
+    """Whether it is an SQLite file with Trackio's table of metrics."""
+    if all(mark in content.head for mark in _TRACKIO_MARKS):
+        return True
+    try:
+        with _opened(content, rolls_back=True) as database:
+            return _plain_columns(database, "metrics") >= _TRACKIO_COLUMNS
+    except (*_DAMAGE, OSError, InputError):
+        return False
+
+
+def read_trackio(content: Content) -> Table:
+    """Read a project's database: a row per log call, whose metrics are one JSON object.
+
+    Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
+    wrote at ``~/.cache/huggingface/trackio/<project>.db``: table ``metrics`` with ``run_name``, ``step`` and
+    ``metrics`` (JSON in bytes), and ``run_id`` from 0.24 on; table ``configs``: a JSON ``config`` per run.
+
+    Where the caller names no step, Trackio counts log calls. ``transformers`` names none and logs
+    ``train/global_step`` (``TrackioCallback`` in transformers/integrations/integration_utils.py, 5.23).
+
+    Raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked.
+    """
+    try:
+        with _opened(content, rolls_back=True) as database:
+            return _trackio_table(database, content)
+    except _DAMAGE as problem:
+        if "locked" in str(problem):
+            hint = "try again when it has finished, or copy the file together with its -wal file"
+            raise content.error("file-unreadable", "is locked by another program", hint) from None
+        what = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
+        hint = "copy the file again together with the -wal file next to it"
+        raise content.error("file-corrupt", what, hint) from None
+    except OSError as problem:
+        what = f"cannot be read with its write-ahead log: {problem.strerror}"
+        raise content.error(
+            "file-unreadable", what, "check the permissions of the files next to it"
+        ) from None
+
+
+def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
+    """Read the tables of a project: its columns, and the run's name in each row."""
+    has = _plain_columns(database, "metrics")
+    if not has >= _TRACKIO_COLUMNS:
+        hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
+        raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
+    records, bad = Records(), Counter[tuple[str, str]]()
+    runs, run_of = dict[tuple[str, str], int](), array("i")
+    # Rows and bytes of a damaged file may be reached again and again.
+    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    (room,) = database.execute(query).fetchone()
+    # No other order: the order of the table is that of its log calls.
+    identity = "run_id" if "run_id" in has else "run_name"
+    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+    for run, run_id, step, metrics in database.execute(query):
+        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
+        if room < 0:
+            problem = sqlite3.DatabaseError()
+            problem.sqlite_errorname = "the same pages appear again and again"
+            raise problem
+        key = str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]
+        value = _json_object(metrics, float)
+        if value is None:
+            bad[key] += 1
+            continue
+        records.put(_OWN_STEP, step)
+        for name, cell in leaves(value, LONGEST_NAME):
+            if name not in (_OWN_STEP, "step", "run_name"):
+                records.put(name, cell)
+        records.close()
+        run_of.append(runs.setdefault(key, len(runs)))
+    if not records.rows:
+        hint = "check that the run has logged something; what was sent to a Space is there, not here"
+        raise content.error("no-records", "is a Trackio project in which no run has logged a metric", hint)
+    found, notes = records.columns(content.size)
+    if content.local_file() is None and content.head[18:19] == b"\2":
+        left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
+        notes = (left, *notes)
+    taken = Counter(run for run, _ in runs)
+    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
+    columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **found}
+    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
+        columns["step"] = columns.pop(_OWN_STEP)
+    settings: dict[str, object] = {}
+    if len(runs) == 1 and "config" in _plain_columns(database, "configs"):
+        configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+        items = leaves(_json_object(configs[0][0]) or {} if len(configs) == 1 else {}, LONGEST_NAME)
+        # Trackio itself adds the user's name and the time.
+        settings = {name: leaf for name, leaf in items if not name.startswith("_")}
+    return Table(
+        labelled=True,
+        columns=columns,
+        rows=records.rows + bad.total(),
+        dropped={UNREADABLE: bad.total()} if bad else {},
+        lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
+        notes=notes,
+        settings=settings,
+    )
+
+
+def _json_object(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
+    """Return the JSON object in a cell; None where there is none, or one that is too long."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(cell, (bytes, str)) and len(cell) <= 1 << 22:
+            value = json.loads(cell, parse_int=parse_int)
+            return value if isinstance(value, dict) else None
+    return None
+
+
+# --- MLflow -----------------------------------------------------------------------------------------------
+
+
+def read_mlflow(content: Content) -> Table:
+    """Read MLflow's database, all runs in it, without changing it or its folder.
+
+    Layout from mlflow 3.17's store/tracking/sqlalchemy_store.py and store/tracking/dbmodels/models.py. Tags
+    are never read, for they hold the user, the git remote and notes.
+
+    Raises ``not-a-log`` without MLflow's tables, ``no-records`` where they are empty, or ``file-corrupt``.
+    """
+    try:
+        with _opened(content) as connection:
+            # Bounds on what a hostile or damaged database can make SQLite do.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
+            size = content.size if content.local_file() else len(content.data)
+            # A row of metrics takes SQLite some 40 steps and 80 bytes, here it has 4 a byte; in a damaged
+            # tree of pages it may go on for ever.
+            left = repeat(0, 64 + size * 4 // (1 << 16))
+            connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
+            return _mlflow_table(connection, content)
+    # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
+        what = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
+        hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
+        raise content.error("file-corrupt", what, hint) from None
+
+
+def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
+    """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
+    has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
+    if not (
+        has >= {"run_uuid", "key", "value", "timestamp", "step"}
+        and run_columns >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
+    ):
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
+        tables = f"'metrics' and 'runs'; its tables: {listing([str(name) for (name,) in found])}"
+        what = f"is an SQLite database without MLflow's tables {tables}"
+        hint = "export the metrics to one CSV with a step column and a column per metric"
+        raise content.error("not-a-log", what, hint)
+    listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
+    labels = _run_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
+    rows, uuids = StepRows(""), list[str]()
+    bad, unread = Counter[str](), dict[str, None]()
+    values = connection.execute(
+        f"SELECT m.run_uuid, m.step, m.key, m.value, {'m.is_nan' if 'is_nan' in has else '0'} "
+        "FROM metrics AS m LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
+        "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
+    )
+    types = ((str, int, str, float), (str, int, str, int))
+    for uuid, step, key, value, is_nan in values:
+        if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > LONGEST_NAME:
+            bad[str(uuid)] += 1
+        elif not content.keeps(key):
+            unread[key] = None
+        else:
+            if uuids[-1:] != [uuid]:
+                uuids.append(uuid)
+                rows.begin(labels.get(uuid, uuid))
+            # The database writes infinity as the largest number.
+            number = math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
+            rows.take(step, key, math.nan if is_nan else number)
+    if not rows.steps:
+        what = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
+        raise content.error(
+            "no-records", what, "check that the run has logged something, and to this database"
+        )
+    settings: dict[str, object] = {}
+    if len(uuids) == 1 and _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
+        query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
+        cells = connection.execute(query, (uuids[0],))
+        settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+    gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+    notes, path = list[str](), content.local_file()
+    if path and _has_companion(path, "-wal"):
+        notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
+    elif path and _has_companion(path, "-journal"):
+        journal = shown(Path(path + "-journal").name)
+        notes.append(f"{journal} is next to it: its last rows may be half written")
+    if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
+        notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
+    if len(uuids) > 1:
+        notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
+    return rows.table(
+        content.extent,
+        Counter({UNREADABLE: bad.total()}),
+        tuple(notes),
+        lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
+        settings=settings,
+        unread=tuple(unread),
+        labelled=True,
+    )
+
+
+def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
+    """Name the runs: with a part of the id where several have one name, by the id where one has none."""
+    times = Counter(names.values())
+    several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())
+    labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}
+    taken = Counter(labels.values())
+    unique = {uuid: one if taken[one] == 1 else f"{names[uuid]} ({uuid})" for uuid, one in labels.items()}
+    return {uuid: run_label(label) for uuid, label in unique.items()}
+
+
+trackio = FormatFunctions(is_trackio, read_trackio)
+# Any SQLite file that is not Trackio's: the error names the tables that are missing.
+mlflow = FormatFunctions(lambda _: True, read_mlflow)

@@ -1,0 +1,334 @@
+"""What W&B writes of a run: its transaction log, the history that its API gives, and last values.
+
+The ``.wandb`` file is a LevelDB log of protocol buffers, read without ``wandb``: frames are as in
+google/leveldb's doc/log_format.md, with the file header and CRC-32 of wandb 0.29's
+wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto (0.31). Only the history, the
+run's name, its group and its configuration are decoded: a log also holds its user's e-mail, machine, command
+line and git remote.
+
+``Run.history`` in ``wandb/apis/public/runs.py`` (wandb 0.31) returns 500 sampled rows by default,
+and users have got up to 524 (wandb/wandb issues 3680 and 5014); ``Run.scan_history`` returns all, or with
+``keys`` those that have every key.
+
+Last values are in a run's ``files/wandb-summary.json``, and in the table of runs, exported as CSV. These are
+recognised and refused, for they have no curves. The table's columns,
+``Name,Agent,State,Notes,User,Tags,Created,Runtime,Sweep`` and then configuration and last values, are those
+of exports in public repositories; users hide and add columns. ``summary``, ``config`` and ``name`` are the
+columns of the table that W&B's documentation makes with its API.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Sequence, Sized
+from contextlib import suppress
+
+import numpy as np
+
+from entropylaw.escaping import counted
+from entropylaw.logs.configuration import WANDB_GROUP, flat_settings, relevant
+from entropylaw.logs.readers.delimited import sample
+from entropylaw.logs.readers.jsonl import leaves
+from entropylaw.logs.readers.trackers import (
+    LONGEST_NAME,
+    MOST_VALUES,
+    UNREADABLE,
+    Damage,
+    fields,
+    signed,
+    varint,
+)
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import Column, classify, json_at, parse_column, parse_number
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+
+#: How every row of a run's history gets into a file.
+COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_csv(FILE)"
+
+# W&B's own clocks in a history and in a summary.
+_RUN_CLOCKS = ("_runtime", "_timestamp")
+
+# W&B writes these itself, with capitals; a user's configuration and metrics follow.
+_RUN_COLUMNS = (
+    *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),
+    *("Sweep", "Group", "Job Type", "Hostname", "GPU Type"),
+)
+_STATES = (
+    *("finished", "crashed", "failed", "killed", "running"),
+    *("pending", "preempting", "preempted", "stopped", "stopping"),
+)
+_HEAD = 1 << 16
+
+_FRAME = struct.Struct("<IHB")
+_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+
+# Keys as fields() yields them: field number × 8 + wire type.
+_RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN = 2 << 3 | 2, 5 << 3 | 2, 17 << 3 | 2
+_RECORDS = frozenset((_RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN))
+_RUN_ID, _RUN_CONFIG, _RUN_GROUP, _RUN_DISPLAY_NAME = 1 << 3 | 2, 4 << 3 | 2, 6 << 3 | 2, 8 << 3 | 2
+_CONFIG_UPDATE = 1 << 3 | 2
+_HISTORY_ITEM, _HISTORY_STEP, _STEP_NUM = 1 << 3 | 2, 2 << 3 | 2, 1 << 3
+_ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 | 2
+# In the schema since wandb 0.31, which itself still writes value_json.
+_ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
+
+_DIGITS = frozenset(b"-0123456789")
+_CLOCKS = ("_timestamp", "_runtime", "_wandb")
+# A fast path for nearly all items, without the general decoder: tag and size of the item; tag, size and text
+# of its key, which is not in _CLOCKS; tag, size and text of a number.
+_USUAL_ITEM = re.compile(
+    rb"\n(.)[\n\x12](.)((?!_timestamp|_runtime|_wandb)[ -~]{1,120})\x82\x01(.)"
+    rb"(-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)",
+    re.DOTALL,
+)
+
+UNREADABLE_VALUE = "unreadable value"
+
+
+def read(content: Content) -> Table:
+    """Read a ``.wandb`` file; raises InputError ``no-records`` if no record of the history is complete."""
+    damage, history = Damage(), _History()
+    for record in _records(content.data, damage):
+        history.take(record)
+    if not history.records.rows:
+        raise damage.none_complete(content.path, "of a history")
+    return history.table(len(content.data), damage)
+
+
+def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
+    """Yield the complete records; after a damaged frame, go on with the next block as LevelDB does."""
+    at, start = 7, 0  # behind the file's header
+    parts: list[bytes] = []
+    while at < len(data):
+        room = (1 << 15) - at % (1 << 15)  # of the block
+        if room < _FRAME.size:  # too small for a frame, filled up with zeros
+            at += room
+            continue
+        begin = at + _FRAME.size
+        checksum, size, kind = _FRAME.unpack(data[at:begin].ljust(_FRAME.size, b"\0"))
+        end = begin + size
+        # The checksum is over the kind, which is the byte before the content, and the content.
+        intact = end <= min(at + room, len(data)) and zlib.crc32(data[begin - 1 : end]) == checksum
+        if not intact or kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
+            kind, end = 0, at + room
+        part, following = data[begin:end], min(end, len(data))
+        if parts and kind not in (_MIDDLE, _LAST):
+            damage.add(start, at)
+            parts = []
+        if parts or kind in (_FULL, _FIRST):
+            start = start if parts else at
+            parts.append(part)
+        else:
+            damage.add(at, following)
+        at = following
+        if parts and kind in (_FULL, _LAST):
+            yield b"".join(parts)
+            parts = []
+    if parts:
+        damage.add(start, len(data))
+
+
+class _History:
+    """Collects the rows of the history, the run's names and its settings."""
+
+    def __init__(self) -> None:
+        self._lost = {UNREADABLE: 0, UNREADABLE_VALUE: 0}
+        self.records = Records()
+        self._names, self._settings = dict[int, str](), dict[str, object]()
+
+    def take(self, record: bytes) -> None:
+        """Take one record of the log."""
+        try:
+            parts = {key: part for key, part in fields(record) if key in _RECORDS}
+            if _RECORD_HISTORY in parts:
+                self._row(parts[_RECORD_HISTORY])
+            if _RECORD_CONFIG in parts:
+                self._settings |= _settings(parts[_RECORD_CONFIG])
+            for key, value in fields(parts.get(_RECORD_RUN, b"")):
+                if key in (_RUN_ID, _RUN_DISPLAY_NAME):
+                    self._names[key] = value.decode(errors="replace")[:LONGEST_NAME]
+                elif key == _RUN_CONFIG:
+                    self._settings |= _settings(value)
+                elif key == _RUN_GROUP and value:
+                    self._settings[WANDB_GROUP] = value.decode(errors="replace")[:LONGEST_NAME]
+        except ValueError:
+            self._lost[UNREADABLE] += 1
+
+    def table(self, size: int, damage: Damage) -> Table:
+        """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
+        rows = self.records.rows
+        columns, more = self.records.columns(size)
+        label = self._names.get(_RUN_DISPLAY_NAME) or self._names.get(_RUN_ID) or ""
+        if label and math.isnan(parse_number(label)):  # a number would pass for a metric
+            columns.setdefault("run", [label] * rows)
+        return Table(
+            columns=columns,
+            rows=rows + self._lost[UNREADABLE],
+            dropped={reason: number for reason, number in self._lost.items() if number} | damage.dropped,
+            notes=(*damage.notes, *more),
+            settings=relevant(self._settings),
+            config=self._settings,
+        )
+
+    def _row(self, message: bytes) -> None:
+        values: dict[str, float] = {}
+        at = 0
+        while message[at : at + 1] == b"\n":  # the mark of an item
+            usual = _USUAL_ITEM.match(message, at)
+            # The item, its key and its text have to be as long as it says.
+            if usual and (*usual[1], *usual[2], *usual[4]) == (
+                usual.end() - usual.end(1),
+                len(usual[3]),
+                len(usual[5]),
+            ):
+                values[usual[3].decode()] = float(usual[5])
+                at = usual.end()
+            else:
+                size, begin = varint(message, at + 1)
+                if size > len(message) - begin:
+                    raise ValueError("an item that is longer than its record")
+                self._item(message[begin : begin + size], values)
+                at = begin + size
+            _require_few(values)
+        for key, value in fields(message[at:]):
+            if key == _HISTORY_ITEM:
+                self._item(value, values)
+            elif key == _HISTORY_STEP:
+                step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
+                values.setdefault("_step", signed(step))
+            _require_few(values)
+        self.records.add(values)
+
+    def _item(self, message: bytes, values: dict[str, float]) -> None:
+        keys, text = _parts(message)
+        path = b".".join(keys).decode(errors="replace")
+        clock = path.split(".")[0] in _CLOCKS
+        if clock or len(path) > LONGEST_NAME or not 0 < len(text) <= 1 << 16:
+            return
+        try:
+            if text[0] in _DIGITS:
+                values[path] = float(text)
+            else:
+                # Named with "." as on W&B's pages; texts are no metrics.
+                for name, cell in leaves({path: json.loads(text)}, LONGEST_NAME, "."):
+                    number, is_text = classify(cell)
+                    if len(str(cell)) <= LONGEST_NAME and not is_text:
+                        values[name] = number
+        except (ValueError, RecursionError):
+            self._lost[UNREADABLE_VALUE] += 1
+
+
+def _require_few(values: Sized) -> None:
+    if len(values) > MOST_VALUES:
+        raise ValueError("more values than a record of metrics has")
+
+
+def _parts(item: bytes) -> tuple[list[bytes], bytes]:
+    """Return an item's key, or its several keys below one another, and the JSON of its value."""
+    name, nested, text = b"", [], b""
+    for kind, value in fields(item):
+        if kind == _ITEM_NESTED_KEY:
+            nested.append(value)
+        elif kind == _ITEM_KEY:
+            name = value
+        elif kind in (_ITEM_VALUE_JSON, _ITEM_JSON):
+            text = value
+        elif kind == _ITEM_NUMBER:
+            text = json.dumps(*struct.unpack("<d", value)).encode()
+        elif kind == _ITEM_INTEGER:  # zigzag encoding (sint64)
+            text = b"%d" % (value >> 1 ^ -(value & 1))
+    return nested if any(nested) else [name], text
+
+
+def _settings(message: bytes) -> dict[str, object]:
+    """Return the settings of one record of the configuration, flat; what is no JSON is left out."""
+    found: dict[str, object] = {}
+    updates = [value for key, value in fields(message) if key == _CONFIG_UPDATE]
+    for item in updates[: 1 << 14]:
+        keys, text = _parts(item)
+        path = b"/".join(keys).decode(errors="replace")
+        if 0 < len(path) <= LONGEST_NAME and len(text) <= 1 << 20:
+            with suppress(ValueError, RecursionError):
+                found |= flat_settings({path: json.loads(text)})
+    return found
+
+
+# --- Exports of a run ---
+
+
+def history_notes(columns: Sequence[str], step_values: Column | None, rows: int) -> tuple[str, ...]:
+    """Note where a table with so many ``rows`` is a W&B history from which some seem to be missing.
+
+    ``step_values`` are the cells of ``_step``, None where they were not kept. Where it has no gaps, or gaps
+    of one length, as where a trainer logs every tenth step, there is no note.
+    """
+    names = frozenset(columns)
+    if "_step" not in names or names.isdisjoint(_RUN_CLOCKS):
+        return ()
+    if step_values is None:
+        return (f"a W&B history, maybe sampled, as run.history() does; every row: {COMPLETE_HISTORY}",)
+    steps = parse_column(step_values).values
+    with np.errstate(over="ignore"):
+        change = np.diff(steps[np.isfinite(steps)])
+    # Some tables have their last step first.
+    if (change < 0).sum() * 2 > change.size:
+        change = -change[::-1]
+    rises = change[change > 0]
+    # Runs may follow one another: the lengths of stretches in which the step rises.
+    sizes = np.diff((0, *np.flatnonzero(change <= 0) + 1, np.isfinite(steps).sum())).tolist()
+    jumps = int((rises > 1).sum())
+    if not jumps:
+        return ()
+    where = f"'_step' jumps in {jumps} of {counted(len(rises), 'place')}"
+    size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if 500 <= size < 526), None)
+    if size is not None:
+        sampled = "run.history() returns about 500 sampled rows by default, so others are missing"
+        note = f"a W&B history with {size} rows of a run, in which {where}: {sampled} unless the run logged "
+        return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
+    if rises.min() == rises.max():
+        return ()
+    why = "it was sampled, as run.history() does, or only rows with certain keys were requested, which would"
+    return (f"a W&B history in which {where}: {why} be no loss; every row: {COMPLETE_HISTORY}",)
+
+
+def is_run_table(content: Content) -> bool:
+    """Whether the columns are W&B's own, and hardly two rows are of the same run."""
+    first = next(filter(str.strip, content.lines()), "") if content.is_text else ""
+    if not ("Name" in first or ("summary" in first and "config" in first)):
+        return False
+    header, *rows = sample(content, 51, 1 << 22)
+    if frozenset(header) - {""} == {"summary", "config", "name"}:
+        place = header.index("summary")
+        return bool(rows) and all(len(row) > place and row[place].startswith("{") for row in rows)
+    at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
+    complete = [row for row in rows if len(row) == len(header)]
+    if "Name" not in at or len(at) < 4 or not complete:
+        return False
+    states = [row[at["State"]].casefold() for row in complete] if "State" in at else []
+    # While a run is active, its running time changes; the others are the same in each of its rows.
+    stable = [index for name, index in at.items() if name not in ("Runtime", "Updated")]
+    distinct = {tuple(row[index] for index in stable) for row in complete}
+    known = sum(state in _STATES for state in states) * 2 >= len(states)
+    return known and len(distinct) * 2 > len(complete)
+
+
+def is_summary(content: Content) -> bool:
+    """Whether it is a single JSON object with W&B's own keys, whose step is one number."""
+    text = content.opening.lstrip() if content.is_text and content.extent <= 1 << 25 else ""
+    if not text.startswith("{"):
+        return False
+    # Of records, a line each, the first few are enough to find out.
+    value, end = json_at(text[:_HEAD])
+    if len(text) > _HEAD and not text[end:_HEAD].strip() and ('"_wandb"' in text or '"_step"' in text):
+        value, end = json_at(text)
+    if not isinstance(value, dict) or text[end:].strip() or isinstance(value.get("_step"), (list, dict)):
+        return False
+    clocks = any(isinstance(value.get(clock), float) for clock in _RUN_CLOCKS)
+    if isinstance(own := value.get("_wandb"), dict):
+        return clocks or "runtime" in own
+    return clocks and isinstance(value.get("_step"), float)

@@ -1,0 +1,129 @@
+"""``trainer_state.json``: what a Hugging Face ``Trainer``, and so TRL, leaves in every checkpoint.
+
+From ``TrainerState.save_to_json`` in ``transformers/trainer_callback.py``: one object, whose ``log_history``
+lists what ``Trainer.log`` was given, each entry with its ``step``. An evaluation has an entry of its own,
+after the training entry of that step. ``global_step`` and ``max_steps`` next to the list are no entries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from entropylaw.escaping import counted
+from entropylaw.logs.readers.jsonl import numbers_of_metrics
+from entropylaw.logs.runs import NO_ROW, Table
+from entropylaw.logs.runs.number_parsing import JSON_DECODER
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+
+_OPENS = re.compile(r"\s*\{")
+_HISTORY = re.compile(r'"log_history"\s*:\s*\[')
+_BETWEEN = re.compile(r"[\s,]*")
+_NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
+
+BAD_ENTRY = "unreadable log entry"
+
+
+def recognises(content: Content) -> bool:
+    """Whether it is one object with a list called ``log_history``, complete or cut off."""
+    text = content.opening
+    opens = _OPENS.match(text) if content.is_text and "log_history" in text else None
+    if opens is None or _HISTORY.search(text) is None:
+        return False
+    try:
+        _, end = JSON_DECODER.raw_decode(text, opens.end() - 1)
+    except (ValueError, RecursionError):
+        return True
+    # Where another object follows, these are the records of a JSONL file, one of which has such a list.
+    return _OPENS.match(text, end) is None
+
+
+def read(content: Content) -> Table:
+    """Read it; raises ``no-records`` where there is no complete entry."""
+    text = content.text
+    found, bad, broken = None, 0, None
+    try:
+        state = JSON_DECODER.decode(text)
+        found = state.get("log_history") if isinstance(state, dict) else None
+    except (ValueError, RecursionError) as error:
+        broken = getattr(error, "pos", len(text))
+    if not isinstance(found, list):
+        found, bad = _salvaged(text)
+    entries = []
+    for entry in found:
+        if not isinstance(entry, dict):
+            continue
+        plain = {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
+        nested = [{key: value} for key, value in entry.items() if key not in plain]
+        # What has no step but numbers of metrics within an object may be another run.
+        if entry.get("step") is not None or not numbers_of_metrics(nested):
+            entries.append(plain)
+    notes: tuple[str, ...] = ()
+    if broken is not None:
+        read = counted(len(entries), "complete entry was", "complete entries were")
+        place = f"near character {broken} of {len(text)}"
+        notes = (f"the file is cut off or damaged {place}; its {read} read",)
+    bad += len(found) - len(entries)
+    return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
+
+
+def log_table(
+    content: Content, entries: Sequence[Mapping[str, object]], bad: int, notes: tuple[str, ...]
+) -> Table:
+    """Make a table of what a ``Trainer`` has logged, without the totals that close a training.
+
+    Neighbours of one step, a training entry and evaluations, become one row. ``bad`` counts entries that were
+    unreadable.
+
+    Raises ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
+    """
+    # A training entry can hold train_runtime, too (include_num_input_tokens_seen), next to its loss.
+    records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
+    if not records:
+        found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
+        what = f"should hold log entries of a Hugging Face Trainer, and holds {found}"
+        hint = "check that the run has logged something; of several checkpoints, the last one has"
+        raise content.error("no-records", what, f"{hint} the whole log")
+    merged: list[dict[str, object]] = []
+    for entry in records:
+        # Neighbours of the same step whose common keys, such as the epoch, have the same values.
+        last = merged[-1] if merged else {}
+        same = last.get("step") is not None and last["step"] == entry.get("step")
+        if same and all(last[key] == value for key, value in entry.items() if key in last):
+            last.update(entry)
+        else:
+            merged.append(dict(entry))
+    names = {name for record in merged for name in record}
+    if len(names) * len(merged) > 50_000_000:
+        what = f"has {len(names)} different keys in its {len(merged)} log entries; a trainer has some dozens"
+        hint = "check how the file was made"
+        raise content.error("file-corrupt", what, hint)
+    gathered = Records()
+    for record in merged:
+        gathered.add(record)
+    if len(records) < len(entries):
+        left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
+        notes += (f"{left_out} (train_runtime, train_loss and the like) left out",)
+    return gathered.table(content, {BAD_ENTRY: bad}, notes, rows=len(entries) + bad)
+
+
+def _salvaged(text: str) -> tuple[list[object], int]:
+    """Read the list entry by entry, and go on behind those that are broken, which are counted."""
+    found = _HISTORY.search(text)
+    entries, bad, position = list[object](), 0, found.end() if found else len(text)
+    while True:
+        position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
+        if position == len(text) or text[position] == "]":
+            return entries, bad
+        try:
+            value, position = JSON_DECODER.raw_decode(text, position)
+            entries.append(value)
+        except (ValueError, RecursionError) as error:
+            bad += 1
+            following = _NEXT_ENTRY.search(text, getattr(error, "pos", position))
+            # Each broken entry costs a walk through the text: the decoder's error counts its lines.
+            if following is None or bad == 100:
+                return entries, bad
+            position = following.end()

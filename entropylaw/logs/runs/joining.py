@@ -1,0 +1,326 @@
+"""One run in several files: parts are joined, and one of several files with the same run is kept.
+
+Parts are charts of one metric, or logs of two processes; copies are a trainer's state and its TensorBoard
+events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import filterfalse
+from pathlib import PurePath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.escaping import counted, listing, quoted_path, shown
+from entropylaw.logs import catalog
+from entropylaw.logs.catalog import GREATEST, LEAST
+from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs.splitting import is_bookkeeping
+from entropylaw.logs.runs.step_column import by_folded_name, folded
+from entropylaw.logs.source import Source
+from entropylaw.logs.sources.assemble import display_name, is_generic_folder
+
+#: A log that begins after this many spacings of its steps gets the note that its beginning is missing.
+LATE = 5
+
+UNLIKE_POINTS = "average over several steps, where another chart has a single value"
+#: How a reader begins the note that the other half of a log is elsewhere.
+HALF = "this is the log of"
+NO_COUNTERPART = "log call without a step in the other file"
+
+# With fewer evaluations, the entropies of two runs may be equal by chance.
+_FEWEST = 8
+
+
+def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Join the parts of each run; a complete run, or a part without counterpart, is returned as it is.
+
+    Parts of one name are joined where no value of one contradicts the other; those in different folders
+    only where they hold different metrics, because different runs often have the same name.
+    """
+    groups: list[list[Run]] = []
+    by_name: dict[str | int, list[list[Run]]] = {}
+    for index, run in enumerate(runs):
+        alike = by_name.setdefault(run.name if run.partial else index, [])
+        group = next((group for group in alike if all(are_compatible(run, part) for part in group)), None)
+        if group is None:
+            group = []
+            alike.append(group)
+            groups.append(group)
+        group.append(run)
+    merged: list[Run] = []
+    for group in groups:
+        by_axis = _aligned(group)
+        note = "not joined with the other files of this run, because their x axes differ "
+        note += f"({listing(list(by_axis), 4)}): export both over one"
+        notes = (note,) * (len(by_axis) > 1)
+        merged += (replace(run, notes=run.notes + notes) for run in map(_merged, by_axis.values()))
+    merged = _halves_joined(merged)
+    by_folder: dict[PurePath, list[Run]] = {}
+    for run in merged:
+        by_folder.setdefault(_folder(run), []).append(run)
+    return tuple(_note_late_start(run, by_folder[_folder(run)]) for run in merged)
+
+
+def _folder(run: Run) -> PurePath:
+    return PurePath(run.source.path).parent
+
+
+def are_compatible(one: Run, other: Run) -> bool:
+    """Whether two parts of one name can be of one run."""
+    common = [name for name in one.columns if name in other.columns and catalog.is_metric(name)]
+    if common and _folder(one) != _folder(other):
+        return False
+    if one.step_column != other.step_column:
+        return True
+    _, mine, theirs = np.intersect1d(one.step, other.step, return_indices=True)
+    left = np.array([one.columns[name][mine] for name in common])
+    right = np.array([other.columns[name][theirs] for name in common])
+    return not ((left != right) & ~np.isnan(left) & ~np.isnan(right)).any()
+
+
+def averaged(run: Run, column: str) -> BoolArray:
+    """Which points (n,) of a W&B chart are averages: ``NAME__MIN`` below ``NAME__MAX``.
+
+    All False without these columns.
+    """
+    missing = np.full(len(run.step), np.nan)
+    return np.asarray(run.columns.get(column + LEAST, missing) < run.columns.get(column + GREATEST, missing))
+
+
+def _aligned(parts: Sequence[Run]) -> dict[str, list[Run]]:
+    """Group parts by step column, with log calls converted to steps where a chart has both.
+
+    Charts over W&B's count of log calls (``_step``) are brought to the only other axis, if each shares a call
+    with a chart over that axis.
+    """
+    by_axis: dict[str, list[Run]] = {}
+    for part in parts:
+        by_axis.setdefault(part.step_column, []).append(part)
+    if len(by_axis) != 2 or "_step" not in by_axis:
+        return by_axis
+    (axis,) = by_axis.keys() - {"_step"}
+    both = next((run for run in by_axis[axis] if "_step" in run.columns), None)
+    if both is None:
+        return by_axis
+    steps = dict(zip(both.columns["_step"].tolist(), both.step.tolist(), strict=True))
+    note = f"log calls turned into {shown(axis)} by {shown(PurePath(both.source.path).name)}"
+    moved = []
+    for run in by_axis["_step"]:
+        step = np.array([steps.get(call, np.nan) for call in run.step.tolist()])
+        known = ~np.isnan(step)
+        if not known.any():
+            return by_axis
+        columns = {name: values[known] for name, values in run.columns.items()}
+        dropped = added(run.dropped, {NO_COUNTERPART: int((~known).sum())})
+        run = replace(run, columns=columns, dropped=dropped, notes=(*run.notes, note))
+        moved.append(replace(run, step=step[known], step_column=axis))
+    return {axis: [*by_axis[axis], *moved]}
+
+
+def _merged(parts: Sequence[Run]) -> Run:
+    """Merge the columns of several files by step; the first file with a value has precedence."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    step = np.unique(np.concatenate([part.step for part in parts]))
+    columns: dict[str, FloatArray] = {}
+    for part in parts:
+        at = np.searchsorted(step, part.step)
+        for name, values in part.columns.items():
+            column = columns.setdefault(name, np.full(len(step), np.nan))
+            column[at] = np.where(np.isnan(column[at]), values, column[at])
+    sources = {one.path: one for part in parts for one in part.source.parts or (part.source,)}
+    files = ", ".join(shown(PurePath(part.source.path).name) for part in parts)
+    note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
+    run = replace(
+        first,
+        source=whole_source(" + ".join(sources), first.source.format, tuple(sources.values())),
+        step=step,
+        columns=columns,
+        texts={name: part.texts[name] for part in parts for name in part.texts if name not in columns},
+        dropped=added(*(part.dropped for part in parts)),
+        spoiled=dict(ChainMap(*(dict(part.spoiled) for part in parts))),
+        notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
+        unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
+        settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
+        config=dict(ChainMap(*(dict(part.config) for part in parts))),
+    )
+    # Averages at steps where other charts have single values belong to other steps.
+    metrics = [name for name in columns if name + LEAST in columns]
+    there = np.array([~np.isnan(columns[name]) for name in metrics], dtype=bool)
+    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
+    unlike = average & (there & ~average).any(axis=0)
+    for metric, bad in zip(metrics, unlike, strict=True):
+        for name in (metric, metric + LEAST, metric + GREATEST) if bad.any() else ():
+            columns[name] = np.where(bad, np.nan, columns[name])
+    return replace(run, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
+
+
+def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
+    """Return the source of a run that is in several files."""
+    digest = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
+    return Source(path=path, format=kind, sha256=digest, rows=sum(part.rows for part in parts), parts=parts)
+
+
+def _halves_joined(runs: list[Run]) -> list[Run]:
+    """Join two logs of one training, one with the entropy and one with the reward.
+
+    Trainers that generate and train in separate processes write such logs. The two are joined where they
+    count steps by the same name, and are the only candidates in one folder or in adjacent ones.
+    """
+    halves: dict[bool, list[Run]] = {True: [], False: []}
+    for run in runs:
+        if run.partial or not catalog.detect((*run.columns, *run.unread)).trainer.halves:
+            continue
+        has_entropy = bool(catalog.found(run, "entropy"))
+        if has_entropy != bool(catalog.found(run, "training", "validation")):
+            halves[has_entropy].append(run)
+    whole = dict(zip(map(id, runs), runs, strict=True))
+    for one in halves[True]:
+        other = _partner(one, halves[False])
+        if other is not None and _partner(other, halves[True]) is one:
+            merged = _merged([one, whole.pop(id(other))])
+            folder = _folder(one) if _folder(one) == _folder(other) else _folder(other).parent
+            notes = [note for note in merged.notes if not note.startswith(HALF)]
+            notes.insert(0, "entropy and reward are logged by two processes")
+            whole[id(one)] = replace(merged, name=display_name(str(folder / "log")), notes=tuple(notes))
+    return list(whole.values())
+
+
+def _partner(one: Run, others: Sequence[Run]) -> Run | None:
+    """Find the only other half in the same folder, or else in an adjacent one."""
+    alike = [run for run in others if run.step_column == one.step_column]
+    beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
+    found = beside or [run for run in alike if are_adjacent(_folder(one), _folder(run))]
+    return found[0] if len(found) == 1 else None
+
+
+def are_adjacent(first: PurePath, second: PurePath) -> bool:
+    """Whether one of two folders is in the other, or both are in one, under names that identify no run."""
+    common = first if second.parent == first else second if first.parent == second else first.parent
+    generic = all(is_generic_folder(folder.name) for folder in (first, second) if folder != common)
+    return generic and first != second and common in (second, second.parent)
+
+
+def _note_late_start(run: Run, beside: Sequence[Run]) -> Run:
+    """Note that a log begins late, and which other file of its folder it may continue.
+
+    Seeds begin at the same step; a resumed job that opens a new file begins at the step of its checkpoint.
+    Nothing in the files is certain evidence of a resume, so that they stay two runs.
+    """
+    if run.step[0] <= 0 or len(run.step) < 2:
+        return run
+    spacing = float(np.median(np.diff(run.step)))
+    if run.step[0] <= LATE * spacing:
+        return run
+    note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
+    for other in beside:
+        first, last, name = other.step[0], other.step[-1], PurePath(other.source.path).name
+        continues = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
+        alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
+        if continues and alike and other.source.path != run.source.path:
+            note += f"; {shown(name)} beside it has steps {first:g} to {last:g}: if this is the same run "
+            note += "resumed, append the one file to the other"
+            break
+    return replace(run, notes=(*run.notes, note))
+
+
+def without_copies(
+    runs: Sequence[Run], supposed: Mapping[str, str]
+) -> tuple[list[Run], list[tuple[str, str]]]:
+    """Keep the file with the most information for each run; return the others' paths with the reason.
+
+    A run is a copy if another run has all of its metrics: equal values at equal steps, compared in float32
+    because some files store no more. Columns of the same name are compared, and a metric without one with
+    every column.
+    ``supposed`` maps a file to the log whose copy it is by folder and name; such a copy may end earlier, and
+    be a console log with rounded numbers.
+    """
+    order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
+    kept: dict[int, list[str]] = {}
+    marks: dict[object, list[int]] = {}
+    skipped: list[tuple[str, str]] = []
+    for index in order:
+        run, mark = runs[index], _mark(runs[index])
+        whole = supposed.get(run.source.path)
+        others = marks.get(mark, []) if whole is None else [i for i in kept if runs[i].source.path == whole]
+        for other in others:
+            original = runs[other].source
+            printed = whole is not None and original.format != run.source.format
+            if original.path != run.source.path and _contains(runs[other], run, printed=printed):
+                kept[other].append(run.source.path)
+                skipped.append((run.source.path, f"{quoted_path(original.path)} holds the same run"))
+                break
+        else:
+            kept[index] = []
+            if mark is not None:
+                marks.setdefault(mark, []).append(index)
+    unique = []
+    for index, copies in sorted(kept.items()):
+        notes = [f"the same run is in {', '.join(map(quoted_path, copies))}: skipped"] * bool(copies)
+        unique.append(replace(runs[index], notes=(*runs[index].notes, *notes)))
+    return unique, skipped
+
+
+def _mark(run: Run) -> object | None:
+    """Return a value that is equal for copies of a run; None where its entropy does not identify it."""
+    for match in catalog.found(run, "entropy"):
+        values = run.columns[match.column]
+        finite = np.isfinite(values)
+        if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
+            return run.step[finite].tobytes(), _as_float32(np.abs(values[finite])).tobytes()
+    return None
+
+
+def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
+    """Whether all metrics of ``part`` are in ``whole``, and nothing that both have differs."""
+    _, mine, theirs = np.intersect1d(whole.step, part.step, return_indices=True)
+    names = by_folded_name(whole.columns)
+    # If no reward is known, any other column may be one.
+    rewarded = any(_richness(part)[:2])
+
+    def agree(name: str, own: FloatArray, *, all_of_them: bool) -> bool:
+        """Whether values are equal where both runs have them, and ``whole`` has all, with ``all_of_them``."""
+        full = np.full(len(own), np.nan)
+        full[theirs] = _unsigned(whole, name)[mine]
+        both = np.isfinite(own) & np.isfinite(full)
+        left, right = _as_float32(full[both]), _as_float32(own[both])
+        # A console prints few digits of a number.
+        same = np.abs(left - right) <= 5e-3 * np.abs(left) + 1e-4 if printed else left == right
+        differs = np.isfinite(own) & ~both & all_of_them
+        differs[both] = ~same
+        return not differs.any()
+
+    for column in filterfalse(is_bookkeeping, part.columns):
+        namesake = names.get(folded(column))
+        needed = catalog.is_metric(column) or not rewarded
+        if needed or (namesake and not printed):
+            own = _unsigned(part, column)
+            others = [namesake] if namesake else whole.columns
+            if not any(agree(name, own, all_of_them=needed) for name in others):
+                return False
+    return True
+
+
+def _unsigned(run: Run, column: str) -> FloatArray:
+    """Return a column, an entropy without the sign that some loggers reverse."""
+    values = run.columns[column]
+    return np.abs(values) if "entropy" in column.casefold() else values
+
+
+def _as_float32(values: FloatArray) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite in either copy
+        return values.astype(np.float32)
+
+
+def _richness(run: Run) -> tuple[bool, bool, int, int]:
+    """Order runs by their information: a validation first, then a reward, then the number of columns."""
+    validated, rewarded = (bool(catalog.found(run, role)) for role in ("validation", "training"))
+    return validated, rewarded, len(run.columns), len(run.step)

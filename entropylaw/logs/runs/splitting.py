@@ -1,0 +1,307 @@
+"""Splitting a table into runs: by the columns that label them, and where steps fall or repeat.
+
+A step that falls is a row that was written late, a run that was resumed, or a run that was started again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import PurePath
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.escaping import counted, places, shown
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import classify
+from entropylaw.logs.runs.step_column import (
+    COUNTERS,
+    STEP_NAMES,
+    by_folded_name,
+    folded,
+    require_column,
+)
+from entropylaw.paths import hostless
+
+# These mean "run"; the others may mean anything, and are used where splitting by them stops steps from
+# repeating.
+_CERTAIN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "experiment_name")
+#: Columns that may label runs.
+RUN_NAMES = (*_CERTAIN_NAMES, "name", "seed")
+
+SUPERSEDED = "superseded after a resume"
+OVERWRITTEN = "earlier value of a step that was logged again"
+
+# Written on every row, whatever it reports: these do not show which values a row logs again.
+BOOKKEEPING = ("epoch", "training/epoch", "train/epoch", "_runtime", "_timestamp", "time", "timestamp")
+_QUIET = frozenset(folded(name) for name in (*BOOKKEEPING, *STEP_NAMES, *COUNTERS))
+
+
+class Group(NamedTuple):
+    """Records of one label, in file order; the label is empty where the table has none."""
+
+    label: str
+    rows: IntArray
+
+
+class Split(NamedTuple):
+    """A table's groups, the columns that label them, and what was decided.
+
+    ``lost`` are runs of which no record has a step, ``unowned`` the records without a step and a label.
+    """
+
+    groups: tuple[Group, ...]
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    lost: tuple[Group, ...]
+    unowned: IntArray
+
+
+def split_runs(table: Table, step: FloatArray, path: str, column: str | None = None) -> Split:
+    """Group the records that have a step by run.
+
+    ``column`` is the user's label column; raises ``column-not-found``.
+    """
+    rows = np.flatnonzero(np.isfinite(step))
+    labels, notes = dict[str, list[str]](), list[str]()
+    by_fold = by_folded_name(table.columns) if column is None else {}
+
+    def repeats(columns: list[list[str]]) -> int:
+        """Count how often a step repeats or falls within a label."""
+        return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, columns).values())
+
+    if column is not None:
+        name = require_column(column, tuple(table.columns), path, "--run")
+        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
+    # Or else they are chosen by their names and by how often steps repeat without them.
+    for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
+        cells = _labels(table, name)
+        certain = folded(name) in _CERTAIN_NAMES and not labels
+        distinct = {cells[row] for row in rows} - {""}
+        if len(distinct) > 1:
+            before = list(labels.values())
+            separates = certain and (table.labelled or table.partial)
+            # A column with nearly as many labels as records labels something else.
+            if not separates and len(distinct) * 2 <= len(rows):
+                separates = certain or repeats([*before, cells]) < repeats(before)
+            if separates:
+                labels[name] = cells
+                notes.append(f"runs are separated by column {shown(name)}")
+            else:
+                notes.append(f"column {shown(name)} has several values and was not taken for a run's label")
+        # The label of a run that has lost all of its steps is only on the other records.
+        elif distinct and (
+            set(cells) - distinct - {""} or (certain and not distinct.pop().startswith(f"{name}="))
+        ):
+            labels[name] = cells
+    columns = list(labels.values())
+    groups = _grouped(rows, columns)
+    if len(groups) > 1:
+        notes.append(f"{counted(len(groups), 'run')} in one table")
+    # Of the records without a step: those without a label, and those whose label no other record has.
+    stepless = {**_grouped(np.flatnonzero(~np.isfinite(step)), columns)}
+    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
+    for key in list(stepless):
+        pairs = (zip(key, known, strict=True) for known in groups)
+        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
+            del stepless[key]
+    without_label = np.array(unowned, dtype=np.intp)
+    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
+
+
+def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...], Sequence[int] | IntArray]:
+    """Group rows that have the same labels, in the order of their first."""
+    if not labels:
+        return {(): rows} if len(rows) else {}
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row in rows.tolist():
+        groups.setdefault(tuple(column[row] for column in labels), []).append(row)
+    return groups
+
+
+def _named(groups: Mapping[tuple[str, ...], Sequence[int] | IntArray]) -> tuple[Group, ...]:
+    named = ((", ".join(filter(None, key)), members) for key, members in groups.items())
+    return tuple(Group(label, np.asarray(members, dtype=np.intp)) for label, members in named)
+
+
+def _labels(table: Table, name: str) -> list[str]:
+    """Label every record: text as logged, a number with the column's name before it, empty where missing."""
+    labels = []
+    for cell in list(table.columns[name]):
+        number, is_text = classify(cell)
+        exact = cell.strip() if isinstance(cell, str) else f"{number:.17g}"
+        labels.append(str(cell) if is_text else "" if math.isnan(number) else f"{name}={exact}")
+    return labels
+
+
+def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Make the names of runs unique: add the part of the paths that differs, or else a number."""
+    pairs = [(name, hostless(path)) for name, path in zip(names, paths, strict=True)]
+    shared: dict[str, set[str]] = {}
+    for name, path in pairs:
+        shared.setdefault(name, set()).add(path)
+    seen, unique = Counter[str](), list[str]()
+    for name, path in pairs:
+        own = name
+        if len(shared[name]) > 1:
+            # A run that was joined from several files is represented by the first one.
+            rows = [PurePath(other.split(" + ")[0]).parts for other in shared[name]]
+            parts = PurePath(path.split(" + ")[0]).parts
+            # How many parts all of them have in common at the start, and at the end.
+            start, end = (
+                len([*takewhile(lambda places: len(set(places)) == 1, zip(*listed, strict=False))])
+                for listed in (rows, [row[::-1] for row in rows])
+            )
+            own = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
+        seen[own] += 1
+        unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
+    return unique
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Whether the column is a clock or a counter that is on every record."""
+    return folded(name) in _QUIET
+
+
+class Life(NamedTuple):
+    """One start of a run: its records in file order, and what happened to the others.
+
+    ``rows`` are indices of the records that were passed in; several may share a step.
+    """
+
+    rows: IntArray
+    superseded: int = 0
+    resumed_at: frozenset[float] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
+    """Separate the starts of a run, and count what a resume superseded.
+
+    ``step`` has shape (m,), finite, in file order; ``values`` are the columns, each of shape (m,), nan where
+    a record has none, without bookkeeping. A record that falls back to an earlier step and logs only columns
+    that no later step has was merely written late.
+    """
+    # Compared, and not subtracted: a difference is one more array as large as the steps.
+    falls, rows = int((step[1:] < step[:-1]).sum()), np.arange(len(step))
+    if not falls:
+        return [Life(rows)]
+    # Records of one start, in another order or written again: no two of them contradict each other, and
+    # either their steps fall often, as with no resume, or those that fall back only repeat earlier values.
+    unique, slot = np.unique(step, return_inverse=True)
+    repeated = np.ones(len(step), dtype=bool)
+    for column in values:
+        there = np.flatnonzero(~np.isnan(column))
+        at, first = slot[there], np.zeros(len(unique), dtype=np.intp)
+        first[at[::-1]] = there[::-1]  # of repeated indices, the last assignment wins
+        if (column[first[at]] != column[there]).any():
+            break
+        repeated[there[first[at] == there]] = False
+    else:
+        behind = step < np.maximum.accumulate(step)
+        # A log that begins again at its first step is a restart, whatever its values.
+        only_repeated = bool(repeated[behind].all()) and float(step[behind].min()) > step[0]
+        if falls * 4 > len(step) or only_repeated:
+            return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
+    present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
+    return _split_at_falls(step, present)
+
+
+def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
+    """Go through the records once; a restart begins another life. ``present``: columns of each record."""
+    done: list[Life] = []
+    # The rows of the current life: those in ``kept`` have rising steps, so that a resume pops from its end.
+    kept, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
+    superseded, first, top = 0, 0.0, np.empty(0)
+
+    def close() -> None:
+        rows = np.array(sorted(kept + late), dtype=np.intp)
+        done.append(Life(rows, superseded, frozenset(resumed), tuple(notes)))
+
+    for row, columns in enumerate(present):
+        now = float(step[row])
+        if kept and now < step[kept[-1]]:
+            if not bool((top[columns] >= now).any()):
+                late.append(row)
+                top[columns] = np.maximum(top[columns], now)
+                continue
+            fall = f"steps fall from {step[kept[-1]]:g} to {now:g} at record {row + 1}"
+            if now <= first:
+                fall += ": the run was started again in the same file, and each start is a run of its own"
+                notes.append(fall)
+                close()
+                kept, late, resumed, notes, superseded = [], [], [], [fall], 0
+            else:
+                before = len(kept) + len(late)
+                while step[kept[-1]] > now:
+                    kept.pop()
+                late = [other for other in late if step[other] <= now]
+                superseded += before - len(kept) - len(late)
+                resumed.append(now)
+                top = np.minimum(top, now)
+                notes.append(f"{fall}: resumed run, later values are kept")
+        if not kept:
+            first, top = now, np.full(len(columns), -np.inf)
+        kept.append(row)
+        top[columns] = np.maximum(top[columns], now)
+    close()
+    return done
+
+
+class Merged(NamedTuple):
+    """One row per step, and how many records had a value overwritten.
+
+    ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``conflicts``
+    those of either with a value of a watched column. ``notes`` say which steps were logged again.
+    """
+
+    step: FloatArray
+    columns: Mapping[str, FloatArray]
+    overwritten: int = 0
+    redone: int = 0
+    conflicts: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watched: frozenset[str]) -> Merged:
+    """Merge the records of each step, column by column: the last value that is not missing is kept.
+
+    A record counts as overwritten where a later one gives another value; the same value again is no loss.
+    """
+    rows = life.rows
+    if len(rows) == len(step) and bool((step[1:] > step[:-1]).all()):
+        return Merged(step, columns)
+    unique, slot = np.unique(step[rows], return_inverse=True)
+    if len(unique) == len(rows):
+        order = rows[np.argsort(step[rows], kind="stable")]
+        return Merged(unique, {name: values[order] for name, values in columns.items()})
+    changed, conflicts, there_at_all, kept = np.zeros((4, len(rows)), dtype=bool)
+    table = {}
+    for name, values in columns.items():
+        some = values[rows]
+        there = ~np.isnan(some)
+        table[name] = merged = np.full(len(unique), np.nan)
+        merged[slot[there]] = some[there]  # of repeated indices, the last assignment wins
+        if not is_bookkeeping(name):
+            there_at_all |= there
+            last = np.zeros(len(unique), dtype=np.intp)
+            last[slot[there]] = np.flatnonzero(there)
+            kept[last[slot[there]]] = True
+        other = there & (merged[slot] != some)
+        changed |= other & (not is_bookkeeping(name))
+        conflicts |= other & (name in watched)
+    at_resume = np.isin(unique[slot], list(life.resumed_at))
+    redone, again = int((changed & at_resume).sum()), unique[slot[changed & ~at_resume]]
+    twice = unique[slot[there_at_all & ~kept & ~changed]]
+    notes = []
+    if twice.size:
+        notes.append(f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one: ")
+        notes[-1] += places("step", np.unique(twice).tolist())
+    if again.size:
+        notes.append(f"{counted(again.size, 'row')} of a step that was logged again with other values: ")
+        notes[-1] += f"{places('step', np.unique(again).tolist())}; the last value is kept"
+    return Merged(unique, table, again.size, redone, int(conflicts.sum()), tuple(notes))

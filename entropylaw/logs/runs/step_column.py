@@ -1,0 +1,183 @@
+"""Which column counts the steps, also where several do.
+
+slime's logs count in several ways at once: rollouts, updates, evaluations. Each record has one counter
+(THUDM/slime v0.3.1, slime/utils/tracking_utils.py and slime/backends/megatron_utils/model.py):
+``rollout/step``, ``eval/step`` with the rollout's number, and ``train/step`` with
+``rollout · updates per rollout + update``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
+from entropylaw.logs.runs import NO_ROW, Table, added
+from entropylaw.logs.runs.number_parsing import Column, is_missing, parse_column, parse_step
+
+# In order of preference among columns that have a value on equally many rows.
+STEP_NAMES = (
+    *("training/global_step", "train/global_step", "trainer/global_step", "global_step", "step"),
+    *("training_step", "train/step", "rollout/step", "global_step/max_steps", "progress/batch"),
+    *("iteration", "iter", "current_steps"),
+)
+# A count of log calls: several of them make one step of the trainer, so that it is the last resort.
+COUNTERS = ("_step",)
+
+#: Named as the step column, it counts the rows of a table that has no column of this name.
+ROW = "row"
+BY_THE_USER = "named by the user"
+
+NO_STEP = "no step in the record"
+LATER_UPDATE = "later update of a rollout"
+
+ROLLOUT_AXES = _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
+
+
+@lru_cache(maxsize=1 << 14)
+def folded(name: str) -> str:
+    """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
+    return name.strip().replace("/", "_").replace(".", "_").casefold()
+
+
+def by_folded_name(names: Iterable[str]) -> dict[str, str]:
+    """Map folded names to names; of several that fold to one, the first is used."""
+    return {folded(name): name for name in reversed(tuple(names))}
+
+
+class StepColumn(NamedTuple):
+    """The step of every record, nan where it has none, and the reason for this column."""
+
+    name: str
+    values: FloatArray
+    why: str
+
+
+def find_step(table: Table, path: str, column: str | None = None) -> StepColumn | None:
+    """Choose the step column, or use the user's ``column``; None where there is none.
+
+    Raises ``column-not-found`` or ``step-not-numeric``.
+    """
+    if column is not None:
+        name = require_column(column, tuple(table.columns), path, "--step")
+        return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
+    by_fold = by_folded_name(table.columns)
+    own = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
+    read: dict[str, FloatArray] = {}
+    problems: list[InputError] = []
+    for name in map(by_fold.__getitem__, own or by_fold.keys() & COUNTERS):
+        try:
+            read[name] = _steps(name, table.columns[name], path)
+        except InputError as unreadable:
+            problems.append(unreadable)
+    if not read:
+        if problems:
+            raise problems[0]
+        return None
+    filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
+    best, *others = sorted(read, key=lambda name: -filled[name])
+    why = f"on {filled[best]} of {len(read[best])} records"
+    if not own:
+        why += "; a count of log calls, used because no column holds the trainer's own step"
+    elif others:
+        why += f", first among {listing([best, *others], 4)}"
+    return StepColumn(best, read[best], why)
+
+
+def require_column(
+    column: str, names: Sequence[str], path: str, option: str, *, width: int | None = None
+) -> str:
+    """Return the column of that name, ``/``, ``.`` and ``_`` being equal, or raise ``column-not-found``.
+
+    ``width`` is the number of all columns, where only those of some ``names`` can be taken.
+    """
+    if column in names:
+        return column
+    alike = [name for name in names if folded(name) == folded(column)]
+    if len(alike) == 1:
+        return alike[0]
+    close = alike or nearest([column], names, most=5)
+    what = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
+    hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` says what each could be"
+    hint = f"did you mean {listing(close)}? Type {option} {in_shell(close[0])}" if close else hint
+    raise InputError("column-not-found", f"{what}{counted(width or len(names), 'column')}", hint)
+
+
+def _steps(name: str, cells: Column, path: str) -> FloatArray:
+    values = (parsed := parse_column(cells)).values
+    if parsed.texts:
+        values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
+    # A float beyond this is no count, and the difference of two may be 0 or infinite.
+    counts = np.abs(values) <= 1e18
+    if not counts.any():
+        texts = [cell for cell in cells if not is_missing(cell)]
+        what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
+        what = f"the step column {shown(name)} of {quoted_path(path)} holds no number: {what}"
+        hint = "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12"
+        raise InputError("step-not-numeric", what, hint)
+    return np.where(counts, values, np.nan)
+
+
+def on_one_axis(table: Table, path: str) -> Table:
+    """Convert the steps of all records to the rollout's number.
+
+    Of several updates of a rollout the first is kept: its entropy is that of the policy which made the
+    rollout. Tables without these counters, or with two of them on one record, are returned as they are.
+
+    Raises ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
+    """
+    by_fold = by_folded_name(table.columns)
+    names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
+    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
+    if not names and entropy is not None and reward is not None:
+        # Entropies are logged per update and rewards per rollout, as one step.
+        updates, rollouts = (
+            int(np.isfinite(parse_column(table.columns[name]).values).sum()) for name in (entropy, reward)
+        )
+        if rollouts >= 4 and updates >= 1.5 * rollouts:
+            what = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+            what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+            hint = "read slime's W&B log or its console, which hold both counters, or log with "
+            raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")
+    if len(names) < 2 or _ROLLOUT not in names:
+        return table
+    read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
+    absent = np.full(len(read[_ROLLOUT]), np.nan)
+    rollout, train, evaluation = (read.get(axis, absent) for axis in ROLLOUT_AXES)
+    if ((~np.isnan([rollout, train, evaluation])).sum(axis=0) > 1).any():
+        return table
+    # Updates per rollout; 1 where rollouts are numbered by updates already.
+    updates, numbers = 1, np.unique(rollout[np.isfinite(rollout)])
+    if numbers.size > 1:
+        ratio = round(np.unique(train[np.isfinite(train)]).size / numbers.size)
+        updates = max(ratio, 1) if np.median(np.diff(numbers)) < ratio else 1
+    later = ~np.isnan(train) & (train % updates != 0)
+    step = np.where(np.isnan(rollout), train // updates, rollout)
+    step = np.where(np.isnan(step), evaluation, step)
+    kept = {
+        name: column[~later] if isinstance(column, np.ndarray) else list(compress(column, ~later))
+        for name, column in table.columns.items()
+        if name not in names.values()
+    }
+    kept[names[_ROLLOUT]] = step[~later]
+    # The last place is that of no row.
+    places = np.append(np.cumsum(~later) - 1, NO_ROW)
+    note = "updates and evaluations are converted to the number of their rollout"
+    if updates > 1:
+        note += f"; of {updates} updates per rollout, the first is kept"
+    return replace(
+        table,
+        columns=kept,
+        dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
+        notes=(*table.notes, note),
+        unreadable=None if table.unreadable is None else table.unreadable[~later],
+        hidden={int(places[row]): number for row, number in table.hidden.items()},
+        first_line=None,
+    )

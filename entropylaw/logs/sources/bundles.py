@@ -1,0 +1,374 @@
+"""Folders that are one log, of which no file is complete by itself."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, repeat
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, quoted_path
+from entropylaw.logs import catalog
+from entropylaw.logs.configuration import read_yaml
+from entropylaw.logs.readers.delimited import CUT_OFF
+from entropylaw.logs.readers.jsonl import UNPARSEABLE
+from entropylaw.logs.readers.trackers import LONGEST_NAME, StepRows, run_label
+from entropylaw.logs.runs import Table, added
+from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
+from entropylaw.logs.runs.step_column import NO_STEP
+from entropylaw.logs.sources.content import Content, is_blank
+from entropylaw.logs.sources.opening import load
+from entropylaw.logs.sources.registry import BundleReader, Format, find_reader, reader_of
+from entropylaw.paths import is_file
+
+_EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
+_PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
+_WANDB_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
+_WANDB_FILES = (
+    *("output.log", "config.yaml", "wandb-summary.json", "wandb-metadata.json", "requirements.txt"),
+    "conda-environment.yaml",
+)
+_LONGEST_LINE = 2000
+
+# Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
+_LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
+_RUN_ID = re.compile(r"^run_(?:uu)?id:", re.MULTILINE)
+_RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+_DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
+
+
+class EventFiles(BundleReader):
+    """TensorBoard's event files of one folder: every start of a run writes a new one.
+
+    They read like one file that was appended to, so that assembly decides whether a later one is a resume.
+    """
+
+    name = "tfevents"
+    about = (
+        "event files of one folder, in the order of their making: a resumed run is one, a new start another"
+    )
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the event files in the order of their time stamps.
+
+        One that does not open as such is read by itself, so that it gets an error: it may have been a run.
+        """
+        named = ((_EVENT_FILE.fullmatch(path.name), path) for path in _listed(folder))
+        found = [path for _, path in sorted((int(match[1]), path) for match, path in named if match)]
+        if len(found) > 1:
+            found = [path for path in found if _opens_as(reader_of("tfevents"), path)]
+        return tuple(map(str, found)) if len(found) > 1 else ()
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read one after the other; a file without scalars, such as of hyperparameters, is left out.
+
+        Raises the error of the last file, where none has scalars.
+        """
+        from entropylaw.logs.readers.trackers.tfevents import wall_times
+
+        tables, problems = list[Table](), list[InputError]()
+        times: list[tuple[float, float]] = []
+        damaged = 0
+        for content in contents:
+            try:
+                tables.append(reader_of("tfevents").read(content))
+                times.append(wall_times(content.data))
+            except InputError as error:
+                problems.append(error)
+                damaged += content.size if error.slug != "no-scalars" else 0
+        if not tables:
+            raise problems[-1]
+        notes = [f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"]
+        if problems:
+            notes.append(f"{counted(len(problems), 'event file')} without a whole scalar left out")
+        whole = stacked(tables, notes)
+        whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
+        runs = _overlapping(tables, times)
+        if len(set(runs)) == 1:
+            return whole
+        name = Path(folder).name or folder
+        labels = [
+            f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))
+        ]
+        note = "files that were written at the same time with the same tags are different runs"
+        columns = {**whole.columns, "run": labels}
+        return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
+
+
+def _overlapping(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
+    """Number the run of each event file.
+
+    A file that begins before another one with the same tags has ended is no resume, but another run.
+    """
+    runs: list[int] = []
+    tags = [table.columns.keys() - {"step"} for table in tables]
+    for index, (first, _) in enumerate(times):
+        taken = {runs[i] for i in range(index) if first < times[i][1] and tags[index] & tags[i]}
+        runs.append(min({*range(1, index + 2)} - taken))
+    return runs
+
+
+class WandbFolder(BundleReader):
+    """A run's folder as wandb makes it: the ``.wandb`` file, or else the copy of the console."""
+
+    name = "wandb"
+    about = "a run's folder with its `.wandb` file; where that has no metric, `files/output.log`"
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the log and the other files of its run."""
+        beside = Path(folder) / "files"
+        logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
+        if len(logs) != 1 or not beside.is_dir():
+            return ()
+        more = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
+        # These are wandb's own logs, and are not read.
+        debug = [path for path in _listed(f"{folder}/logs") if path.name.startswith("debug")]
+        return tuple(map(str, (*logs, *more, *debug)))
+
+    def groups(self, folder: str) -> list[tuple[str, ...]]:
+        """List the files of a run's folder, or those of all folders of one run that was resumed."""
+        starts: dict[str, list[Path]] = {}
+        inner = _listed(folder, lambda path: path.is_dir() and not path.is_symlink())
+        for path in sorted(inner, key=lambda path: path.name.removeprefix("offline-")):
+            if match := _WANDB_RUN.fullmatch(path.name):
+                starts.setdefault(match[1], []).append(path)
+        found = [self.files(folder)]
+        for folders in (folders for folders in starts.values() if len(folders) > 1):
+            logs = filter(None, (self.files(str(start)) for start in folders))
+            opened = (files for files in logs if _opens_as(reader_of("wandb"), Path(files[0])))
+            found.append(tuple(chain.from_iterable(opened)))
+        return list(filter(None, found))
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read the ``.wandb`` file of each start; where it has no metric, the copy of the console.
+
+        Raises the error of the first ``.wandb`` file, where no start has any metric.
+        """
+        tables: list[Table] = []
+        problems: list[InputError] = []
+        by_path = {Path(content.path): content for content in contents}
+        for log in (content for content in contents if content.path.endswith(".wandb")):
+            try:
+                tables.append(_wandb_table(log, by_path.get(Path(log.path).parent / "files" / "output.log")))
+            except InputError as error:
+                problems.append(error)
+        if not tables:
+            raise (*problems, InputError("file-empty", "a W&B folder without a log", "check the folder"))[0]
+        if len(tables) == 1:
+            return tables[0]
+        whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
+        columns = {name: column for name, column in whole.columns.items() if name != "run"}
+        if label := next(iter(tables[0].columns.get("run", ())), None):
+            columns["run"] = [label] * _length(whole)
+        return replace(whole, columns=columns, settings=tables[-1].settings)
+
+
+def _wandb_table(log: Content, console: Content | None) -> Table:
+    """Read a ``.wandb`` file, or the console where that has metrics and the file has none.
+
+    Raises the error of the ``.wandb`` file, where the console does not help.
+    """
+    problem, why = None, "the .wandb file has no metric that is known"
+    try:
+        table = reader_of("wandb").read(log)
+        if any(map(catalog.is_metric, table.columns)):
+            return table
+    except InputError as error:
+        problem, why = error, error.message
+    with suppress(InputError):
+        found = find_reader(console)[0].read(console) if console is not None else None
+        if found is not None and any(map(catalog.is_metric, found.columns)):
+            return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
+    if problem is not None:
+        raise problem
+    return table
+
+
+class MlflowFolder(BundleReader):
+    """A run's folder under MLflow's ``mlruns``: a file per metric, a line per value, a file per parameter.
+
+    Layout from mlflow 3.17's store/tracking/file_store.py. Tags are never read, for they hold the user, the
+    git remote and notes; of ``meta.yaml`` only the run's name and whether it was deleted.
+    """
+
+    name = "mlflow"
+    skips = ("tags",)  # they hold user and repository
+    about = "a run's folder below `mlruns`: its metrics, and its parameters as settings"
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List ``meta.yaml``, the metrics and the parameters of a run's folder; none of any other folder."""
+        meta, metrics = Path(folder, "meta.yaml"), Path(folder, "metrics")
+        try:
+            if not (metrics.is_dir() and meta.is_file()):
+                return ()
+            with meta.open("rb") as stream:
+                head = stream.read(1 << 16).decode("utf-8", "replace")
+        except (OSError, ValueError):
+            return ()
+        if "experiment_id:" not in head or not _RUN_ID.search(head):
+            return ()
+        return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read metrics and parameters; raises ``no-records`` where no metric has a complete line."""
+        settings, unread, meta = dict[str, object](), list[str](), ""
+        logged, dropped = list[Iterator[tuple[int, int, str, float]]](), Counter[str]()
+        for content in contents:
+            part, *rest = Path(content.path).relative_to(folder).parts
+            key = "/".join(rest)
+            if part == "meta.yaml":
+                meta = content.head.decode("utf-8", "replace")
+            elif part == "params":
+                settings[key] = content.head.decode("utf-8", "replace")
+            elif content.keeps(key):
+                times, steps, values = _logged(content, dropped)
+                logged.append(zip(times, steps, repeat(key), values))
+            else:
+                unread.append(key)
+        rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
+        # Merged by time, the values come in the order in which all were logged.
+        for _, step, key, value in heapq.merge(*logged):
+            rows.take(step, key, value)
+        if not rows.steps:
+            lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
+            what = f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}"
+            raise InputError("no-records", what, "check that the run has logged something")
+        size = sum(map(attrgetter("extent"), contents))
+        notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
+        return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
+
+
+def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[int], array[float]]:
+    """Return one metric's milliseconds, steps and values in the order of its file."""
+    times, steps, values = array("q"), array("q"), array("d")
+    rest = ""
+    for block in content.blocks():
+        *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
+        for line in filter(None, (line.removesuffix("\r") for line in lines)):
+            found = _LINE.fullmatch(line)
+            value, is_text = classify(found[2] if found else None)
+            if not found or is_text:
+                dropped[UNPARSEABLE] += 1
+            elif not found[3]:
+                dropped[NO_STEP] += 1
+            else:
+                times.append(int(found[1]))
+                steps.append(int(found[3]))
+                values.append(value)
+    if rest:  # MLflow ends each line as it writes it: a last one without an end was cut off.
+        dropped[CUT_OFF] += 1
+    return times, steps, values
+
+
+def _regular_files(folder: Path) -> list[str]:
+    """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
+    found, waiting = list[str](), [str(folder)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if len(entry.path) - len(str(folder)) > LONGEST_NAME:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif is_file(entry.path):
+                    with suppress(OSError), Path(entry.path).open("rb") as stream:
+                        found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
+    return sorted(found)
+
+
+def run_name(meta: str) -> str:
+    """Return the run's name in a ``meta.yaml``; empty where there is none."""
+    found = _RUN_NAME.search(meta)
+    if found is None:
+        return ""
+    value: object = ...
+    with suppress(ValueError):
+        parsed = read_yaml(found[0][:_LONGEST_LINE].encode("utf-8", "replace"))
+        value = parsed.get("run_name", ...) if isinstance(parsed, dict) else ...
+    # What is no text stays as it is written: YAML's references could make a short list endless.
+    name = "" if value is None else value if isinstance(value, str) else found[1].strip()
+    return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
+
+
+class ParquetParts(BundleReader):
+    """The parts of one Parquet data set, which have numbered names and one schema."""
+
+    name = "parquet"
+    about = "parts with numbered names and one schema, as one table"
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the parts in the order of their names."""
+        paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
+        parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
+        if len(parts) < 2:
+            return ()
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return parts if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
+        except (pa.ArrowException, OSError, ValueError):
+            return ()
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read them as one table, with the errors of ``read_parts``."""
+        from entropylaw.logs.readers.parquet import read_parts
+
+        table = read_parts(folder, contents)
+        note = f"{counted(len(contents), 'part')} of one Parquet data set"
+        return replace(table, notes=(note, *table.notes))
+
+
+def bundle_readers() -> tuple[BundleReader, ...]:
+    """List the readers of folders, in the order in which they are tried."""
+    return (WandbFolder(), MlflowFolder(), EventFiles(), ParquetParts())
+
+
+def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
+    """Concatenate tables; a column that one of them lacks is missing there."""
+    columns: dict[str, Column] = {}
+    for name in dict.fromkeys(chain.from_iterable(table.columns for table in tables)):
+        columns[name] = np.concatenate(
+            [
+                parse_column(table.columns[name]).values
+                if name in table.columns
+                else np.full(_length(table), np.nan)
+                for table in tables
+            ]
+        )
+    return Table(
+        columns=columns,
+        rows=sum(table.rows for table in tables),
+        dropped=added(*(table.dropped for table in tables)),
+        notes=(*notes, *(note for table in tables for note in table.notes)),
+        lost_bytes=sum(table.lost_bytes for table in tables),
+    )
+
+
+def _length(table: Table) -> int:
+    """Rows of a table's columns; ``rows`` also counts what could not be read."""
+    return len(next(iter(table.columns.values())))
+
+
+def _opens_as(reader: Format, path: Path) -> bool:
+    """Whether a file has the format of its name."""
+    with suppress(InputError):
+        return reader.recognises(load(str(path)))
+    return False
+
+
+def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Path]:
+    """List the files of a folder, or entries of another kind, sorted; none where it cannot be entered."""
+    with suppress(OSError):
+        return sorted(filter(kind, Path(folder).iterdir()))
+    return []

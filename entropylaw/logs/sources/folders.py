@@ -1,0 +1,301 @@
+"""Finding logs below a folder: which files may be some, which belong together, which may be copies.
+
+A folder of experiments also holds configurations, tables of prompts and the output of other programs. These
+are skipped. A run's log must not be skipped, for its absence would not be noticed: a file that is empty,
+damaged or without the columns that it needs is skipped only where its name is not that of a log either.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.escaping import quoted_path
+from entropylaw.logs import catalog
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import parse_column, parse_number
+from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
+from entropylaw.logs.sources.assemble import GENERIC_STEMS
+from entropylaw.logs.sources.bundles import bundle_readers
+from entropylaw.logs.sources.content import (
+    Content,
+    format_not_read,
+    missing_file,
+    plain_name,
+    unreadable_file,
+)
+from entropylaw.logs.sources.opening import is_remote, remote_listing
+from entropylaw.logs.sources.registry import BundleReader, find_reader
+from entropylaw.logs.sources.stepless import FEWEST, evaluations
+from entropylaw.paths import walk
+
+# Only these are looked at: folders of logs also hold checkpoints of gigabytes.
+_LOG_SUFFIXES = {
+    *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
+    *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tzst"),
+    *(".err", ".stdout", ".stderr"),
+}
+# train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
+_NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
+_STATE = "trainer_state.json"
+# tinker-cookbook prints to the one what it writes to the other; prime-rl has a folder of copies per process.
+_REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
+
+# Such files hold tables and events only: an empty or a damaged one may have been a log.
+_TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
+_OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".sqlite"))
+_ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
+_LOG_WORD = re.compile(
+    r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+# "actor/entropy: 0.31" in a text that no reader could use: the console of an unknown trainer.
+_MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
+_PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
+_STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
+# A table with fewer numbered rows is a summary.
+_FEWEST = 8
+# With fewer rows, nothing says that a table of numbers is one of steps.
+_ROWS = 3
+
+UNMEASURED = "neither an entropy nor a reward among its columns"
+_RECOGNISED = {
+    "token-level-table": "one row per token or answer",
+    "last-values-only": "last values only, not one row per step",
+    "no-scalars": "no scalars, such as the hyperparameters of a run",
+}
+_UNUSABLE = {
+    "not-a-log": "in none of the formats that are read",
+    "no-step-column": "no step column",
+    "step-not-numeric": "no numbers in its step column",
+    "several-rows-a-step": "several rows per step",
+    "no-records": "no record in it",
+    "file-empty": "empty",
+}
+
+
+class Log(NamedTuple):
+    """A file or folder that may be a log.
+
+    ``reader`` reads ``files`` together; where it is None, the path is one file. ``copy_of`` names a log of
+    which this is a copy by its folder and name, if its values are the same. ``named`` is False where the name
+    is not that of a log, so that only the content can make it one. ``problem`` is why it cannot be read.
+    """
+
+    path: str
+    files: tuple[str, ...] = ()
+    reader: BundleReader | None = None
+    copy_of: str = ""
+    named: bool = True
+    problem: InputError | None = None
+
+
+def logs_in(folder: str) -> Iterator[Log]:
+    """List the logs of a folder and those in it, in sorted order; hidden files and folders are left out.
+
+    Folders behind links come last, and each folder once. What cannot be entered or opened, and a broken link,
+    is a log with a problem. The files of a remote folder are listed one by one.
+    """
+    if is_remote(folder):
+        for path in remote_listing(folder):
+            problem = format_not_read(path)
+            if problem or may_be_log(path):
+                yield Log(path=path, problem=problem)
+        return
+    claimed: set[str] = set()
+    copies: dict[str, str] = {}
+    for visit in walk(folder):
+        if isinstance(visit, OSError):
+            yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
+            continue
+        where, inner, names = visit
+        for reader, files in _bundles(where, claimed):
+            inner[:] = [name for name in inner if name not in reader.skips]
+            yield Log(path=where, files=files, reader=reader)
+        copies |= _copies(where, inner, names)
+        for name in names:
+            path = str(Path(where) / name)
+            if path in claimed:
+                continue
+            named, problem = may_be_log(name), _problem(path) or format_not_read(path)
+            if named or not problem or problem.slug == "format-not-read":
+                copy_of = copies.get(path, copies.get(where, ""))
+                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
+
+
+def _bundles(folder: str, claimed: set[str]) -> Iterator[tuple[BundleReader, tuple[str, ...]]]:
+    """Yield files of a folder that are one log together with their reader, and add them to ``claimed``."""
+    for reader in bundle_readers():
+        for files in reader.groups(folder):
+            if not claimed.intersection(files):
+                claimed.update(files)
+                yield reader, files
+
+
+def _problem(path: str) -> InputError | None:
+    """Return why a file of a folder cannot be opened: reading a pipe would never end."""
+    try:
+        if stat.S_ISREG(Path(path).stat().st_mode):
+            return None
+    except OSError as error:
+        return missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
+    what = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+    hint = "name it on the command line to read from it, or take it out of the folder"
+    return InputError("file-unreadable", what, hint)
+
+
+def may_be_log(path: str) -> bool:
+    """Whether a file's name lets it be a log."""
+    plain = plain_name(path)
+    fits = plain.suffix.lower() in _LOG_SUFFIXES or _NUMBERED.fullmatch(plain.name)
+    return not plain.name.startswith(".") and bool(fits)
+
+
+def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
+    """Map files to those of which they are copies by their names, such as a run's earlier checkpoints."""
+    place = Path(where)
+    copies = {str(place / name): str(place / whole) for name, whole in _REPEATS.items() if whole in names}
+    states = [place / _STATE] if _STATE in names else []
+    matches = (re.fullmatch(r"checkpoint-(\d+)", name) for name in folders)
+    numbered = sorted((int(found[1]), found[0]) for found in matches if found)
+    states += [path for _, name in reversed(numbered) if (path := place / name / _STATE).is_file()]
+    steps = dict.fromkeys(states, -1)
+    for path in states if len(states) > 1 else ():
+        with suppress(OSError), path.open("rb") as stream:
+            # The step is behind the list of log entries: at the end of the file.
+            stream.seek(max(0, path.stat().st_size - (1 << 16)))
+            found = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
+            steps[path] = int(found[-1]) if found else -1
+    # The first of equals: the one in the run's own folder is written last.
+    last = max(states, key=steps.__getitem__, default=None)
+    return copies | {str(path): str(last) for path in states if path != last}
+
+
+def names_a_log(path: str) -> bool:
+    """Whether a file's name is that of a run's log, such as ``train_metrics.csv``."""
+    name = plain_name(path)
+    if "tfevents" in name.name or name.name == _STATE:
+        return True
+    stem = name.name.removesuffix(name.suffix)
+    return stem.casefold() in GENERIC_STEMS or _LOG_WORD.fullmatch(stem) is not None
+
+
+def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> str:
+    """Give the reason why a table that could be read is no log; empty where it is one.
+
+    ``also`` are further columns that make it one, because the user names them; ``alone`` is set for JSON,
+    where a single record is a configuration or a summary.
+    """
+    names = frozenset(map(folded, table.columns))
+    sought = catalog.class_entropies().union(map(folded, also))
+    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought)
+    measured = measured or _evaluates(table)
+    if alone and table.rows < 2:
+        # The first record of a run that has begun has a step.
+        begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
+        if not (measured and begun):
+            return "a single record, such as a configuration or a summary"
+    if measured or catalog.sample_columns(table.columns) or _is_headless(table):
+        return ""
+    logged = _has_steps(table) or (names_a_log(path) and _counts_rows(table))
+    return "" if logged and not table.partial else UNMEASURED
+
+
+def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
+    """Whether a file may be a log like those in its folder: it has their suffix, or the name of any log.
+
+    Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
+    """
+    own = PurePath(path)
+    alike = any((log.parent, log.suffix) == (own.parent, own.suffix) or log.name == own.name for log in logs)
+    return alike and (table is None or (_counts_rows(table) and not table.partial))
+
+
+def is_of_numbers(table: Table) -> bool:
+    """Whether a table has a log's shape: two columns of numbers or more, and more of them than of texts."""
+    parsed = [parse_column(cells) for cells in table.columns.values()]
+    filled = [(int(np.isfinite(one.values).sum()), one.texts) for one in parsed]
+    numbers = sum(count >= _ROWS and count > texts for count, texts in filled)
+    return not table.partial and numbers > max(1, sum(texts >= max(count, 1) for count, texts in filled))
+
+
+def looks_measured(content: Content) -> bool:
+    """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
+    if format_not_read(content.path, content):
+        return True
+    with suppress(InputError):
+        reader, _ = find_reader(content)
+        named = not content.is_text or b"entropy" in content.head.lower()
+        return named and not reader.refuses
+    return False
+
+
+def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
+    """Give the reason for skipping a file with an error; empty where it may be a log that is damaged."""
+    slug, name, named = error.slug, plain_name(path), names_a_log(path)
+    suffix = name.suffix.lower()
+    if slug not in _UNUSABLE:
+        return _RECOGNISED.get(slug, "")
+    fits = named or suffix in _TABLES | _OTHERS
+    if table is not None:
+        metrics = list(filter(catalog.is_metric, table.columns))
+        if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
+            may_be = True
+        elif slug == "several-rows-a-step" or not metrics:
+            may_be = len(metrics) > 1
+        else:
+            numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+            may_be = named or suffix in _TABLES or any(numbers)
+    elif slug == "file-empty":
+        may_be = fits and not _ERROR_STREAM.fullmatch(name.name)
+    elif content is None:
+        may_be = fits
+    elif not content.is_text:
+        may_be = fits and not content.head.startswith(b"SQLite format 3\0")
+    elif suffix in (".csv", ".tsv") and slug == "no-records":
+        first, *rest = filter(str.strip, content.opening.splitlines())
+        header = [*map(str.strip, re.split(r"[,;\t]", first))]
+        # A table would have rows that fit their header.
+        known = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
+        may_be = named or bool(rest) or known
+    elif _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
+        may_be = True
+    else:
+        may_be = any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
+    return "" if may_be else _UNUSABLE[slug]
+
+
+def _evaluates(table: Table) -> bool:
+    """Whether the records of a table without a step may be evaluations, in a shape that is not read."""
+    if not _STEPS.isdisjoint(map(folded, table.columns)):
+        return False
+    # Records without any cell are in no column.
+    rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
+    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST
+
+
+def _is_headless(table: Table) -> bool:
+    """Whether the names of columns are numbers: the first lines were lost."""
+    values = [parse_number(name.partition("#")[0]) for name in table.columns]
+    return bool(np.isfinite(values).sum() * 2 > len(values))
+
+
+def _has_steps(table: Table) -> bool:
+    """Whether a column has the name of a trainer's step, and steps rarely repeat, unlike those of tokens."""
+    steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
+    found = [values[np.isfinite(values)] for values in steps]
+    return any(len(values) >= _FEWEST and len(np.unique(values)) * 2 > len(values) for values in found)
+
+
+def _counts_rows(table: Table) -> bool:
+    """Whether a column of a table of numbers rises from row to row, as steps do."""
+    columns = [parse_column(cells).values for cells in table.columns.values()]
+    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST]
+    return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))

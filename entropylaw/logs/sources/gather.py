@@ -1,0 +1,245 @@
+"""Building columns from records and rows as they are read, so that no file has to fit into memory.
+
+Numbers are stored as numbers from the start; of text, each distinct cell once, up to a bound: of a column of
+prose, one cell represents all.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import (
+    NO_TEXT,
+    NOT_A_NUMBER,
+    Column,
+    MixedColumn,
+    classify,
+    is_nan,
+    parse_column,
+)
+from entropylaw.logs.runs.splitting import RUN_NAMES
+from entropylaw.logs.runs.step_column import folded
+from entropylaw.logs.sources.content import Content
+
+# A column with more text than this is prose, and no label.
+_MOST_TEXT = 1 << 22
+_LONGEST_CELL = 1000
+# No log of metrics exceeds these. They bound the memory that a hostile file can take per byte.
+_MOST_COLUMNS = 1 << 16
+_FEWEST_CELLS = 1 << 21
+_CHUNK = 1 << 14
+
+Keep = Callable[[str], bool]
+
+
+class _Texts:
+    """The texts of a column by row, each distinct one once, up to a bound: beyond it, one represents all."""
+
+    def __init__(self) -> None:
+        self.rows, self._codes = array("q"), array("i")
+        self._words: list[str] = []
+        self._known: dict[str, int] = {}
+        self._size = 0
+
+    def put(self, row: int, text: str) -> None:
+        text = text[:_LONGEST_CELL]
+        if text not in self._known and self._size <= _MOST_TEXT:
+            self._known[text] = len(self._words)
+            self._words.append(text)
+            self._size += len(text) + 64
+        self.rows.append(row)
+        self._codes.append(self._known.get(text, len(self._words) - 1))
+
+    def put_nan(self, row: int) -> None:
+        """Note a nan that was written as a value."""
+        self.rows.append(row)
+        self._codes.append(NOT_A_NUMBER)
+
+    def among(self, values: FloatArray) -> FloatArray | MixedColumn:
+        """Return the column with these numbers, and the texts in their rows."""
+        if not self.rows:
+            return values
+        codes = np.full(len(values), NO_TEXT, dtype=np.int32)
+        codes[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self._codes, dtype=np.int32)
+        return MixedColumn(values, codes, self._words)
+
+
+class _Sparse:
+    """Cells by row, as they are read; where a row has one already, the later one replaces it."""
+
+    def __init__(self, *, label: bool) -> None:
+        self.rows, self.values = array("q"), array("d")
+        self._label, self._texts = label, _Texts()
+
+    def put(self, row: int, cell: object) -> None:
+        if type(cell) is float:
+            if cell == cell:
+                self.rows.append(row)
+                self.values.append(cell)
+            else:
+                self._texts.put_nan(row)
+            return
+        value, is_text = classify(cell)
+        # Labels of digits only may be longer than a float is exact.
+        if is_text or (self._label and type(cell) in (int, str) and value == value):
+            self._texts.put(row, str(cell))
+        elif value == value:
+            self.rows.append(row)
+            self.values.append(value)
+        elif is_nan(cell):
+            self._texts.put_nan(row)
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self._texts.rows)
+
+    def filled(self, rows: int) -> FloatArray | MixedColumn:
+        values = np.full(rows, np.nan)
+        values[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self.values)
+        return self._texts.among(values)
+
+
+class Records:
+    """Records with keys of their own, such as the lines of a JSONL file or of a console.
+
+    ``keep`` decides which columns are kept; None keeps all. Names of the others are in :attr:`unread`.
+    """
+
+    def __init__(self, keep: Keep | None = None) -> None:
+        self.rows = 0
+        self.unread: dict[str, None] = {}
+        self._keep = keep
+        self._columns: dict[str, _Sparse] = {}
+
+    def add(self, record: Mapping[str, object]) -> None:
+        """Add one record; a key with an empty cell counts as a column."""
+        columns, row = self._columns, self.rows
+        for name, cell in record.items():
+            if (column := columns.get(name)) is not None:
+                column.put(row, cell)
+            elif name not in self.unread:
+                self.put(name, cell)
+        self.rows += 1
+
+    def put(self, name: str, cell: object, row: int | None = None) -> None:
+        """Put a cell into a row, or into the record that is being built; :meth:`close` ends it."""
+        column = self._columns.get(name)
+        if column is None:
+            if name in self.unread:
+                return
+            if self._keep is not None and not self._keep(name):
+                if len(self.unread) < _MOST_COLUMNS:
+                    self.unread[name] = None
+                return
+            if len(self._columns) >= _MOST_COLUMNS:
+                return
+            column = self._columns[name] = _Sparse(label=folded(name) in RUN_NAMES)
+        column.put(self.rows if row is None else row, cell)
+
+    def close(self) -> None:
+        """End the record that :meth:`put` built."""
+        self.rows += 1
+
+    def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
+        """Return whole columns in the order of their first cell, and notes.
+
+        Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
+        note.
+        """
+        most, found = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1), self._columns
+        fullest = frozenset(sorted(found, key=lambda name: -len(found[name]))[:most])
+        filled: dict[str, Column] = {name: found[name].filled(self.rows) for name in found if name in fullest}
+        note = f"far more columns than values: only the {len(filled)} columns with most values are read"
+        return filled, (note,) if len(filled) < len(found) else ()
+
+    def table(
+        self, content: Content, dropped: Mapping[str, int], notes: Sequence[str] = (), **more: Any
+    ) -> Table:
+        """Make the table of a text's records.
+
+        ``dropped`` counts records that are not in it, ``notes`` follow those on the text, ``more`` are other
+        fields; ``columns`` among them precede those of the records.
+        """
+        columns, filled = self.columns(content.extent)
+        losses = Counter(dropped)
+        fields: dict[str, Any] = {"rows": self.rows + losses.total(), "unread": tuple(self.unread)} | more
+        return Table(
+            **fields | {"columns": more.get("columns", {}) | columns},
+            dropped=dict(+losses),
+            notes=(*content.text_notes, *notes, *filled),
+        )
+
+
+class _Dense:
+    """A column of a rectangular table: numbers chunk by chunk, and texts."""
+
+    def __init__(self, empty: int, *, label: bool) -> None:
+        self._label, self._texts = label, _Texts()
+        self._chunks: list[FloatArray] = [np.full(empty, np.nan)]
+
+    def add(self, cells: Sequence[str], at: int) -> None:
+        parsed = parse_column(cells)
+        self._chunks.append(parsed.values)
+        for row, cell in enumerate(cells if parsed.texts or self._label else (), start=at):
+            value, is_text = classify(cell)
+            if is_text or (self._label and value == value):
+                self._texts.put(row, cell)
+        for row in parsed.nans:
+            self._texts.put_nan(at + row)
+
+    def column(self) -> FloatArray | MixedColumn:
+        values = np.concatenate(self._chunks)
+        self._chunks = []
+        return self._texts.among(values)
+
+
+class Rows:
+    """Rows of equal length below a header, such as those of a CSV file."""
+
+    def __init__(self, header: Sequence[str], keep: Keep | None = None) -> None:
+        #: Names of the columns that are not kept.
+        self.unread: list[str] = []
+        self._columns: dict[int, tuple[str, _Dense]] = {}
+        self._width = self._flushed = 0
+        self._pending: list[Sequence[str]] = []
+        self._keep = keep
+        for name in header:
+            self.widen(name)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._flushed + len(self._pending)
+
+    def widen(self, name: str) -> None:
+        """Add a column, which is empty in all rows so far."""
+        self._flush()
+        if len(self._columns) < _MOST_COLUMNS and (self._keep is None or self._keep(name)):
+            self._columns[self._width] = name, _Dense(empty=self._flushed, label=folded(name) in RUN_NAMES)
+        else:
+            self.unread.append(name)
+        self._width += 1
+
+    def add(self, row: Sequence[str]) -> None:
+        """Add a row with as many cells as there are columns."""
+        self._pending.append(row)
+        if len(self._pending) * len(row) >= _CHUNK * 64 or len(self._pending) == _CHUNK:
+            self._flush()
+
+    def columns(self) -> dict[str, Column]:
+        """Return the columns."""
+        self._flush()
+        return {name: column.column() for name, column in self._columns.values()} if self.rows else {}
+
+    def _flush(self) -> None:
+        if self._pending:
+            for index, (_, column) in self._columns.items():
+                column.add([row[index] for row in self._pending], self._flushed)
+            self._flushed += len(self._pending)
+            self._pending = []

@@ -1,0 +1,325 @@
+"""Which reader reads a file: its content decides, then its name, and a format that the user forces wins.
+
+``READERS`` lists the formats of this package. Adding one is an entry there and a module in ``readers`` with
+the functions ``recognises`` and ``read``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from entropylaw.errors import UsageError
+from entropylaw.escaping import counted, nearest, shown
+from entropylaw.logs.readers.trackers.wandb import COMPLETE_HISTORY
+from entropylaw.logs.runs import Table
+from entropylaw.logs.sources.content import Content, format_not_read
+
+
+class BundleReader(ABC):
+    """Reads one kind of folder.
+
+    ``name`` and ``about`` are as in :class:`Format`; ``skips`` are folders in it that are not searched.
+    """
+
+    name: str
+    about: str
+    skips: tuple[str, ...] = ()
+
+    @abstractmethod
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the files of a folder that are one log, in the order in which they are read; often none.
+
+        The paths start with ``folder``. No other reader reads these files.
+        """
+
+    def groups(self, folder: str) -> list[tuple[str, ...]]:
+        """List the files of each log that this folder, or folders in it together, hold."""
+        return list(filter(None, [self.files(folder)]))
+
+    @abstractmethod
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read the content of these files; raises an :class:`InputError` where they are something else."""
+
+
+class FormatFunctions(NamedTuple):
+    """The methods of a reader, where a module has several readers."""
+
+    recognises: Callable[[Content], bool]
+    read: Callable[[Content], Table]
+
+
+@dataclass(frozen=True)
+class Format:
+    """An entry of ``READERS``: a reader whose module is imported when it is first needed.
+
+    ``name`` is what the user writes after the colon in ``name.dat:jsonl``, ``about`` says in the
+    documentation what is read, ``suffixes`` are those that such files usually have, by default a console's.
+    ``module`` is the module in ``readers`` with ``recognises`` and ``read``, or as ``module:OBJECT`` the
+    object in it with these methods, or for a refused format the function that recognises it; by default
+    ``NAME``; empty where the signature is enough. ``signature`` is a pattern for the start of such a file;
+    only then is ``recognises`` called. ``title``, ``why`` and ``hint`` describe a refused format: what it is,
+    why it is refused, with the error ``slug``, and what to do.
+    """
+
+    name: str
+    about: str = ""
+    suffixes: tuple[str, ...] = (".log", ".out", ".txt")
+    module: str | None = None
+    _: KW_ONLY
+    signature: bytes = b""
+    title: str = ""
+    why: str = ""
+    hint: str = ""
+    slug: str = "format-not-read"
+
+    @property
+    def refuses(self) -> bool:
+        """Whether such a file is recognised in order to say what is wrong with it."""
+        return bool(self.why)
+
+    @cached_property
+    def _implementation(self) -> Any:
+        path = self.name.replace("-", "_") if self.module is None else self.module
+        module, _, member = path.partition(":")
+        found = import_module(f"entropylaw.logs.readers.{module}") if module else None
+        return getattr(found, member) if member else found
+
+    def recognises(self, content: Content) -> bool:
+        """Whether the bytes look like this format."""
+        if not re.match(self.signature, content.head, re.DOTALL):
+            return False
+        found = self._implementation
+        recognises = found if callable(found) else getattr(found, "recognises", None)
+        return recognises is None or bool(recognises(content))
+
+    def read(self, content: Content) -> Table:
+        """Read all of it; raises an :class:`InputError` where it is refused, or not what is read."""
+        if self.refuses:
+            raise content.error(self.slug, f"is {self.title}: {self.why}", self.hint)
+        table: Table = self._implementation.read(content)
+        return table
+
+
+_SQLITE = b"SQLite format 3\0"
+_LAST_VALUES = "the law needs the curves of entropy and reward, and it holds the last value of each metric"
+
+#: The formats in the order in which they are tried: first those with a signature, last the permissive ones.
+READERS: tuple[Format, ...] = (
+    Format(
+        "wandb",
+        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its settings of "
+        "temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where it "
+        "is",
+        suffixes=(".wandb",),
+        module="trackers.wandb",
+        signature=b":W&B",
+    ),
+    Format(
+        "tfevents",
+        "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps them, every "
+        "checksum tested",
+        suffixes=(),
+        module="trackers.tfevents",
+    ),
+    Format(
+        "trackio",
+        "Trackio's project database, all of its runs",
+        (".db",),
+        "trackers.sqlite_stores:trackio",
+        signature=_SQLITE,
+    ),
+    Format(
+        "mlflow-db",
+        "MLflow's database, all of its runs; parameters as settings where it holds one run",
+        suffixes=(".db", ".sqlite"),
+        module="trackers.sqlite_stores:mlflow",
+        signature=_SQLITE,
+    ),
+    Format(
+        "swanlab",
+        suffixes=(".swanlab",),
+        module="",
+        signature=b":SWL",
+        title="a SwanLab transaction log (.swanlab)",
+        why="its records are SwanLab's own, and change with its versions",
+        hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
+        "address of a CSV file, which is read here",
+    ),
+    Format(
+        "compressed",
+        suffixes=(".zip", ".tar", ".tgz"),
+        module="",
+        signature=rb"PK\x03\x04|.{257}ustar",
+        title="an archive of several files",
+        why="it may hold several runs",
+        hint="unpack it, and name the folder with what was in it",
+    ),
+    Format(
+        "parquet",
+        "numbers of a Parquet file, structs flattened with `.`; of more than 256 columns, those that "
+        "something is made of",
+        suffixes=(".parquet", ".pq"),
+        signature=b"PAR1",
+    ),
+    Format(
+        "ipynb",
+        "what a notebook's cells printed: any console below, and the table that Hugging Face's Trainer shows",
+        suffixes=(".ipynb",),
+        module="notebook",
+    ),
+    Format(
+        "trainer-state",
+        "the `log_history` of Hugging Face's Trainer, pretty-printed or on one line; an evaluation "
+        "joins the row of its step",
+        suffixes=(".json",),
+    ),
+    Format(
+        "wandb-summary",
+        suffixes=(".json",),
+        module="trackers.wandb:is_summary",
+        title="a run's summary from W&B (`wandb-summary.json`)",
+        why=_LAST_VALUES,
+        hint=f"read the run's .wandb file, one folder up, or export its history: {COMPLETE_HISTORY}",
+        slug="last-values-only",
+    ),
+    Format(
+        "prime-rl",
+        "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
+        "are joined by step",
+        module="console.one_line:prime",
+    ),
+    Format(
+        "tensorboard-csv",
+        "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
+        suffixes=(".csv", ".json"),
+        module="trackers.charts:tensorboard",
+    ),
+    Format(
+        "jsonl",
+        'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
+        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
+        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
+        suffixes=(".jsonl", ".ndjson", ".json"),
+    ),
+    Format(
+        "verl",
+        "`step:12 - actor/entropy:0.354 - …` anywhere in a line, with colour, Ray's prefix or a "
+        "progress bar before it; so DAPO, PRIME, rLLM",
+        module="console.one_line:verl",
+    ),
+    Format(
+        "trl",
+        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars,"
+        " and a note says how",
+        module="console.trl",
+    ),
+    Format(
+        "slime",
+        "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number",
+        module="console.one_line:slime",
+    ),
+    Format(
+        "roll", "`metrics_tag: {…}`, or the metrics that its pipelines log", module="console.one_line:roll"
+    ),
+    Format("areal", "the tables that it prints for every step", module="console.multi_line:areal"),
+    Format("easyr1", "`Step 12` and the block of metrics below it", module="console.multi_line:easyr1"),
+    Format("openrlhf", "the metrics that it logs of every global step", module="console.one_line:openrlhf"),
+    Format("skyrl", "the metrics that its console logger prints", module="console.multi_line:skyrl"),
+    Format(
+        "tinker",
+        "the tables of tinker-cookbook's `logs.log` and rLLM's console; names that the table cut are left "
+        "out",
+        module="console.multi_line:tinker",
+    ),
+    Format(
+        "open-instruct",
+        "the panels that its GRPO prints, with two decimals",
+        module="console.multi_line:open_instruct",
+    ),
+    Format(
+        "wandb-run-table",
+        suffixes=(".csv",),
+        module="trackers.wandb:is_run_table",
+        title="W&B's table of runs, a row per run",
+        why=_LAST_VALUES,
+        hint="export the charts of entropy and reward as CSV from the W&B page, or a run's history: "
+        f"{COMPLETE_HISTORY}",
+        slug="last-values-only",
+    ),
+    Format(
+        "wandb-chart",
+        "a chart exported from W&B's page: one metric of several runs over `Step`, a trainer's step "
+        "or a clock; charts of one run are joined by step, and points that summarise several values "
+        "pair within their bucket only",
+        suffixes=(".csv",),
+        module="trackers.charts:wandb",
+    ),
+    Format(
+        "swanlab-csv",
+        "a chart exported from SwanLab; charts of one run are joined by step",
+        (".csv",),
+        module="trackers.charts:swanlab",
+    ),
+    Format(
+        "csv",
+        "comma, semicolon or tab; one row per step, or long with a run column; `/` in names may be "
+        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted",
+        suffixes=(".csv", ".tsv"),
+        module="delimited",
+    ),
+)
+
+
+def reader_of(name: str) -> Format:
+    """Return the reader of a format."""
+    return next(reader for reader in READERS if reader.name == name)
+
+
+def format_names() -> tuple[str, ...]:
+    """Name the formats that a user can force."""
+    return tuple(reader.name for reader in READERS if not reader.refuses)
+
+
+def split_format(path: str) -> tuple[str, str | None]:
+    """Split ``name.dat:jsonl`` into path and format; a real file whose name holds the colon stays whole.
+
+    Raises ``format-unknown``, where the part before the colon is a file and the part after it no format.
+    """
+    base, colon, name = path.rpartition(":")
+    # A name that the system refuses is that of no file: pathlib raises there.
+    there, base_there = os.path.exists(path), base == "-" or os.path.exists(base)  # noqa: PTH110
+    if not colon or not base or there or not base_there:
+        return path, None
+    if name not in format_names():
+        what = f"{shown(name)} is no known format; known are {', '.join(format_names())}"
+        close = nearest([name], format_names(), most=1)
+        hint = f"did you mean {base}:{close[0]}?" if close else ""
+        raise UsageError("format-unknown", what, hint or "leave the colon out and let the content decide")
+    return base, name
+
+
+def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tuple[str, ...]]:
+    """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
+    if forced is not None:
+        return reader_of(forced), ()
+    for reader in READERS:
+        if reader.recognises(content):
+            content.free_opening()
+            expected = [other.name for other in READERS if (content.suffix or None) in other.suffixes]
+            note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
+            return reader, (note,) if expected and reader.name not in expected else ()
+    if problem := format_not_read(content.path, content):
+        raise problem
+    # Its content is not quoted: a file that is no log may hold secret keys.
+    kind = f"{'text' if content.is_text else 'binary'} of {counted(content.size, 'byte')}"
+    what = f"is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
+    what += "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried"
+    hint = f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl"
+    raise content.error("not-a-log", what, hint)

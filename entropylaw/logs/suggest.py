@@ -1,0 +1,374 @@
+"""Columns that may have a role that the catalog finds no column for, and the command that names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
+from entropylaw.logs import catalog
+from entropylaw.logs.catalog import Match
+from entropylaw.logs.runs import FRAME, ROWS_COUNTED, Run, Table
+from entropylaw.logs.runs.number_parsing import Column, parse_column
+from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
+from entropylaw.paths import hostless
+from entropylaw.units import MOST_NATS, is_share
+
+#: What to do about a column of text, at the end of a hint.
+NUMBERS = "or write numbers without unit and with a decimal point"
+
+# What the catalog has keys for, by the role that they can have.
+_KINDS: Mapping[str, tuple[str, ...]] = {"entropy": ("entropy",), "reward": ("validation", "training")}
+# Words of names in lower case, the best first.
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "step": (
+        *("step", "steps", "it", "iter", "iters", "iteration", "iterations", "update", "updates", "batch"),
+        *(
+            "schritt",
+            "schritte",
+            "paso",
+            "pasos",
+            "étape",
+            "etape",
+            "round",
+            "rollout",
+            "episode",
+            "episodes",
+        ),
+        *("epoch", "epochs", "epoche", "tick", "idx", "index", "i", "t", "n"),
+    ),
+    "entropy": ("entropy", "entropie", "entropia", "entropía", "entropies", "ent", "entr", "h"),
+    "reward": (
+        *("val", "valid", "validation", "eval", "evaluation", "dev", "test", "heldout", "validierung"),
+        *("acc", "accuracy", "reward", "rewards", "rew", "score", "scores", "return", "returns", "ret"),
+        *("pass", "success", "solved", "solve", "correct", "win", "winrate", "perf", "performance", "r"),
+        *("belohnung", "genauigkeit", "erfolg", "erfolgsquote", "trefferquote", "punkte", "récompense"),
+        *("exactitude", "recompensa", "precisión"),
+    ),
+}
+# With one of these words a column is something else than the mean.
+_OTHERS = frozenset(
+    (
+        *(
+            "std",
+            "sd",
+            "var",
+            "variance",
+            "min",
+            "max",
+            "median",
+            "quantile",
+            "loss",
+            "len",
+            "length",
+            "tokens",
+        ),
+        *(
+            "token",
+            "time",
+            "timing",
+            "runtime",
+            "sec",
+            "seconds",
+            "second",
+            "per",
+            "samples",
+            "kl",
+            "lr",
+            "rate",
+        ),
+        *("grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef", "coeff", "coefficient"),
+        *("target", "threshold", "bonus", "temperature", "cross", "weight", "memory", "gb", "count", "num"),
+    )
+)
+_TRAINING = frozenset(("train", "training", "rollout"))
+# With one of these words a column is a metric, whatever run, class or data set is named before or behind it.
+_METRICS = frozenset(("reward", "rewards", "rew", "score", "scores", "acc", "accuracy"))
+_DURATIONS = frozenset(("timing", "time", "perf", "profiling"))
+# "entropy": 0.31, anywhere in a text that no reader could use.
+_NAME_AND_NUMBER = re.compile(r"([A-Za-z_][\w/.@-]{0,80})\\?['\"]?\s{0,3}[:=]\s{0,3}-?\d")
+# Names that are quoted where a file has no step: its first line may be no header, and hold a secret key.
+_PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
+_ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE)
+# A table with more columns has names that say what they are.
+_FEW = 20
+
+
+class Likely(NamedTuple):
+    """A column that may have a role, and whether its name says so or only its values."""
+
+    column: str
+    by_name: bool
+
+
+def likely(
+    role: str, columns: Mapping[str, Column], taken: Iterable[str] = (), *, by_values: bool = True
+) -> Likely | None:
+    """Return the column that most resembles the ``role``: ``step``, ``entropy`` or ``reward``.
+
+    Columns that are ``taken`` for other roles are left out. Where no name fits, the values decide if
+    ``by_values`` is set, in tables of a few columns.
+    """
+    free = [name for name in columns if name not in set(taken)]
+    ranked = sorted((rank, name) for name in free if (rank := _rank(role, name)) is not None)
+    close = nearest(_known_names(role), [name for name in free if not _misleading(role, name)])
+    for name in (*(name for _, name in ranked), *close):
+        if _possible(role, parse_column(columns[name]).values):
+            return Likely(name, True)
+    if not by_values or len(columns) > _FEW:
+        return None
+    resembling = (name for name in free if _resembles(role, parse_column(columns[name]).values))
+    return next((Likely(name, False) for name in resembling), None)
+
+
+def no_step(table: Table, path: str) -> InputError:
+    """Make the error of a table without a step column; its hint is the command that names all that lacks."""
+    names = tuple(table.columns)
+    plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
+    trainer = catalog.detect(names).trainer
+    known = {
+        "entropy": catalog.matches("entropy", names, trainer),
+        "reward": [
+            one for role in ("validation", "training") for one in catalog.matches(role, names, trainer)
+        ],
+    }
+    roles = ("step", *(role for role, matches in known.items() if not matches))
+    taken = [match.column for matches in known.values() for match in matches]
+    found = _all_likely(roles, plain, taken)
+    step = found.get("step")
+    if step is None:
+        close = nearest(STEP_NAMES, names) or sorted(plain)
+        near = f"among them {listing(close)}" if close else "none is near"
+    else:
+        near = _near(step)
+    what = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
+    flags = {"step": ROW} if step is None else {}
+    hint = _hint(flags | {role: one.column for role, one in found.items()}, path)
+    if step is None:
+        hint += f" ({ROW}: the rows are counted)"
+    return InputError("no-step-column", what, hint)
+
+
+def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str]) -> InputError:
+    """Make the error where no column can have a role: empty, text, or absent, with the nearest names.
+
+    ``named`` maps a role to the column that the user names for it.
+    """
+    where = f"{quoted_path(run.source.path)} (run {shown(run.name)})"
+    if known:
+        empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
+        what = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
+        return InputError("column-empty", what, f"name another column with --{role} COLUMN")
+    text = next((name for name in run.texts if catalog.is_metric(name) or _rank(role, name)), None)
+    if text is not None:
+        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
+        hint = f"name another column with --{role}, {NUMBERS}"
+        path = run.source.path
+        if _DECIMAL_COMMA.fullmatch(run.texts[text]) and _command("fit", path):
+            plain = in_shell(str(Path(path).with_suffix(".points.csv")))
+            hint = f"its numbers have decimal commas: tr , . < {in_shell(path)} > {plain}; "
+            hint += _command("columns", plain)
+        return InputError("column-not-numeric", what, hint)
+    trainer, columns = catalog.detect(run.names).trainer, run.names[1:]
+    path = "" if run.source.parts else run.source.path
+    by_values = trainer is catalog.trainers()[-1] and not run.partial
+    taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
+    unknown = [one for one in _KINDS if one not in named and not _in_catalog(run, one)]
+    found = _all_likely(unknown, run.columns, taken, by_values=by_values)
+    absent = trainer.absent if role == "entropy" else None
+    if role in found:
+        chosen = dict(named) | {one: likely.column for one, likely in found.items()}
+        if run.step_why in (BY_THE_USER, ROWS_COUNTED):
+            chosen = {"step": run.step_column} | chosen
+        near, hint = _near(found[role]), _hint(chosen, path)
+    else:
+        alike = list(filter(catalog.decoy, columns))
+        if role == "reward":
+            alike = [name for name in columns if "reward" in folded(name)]
+        close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
+        near = (
+            f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
+        )
+        near = f"nearest by name: {listing(close)}" if close else near
+        hint = f"name it with --{role} COLUMN; `{_command('columns', path) or 'entropylaw columns LOG'}` "
+        hint += "lists all columns"
+        if trainer.halves:
+            hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
+        elif run.partial:
+            hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
+    hint = ". ".join(filter(None, (hint, absent)))
+    what = f"{where} has no {role} column that is in the catalog; {near}"
+    return InputError(f"no-{role}-column", what, hint)
+
+
+def could_be(run: Run) -> dict[str, str]:
+    """Map columns of a run that the catalog does not know to what they could be."""
+    roles: dict[str, str] = {}
+    for role, name in product(("step", "entropy", "reward"), run.columns):
+        if _rank(role, name) is not None and _possible(role, run.columns[name]):
+            roles.setdefault(name, f"{role}, by its name")
+    taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
+    unknown = [role for role in _KINDS if not _in_catalog(run, role)]
+    unknown = ["step"] * (run.step_why == ROWS_COUNTED) + unknown
+    for role, found in _all_likely(unknown, run.columns, taken).items():
+        roles.setdefault(found.column, f"{role}, by its values")
+    roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
+    return roles | dict.fromkeys(
+        run.unread, "not read: the table is large, and --entropy or --reward reads it"
+    )
+
+
+def _all_likely(
+    roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str], *, by_values: bool = True
+) -> dict[str, Likely]:
+    """Find a column for each role, one for each; names have precedence over values."""
+    found: dict[str, Likely] = {}
+    for values in (False, True) if by_values else (False,):
+        for role in roles:
+            used = [*taken, *(one.column for one in found.values())]
+            if role not in found and (one := likely(role, columns, used, by_values=values)):
+                found[role] = one
+    return {role: found[role] for role in roles if role in found}
+
+
+def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
+    """Whether a run has no column of a name that the user gives, or none that is known for a role."""
+    named, names = {"entropy": entropy, "reward": reward}, set(map(folded, run.columns))
+    return any(
+        not _in_catalog(run, role) if column is None else folded(column) not in names
+        for role, column in named.items()
+    )
+
+
+def measured(names: Iterable[str]) -> list[str]:
+    """Return those names that are a metric's, after any prefix or before any suffix.
+
+    Short forms count where there is one of an entropy and one of a reward with the same prefix or suffix,
+    such as ``B/ent`` and ``B/ret``, or both alone.
+    """
+    names = list(dict.fromkeys(names))
+    around = {name: (_affixes(name, "entropy"), _affixes(name, "reward")) for name in names}
+    entropies, rewards = (set[str]().union(*(pair[role] for pair in around.values())) for role in (0, 1))
+    both = entropies & rewards
+    return [name for name in names if _is_measured(name) or not both.isdisjoint(set().union(*around[name]))]
+
+
+def _affixes(name: str, role: str) -> set[str]:
+    """The first and the last word of a name, if another one is short for a role; nothing for other names."""
+    words = _words(name)
+    places = [place for place, word in enumerate(words) if word in _WORDS[role]]
+    if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
+        return set()
+    if len(words) == 1:
+        return {""}
+    first, last = (
+        f"{words[0]}/" if places[-1] > 0 else "",
+        f"/{words[-1]}" if places[0] < len(words) - 1 else "",
+    )
+    return {first, last} - {""}
+
+
+def measured_in_text(text: str) -> bool:
+    """Whether a text names an entropy or a reward, and a number behind it."""
+    return bool(measured(set(_NAME_AND_NUMBER.findall(text))))
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_measured(name: str) -> bool:
+    """Whether a name is, or holds, that of an entropy or a reward."""
+    if catalog.is_metric(name):
+        return True
+    if "entrop" in name.casefold():
+        return catalog.decoy(name) == catalog.UNKNOWN_NAME
+    words = _words(name)
+    places = [place for place, word in enumerate(words) if word in _METRICS]
+    # None of the words behind it makes it another quantity.
+    return bool(places) and words[0] not in _DURATIONS and _OTHERS.isdisjoint(words[places[-1] + 1 :])
+
+
+def _known_names(role: str) -> Sequence[str]:
+    return STEP_NAMES if role == "step" else catalog.exact_names(*_KINDS[role])
+
+
+def _in_catalog(run: Run, role: str) -> list[str]:
+    matches = catalog.found(run, *_KINDS[role])
+    return [match.column for match in matches if run.finite(match.column).size]
+
+
+def _near(found: Likely) -> str:
+    if found.by_name:
+        return f"{shown(found.column)} looks like one"
+    return f"no name looks like one, but by its values {shown(found.column)} may be one"
+
+
+def _hint(columns: Mapping[str, str], path: str) -> str:
+    """Say which flags to add, and the whole command where the path can be typed."""
+    flags = " ".join(f"--{role} {in_shell(column)}" for role, column in columns.items())
+    command = _command("fit", path)
+    return f"add {flags}, as in: {command} {flags}" if command else f"add {flags}"
+
+
+def _command(name: str, path: str) -> str:
+    """A command with a file as it was named; empty where the name cannot be typed."""
+    typed = hostless(path)
+    return f"entropylaw {name} {in_shell(path)}" if path not in ("", "-", FRAME) and typed == path else ""
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[-1000:]).casefold())
+
+
+def _misleading(role: str, name: str) -> bool:
+    """Whether a name says that a column is something else."""
+    if role == "reward" and is_share(name):
+        return False
+    decoy = role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)
+    return decoy or not _OTHERS.isdisjoint(_words(name))
+
+
+def _rank(role: str, name: str) -> tuple[bool, int] | None:
+    """How well a name fits a role, the least best; None where it does not."""
+    if _misleading(role, name):
+        return None
+    words, known = _words(name), _WORDS[role]
+    ranks = [known.index(word) for word in words if word in known]
+    if role == "entropy":
+        ranks += [0 for word in words if "entrop" in word]
+    return (not _TRAINING.isdisjoint(words), min(ranks)) if ranks else None
+
+
+def _possible(role: str, values: FloatArray) -> bool:
+    """Whether values can be those of a role at all."""
+    there = values[np.isfinite(values)]
+    if there.size < 2 or there.min() == there.max():
+        return False
+    if role == "step":
+        return bool((np.diff(there) >= 0).mean() >= 0.9)
+    one_sign = there.min() >= 0 or there.max() <= 0
+    return role == "reward" or (one_sign and float(np.median(np.abs(there))) <= MOST_NATS)
+
+
+def _resembles(role: str, values: FloatArray) -> bool:
+    """Whether values behave as those of a role: steps count, an entropy falls, a reward rises."""
+    if not _possible(role, values):
+        return False
+    there = values[np.isfinite(values)]
+    if role == "step":
+        return bool(np.ptp(np.diff(there)) <= 1e-9 * np.abs(there).max() and there[-1] > there[0])
+    third = max(there.size // 3, 1)
+    rise = float(np.median(there[-third:]) - np.median(there[:third]))
+    return rise > 0 if role == "reward" else rise < 0 <= there.min()
+
+
+def showable(name: str, place: int) -> str:
+    """A column's name for a list, or its place where the name is a command line that may hold a key."""
+    return f"column {place}, whose name may hold a key" if _ASSIGNMENT.search(name) else name

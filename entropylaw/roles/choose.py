@@ -1,0 +1,298 @@
+"""Choosing the columns of entropy and reward.
+
+The user's columns have precedence over those of the catalog. Rewards are chosen by the pairs that they
+give with the entropy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw import units
+from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, listing, places, shown, shown_cell
+from entropylaw.logs import catalog, suggest
+from entropylaw.logs.catalog import Key
+from entropylaw.logs.runs import Run
+from entropylaw.logs.runs.joining import averaged
+from entropylaw.logs.runs.step_column import folded, require_column
+from entropylaw.logs.source import Meaning
+from entropylaw.results.columns import Choice
+from entropylaw.results.result import Finding, caution, replace
+from entropylaw.roles import settings as run_settings
+from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, pair_values
+from entropylaw.units import MOST_NATS
+
+# With fewer pairs, training rewards are more informative than the validation.
+ENOUGH_PAIRS = 5
+# With fewer validation pairs, a training reward that has as many is offered.
+ANSWERING_PAIRS = 12
+NAMED = "named by the user"
+# So many evaluations that are dropped for one reason are listed.
+FEW = 3
+# A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """A column for one role, its values (of an entropy with the sign reversed if need be), and notes."""
+
+    choice: Choice
+    values: FloatArray
+    notes: tuple[str, ...]
+
+
+class Paired(NamedTuple):
+    """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs."""
+
+    match: catalog.Match
+    how: str
+    why: str
+    averaged: bool
+    pairs: Pairs
+
+    @property
+    def training(self) -> bool:
+        """Whether it is a training reward."""
+        return self.match.key.meaning.kind == "training"
+
+    @property
+    def known_as(self) -> str:
+        """Its key in the catalog."""
+        meaning = self.match.key.meaning
+        return f"{meaning.trainer}'s {meaning.kind} key {shown(self.match.key.template)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChosenReward(Chosen):
+    """The reward column, how it is paired and with what result.
+
+    ``longer`` is a training reward with many more pairs, where this column has few.
+    """
+
+    best: Paired
+    longer: Paired | None
+
+    @property
+    def offer(self) -> Finding | None:
+        """Names the training reward with more pairs."""
+        if self.longer is None:
+            return None
+        numbers = {"evaluations": len(self.longer.pairs), "used": len(self.best.pairs)}
+        return caution("training-reward-longer", **numbers, column=self.longer.match.column)
+
+
+def choose_entropy(run: Run, column: str | None = None, reward: str | None = None) -> Chosen:
+    """Choose the entropy column and make it positive; errors as of :func:`select`.
+
+    ``reward`` is the column that the user names for the reward, which hints repeat.
+    """
+    if column is not None:
+        return as_entropy(run, named_column(run, column, "--entropy"), NAMED, accept_sum=True)
+    known = catalog.found(run, "entropy")
+    usable = [match for match in known if run.finite(match.column).size]
+    if not usable:
+        raise suggest.missing(run, known, "entropy", {"reward": reward} if reward else {})
+    key, others = usable[0].key, [match.column for match in usable[1:]]
+    why = f"{key.meaning.trainer}'s key {shown(key.template)}"
+    why += f", preferred to {listing(others, 4)}" if others else ""
+    return as_entropy(run, usable[0].column, why)
+
+
+def as_entropy(
+    run: Run, column: str, why: str, option: str = "--entropy", *, accept_sum: bool = False
+) -> Chosen:
+    """Take a column for an entropy: its meaning, its sign, and the errors where it is none.
+
+    ``accept_sum`` accepts a column that a trainer logs as a sum, because of the user or of a class's name.
+    """
+    match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
+    meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
+    settings = run_settings.entropy_settings(run)
+    where = f"{shown(column)} of run {shown(run.name)}"
+    if units.is_perplexity(column):
+        what = f"{where} is a perplexity by its name, the exponential of an entropy"
+        hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
+        raise InputError("entropy-is-perplexity", what, hint)
+    aggregation = settings.aggregation
+    require_mean(aggregation, where)
+    if meaning.aggregation == "sequence sum" and not accept_sum:
+        sums = f"{meaning.trainer}'s sum over the tokens of a response"
+        hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
+        raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
+    mean = run_settings.MEANS.get(aggregation.value) if aggregation else None
+    if mean and meaning.aggregation:
+        meaning = replace(meaning, aggregation=mean)
+    nats, unit = units.nats_per_unit(column)
+    sign, notes = entropy_sign(run, column, option, meaning.sign, nats)
+    if unit != "nats":
+        meaning = replace(meaning, unit=f"nats, converted from {unit}")
+        notes += (f"{shown(column)} is in {unit} by its name: it was multiplied by {nats:.6f}, to nats",)
+    values, usable = run.columns[column] * (sign * nats), run.finite(column).size
+    choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
+    return Chosen(choice=choice, values=values, notes=notes)
+
+
+def require_mean(aggregation: run_settings.Setting | None, where: str) -> None:
+    """Raise ``entropy-not-a-mean`` where the configuration says that entropies are sums over tokens."""
+    if aggregation is not None and aggregation.value in run_settings.SUMS:
+        name, value = aggregation
+        what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
+        hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
+        raise InputError("entropy-not-a-mean", what, hint)
+
+
+def entropy_sign(
+    run: Run, column: str, option: str, expected: int, nats: float
+) -> tuple[int, tuple[str, ...]]:
+    """Return the sign of a column of entropies, with a note where it is negative or not as expected."""
+    _require_values(run, column, option)
+    values = run.finite(column)
+    low, high = float(values.min()), float(values.max())
+    where = f"{shown(column)} of run {shown(run.name)}"
+    if low < -_ROUNDING and high > _ROUNDING:
+        below, above = int((values < 0).sum()), int((values > 0).sum())
+        what = f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
+        hint = f"name the policy's entropy with {option} COLUMN"
+        raise InputError("entropy-both-signs", f"{what}an entropy has one sign", hint)
+    sign = -1 if low < -_ROUNDING else 1
+    if (middle := float(np.median(values * sign)) * nats) > MOST_NATS:
+        what = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
+        hint = "divide it by the mean response length, or log the token mean "
+        hint += "(verl: actor.loss_agg_mode=token-mean)"
+        what += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
+        raise InputError("entropy-not-a-mean", what, hint)
+    if sign < 0:
+        return sign, (f"{shown(column)} is not positive: it is minus the entropy, its sign was reversed",)
+    if expected < 0 and high > _ROUNDING:
+        return sign, (f"{shown(column)} is not negated here, though its trainer negates it",)
+    return sign, ()
+
+
+def choose_reward(
+    run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
+) -> ChosenReward:
+    """Choose the reward column by the pairs that it gives, validation first; errors as of :func:`select`.
+
+    A column without any pair is returned.
+    """
+    if pair not in (None, "same", "next"):
+        what = f"--pair is {shown(pair)}; same or next was expected"
+        raise UsageError("pair-unknown", what, "use same or next")
+    own = entropy.choice.column
+    known = [match for match in catalog.found(run, "validation", "training") if match.column != own]
+    usable = [_paired(run, entropy, match, pair) for match in known if run.finite(match.column).size]
+    trainings, validations = ([one for one in usable if one.training is kind] for kind in (True, False))
+    if column is None:
+        if not usable:
+            named = {"entropy": own} if entropy.choice.why == NAMED else {}
+            raise suggest.missing(run, known, "reward", named)
+        best, why = best_reward(validations, trainings)
+    else:
+        column, why = named_column(run, column, "--reward"), NAMED
+        if column == own:
+            what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
+            raise UsageError("same-column", what, "name another one with --entropy or --reward")
+        _require_values(run, column)
+        unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
+        match = next((match for match in known if match.column == column), unknown)
+        best = _paired(run, entropy, match, pair)
+    column = best.match.column
+    if best.how == "next" and best.averaged:
+        what = f"--pair next would pair points of run {shown(run.name)} that are means over different "
+        hint = "use --pair same, or export the whole history in place of a chart"
+        raise UsageError("pair-across-buckets", f"{what}buckets of steps", hint)
+    short = len(best.pairs) < ANSWERING_PAIRS and not best.training
+    many = (one for one in trainings if short and len(one.pairs) >= ANSWERING_PAIRS)
+    return ChosenReward(
+        choice=Choice(column=column, meaning=best.match.key.meaning, why=why, usable=run.finite(column).size),
+        values=run.columns[column],
+        best=best,
+        notes=tuple(pairing_notes(run, best)),
+        longer=next((one for one in many if one.how == "same" or not one.averaged), None),
+    )
+
+
+def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
+    """Note that the reward is one of training, which evaluations are left out, and how initial ones pair."""
+    column, pairs = reward.match.column, reward.pairs
+    if reward.training:
+        yield f"the reward is a training reward ({shown(column)})"
+    for reason, at in pairs.lost.items():
+        # The last evaluation of any log has no entropy after it, and reading has a note on text.
+        if 0 < at.size <= FEW and reason not in (NO_NEXT, REWARD_IS_TEXT):
+            yield f"{reason}: {places('step', at.tolist())}"
+    if pairs.initial:
+        before = shown(catalog.initial_column(reward.match.key, column, run.columns))
+        note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
+        yield f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step"
+
+
+def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> Paired:
+    """Pair one column as the user requests, or else as its key says."""
+    # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
+    average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
+    if pair is not None:
+        how, why = pair, NAMED
+    elif match.key.pair == "same":
+        how = "same"
+        why = "entropy and reward of the same policy are on the same row, according to the catalog"
+    elif average:
+        how, why = "same", "points are means over buckets of steps, and none is paired beyond its bucket"
+    else:
+        how = "next"
+        why = "the row holds the entropy from before its update and the evaluation from after it"
+    before = catalog.initial_column(match.key, match.column, run.columns)
+    initial = run.columns[before] if before else None
+    spoiled = (run.spoiled.get(column) for column in (match.column, entropy.choice.column))
+    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, *spoiled)
+    return Paired(match, how, why, average, pairs)
+
+
+def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
+    """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
+    # By the catalog's order, then by pairs, then by name.
+    ordered = sorted(validations, key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
+    enough = next((one for one in ordered if len(one.pairs) >= ENOUGH_PAIRS), None)
+    if enough is not None:
+        others = [one.match.column for one in ordered if one is not enough]
+        more = f"; other validation columns: {listing(others, 4)}" if others else ""
+        return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){more}"
+    if not ordered:
+        longer = next((one for one in trainings if len(one.pairs)), trainings[0])
+        return longer, f"training reward: the log has no validation reward; {longer.known_as}"
+    best = max(ordered, key=lambda one: len(one.pairs))
+    longest = next((one for one in trainings if len(one.pairs) > len(best.pairs)), None)
+    if longest is None:
+        return best, f"{best.known_as}; no training reward gives more pairs"
+    few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
+    return longest, f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}"
+
+
+def named_column(run: Run, column: str, option: str) -> str:
+    """Return the column that the user names.
+
+    Raises ``column-not-found``, ``column-not-numeric``, or ``same-column`` where it counts the steps.
+    """
+    if column not in run.columns and column in run.texts:
+        first = shown_cell(run.texts[column])
+        what = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
+        raise InputError("column-not-numeric", what, f"name another column with {option}, {suggest.NUMBERS}")
+    if column not in run.columns and folded(column) == folded(run.step_column):
+        what = f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already"
+        hint = f"name another column with {option}; those with numbers are {listing(run.names[1:])}"
+        raise UsageError("same-column", what, hint)
+    return require_column(column, tuple(run.columns), run.source.path, option, width=run.width)
+
+
+def _require_values(run: Run, column: str, option: str = "--entropy") -> None:
+    if not run.finite(column).size:
+        steps = counted(len(run.step), "step")
+        what = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"
+        raise InputError("column-empty", what, f"name another column with {option} or --reward")

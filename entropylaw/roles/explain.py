@@ -1,0 +1,111 @@
+"""Which columns a run has for each role, which would be used, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from entropylaw.errors import EntropyLawError
+from entropylaw.logs import catalog, suggest
+from entropylaw.logs.runs import Run
+from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
+from entropylaw.results.result import replace, sentences
+from entropylaw.roles import settings as run_settings
+from entropylaw.roles.choose import Chosen, ChosenReward, choose_entropy, choose_reward
+from entropylaw.roles.select import select
+
+
+def explain(
+    run: Run,
+    *,
+    entropy: str | None = None,
+    reward: str | None = None,
+    pair: str | None = None,
+    problem: EntropyLawError | None = None,
+) -> ColumnReport:
+    """Report what :func:`~entropylaw.roles.select` would do with the same arguments, and why.
+
+    An error is part of the report, and not raised. ``problem`` is one of reading, and stands before others.
+    """
+    chosen: Chosen | None = None
+    rewarded: ChosenReward | None = None
+    found = problem
+    settings, paired = run_settings.entropy_settings(run), dict[str, Any]()
+    notes, findings = list(run.notes), [*run_settings.findings(settings, run, None)]
+    try:
+        chosen = choose_entropy(run, entropy, reward)
+        notes += chosen.notes
+        findings = [*run_settings.findings(settings, run, chosen.values)]
+        rewarded = choose_reward(run, chosen, reward, pair)
+        select(run, entropy=entropy, reward=reward, pair=pair)
+    except EntropyLawError as error:
+        found = problem or error
+    notes += run_settings.notes(settings)
+    if rewarded is not None:
+        notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
+        pairs = rewarded.best.pairs
+        paired = {"pair": rewarded.best.how, "pair_why": rewarded.best.why, "pairs": len(pairs)}
+        paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
+    trainer, why = catalog.detect(run.names)
+    entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
+    rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
+    listed = {candidate.column for candidate in (*entropies, *rewards)}
+    reasons = {name: catalog.decoy(name) for name in (*run.columns, *run.texts) if name not in listed}
+    decoys = tuple(Decoy(column=name, why=reason) for name, reason in reasons.items() if reason)
+    weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
+    used = listed | {decoy.column for decoy in decoys} | set(weights) | {run.step_column}
+    numeric, others = set(run.names) - used, {*run.names, *run.texts} - used
+    possible = suggest.could_be(run)
+    return ColumnReport(
+        run=run.name,
+        source=run.source,
+        trainer=trainer.name,
+        trainer_why=why,
+        step_column=run.step_column,
+        step_why=run.step_why,
+        steps=len(run.step),
+        first_step=float(run.step[0]),
+        last_step=float(run.step[-1]),
+        entropy=entropies,
+        reward=rewards,
+        decoys=decoys,
+        coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
+        read_dropped=run.dropped,
+        notes=tuple(notes),
+        cautions=sentences(findings, "caution"),
+        other_columns=len(numeric),
+        texts=tuple(run.texts),
+        others={
+            suggest.showable(name, place): possible.get(name, "")
+            for place, name in enumerate((*run.names, *run.texts), start=1)
+            if name in others
+        },
+        problem=None if found is None else Refusal(slug=found.slug, message=found.message, hint=found.hint),
+        **paired,
+    )
+
+
+def _candidates(
+    run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
+) -> tuple[Candidate, ...]:
+    """List the used column first, also one that the user names, then the others in the catalog's order."""
+    used = chosen.choice if chosen else None
+    taken = {candidate.column for candidate in before}
+    meanings = {used.column: used.meaning} if used else {}
+    for match in matches:
+        if match.column not in taken:
+            meanings.setdefault(match.column, match.key.meaning)
+    found = []
+    for column, meaning in meanings.items():
+        values, low, high, why = run.finite(column), None, None, "no finite value"
+        if values.size:
+            low, high = float(values.min()), float(values.max())
+            why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+            why += "; another one is used" * bool(used)
+        candidate = Candidate(
+            column=column, meaning=meaning, usable=values.size, low=low, high=high, used=False, why=why
+        )
+        found.append(candidate)
+    if used is not None:
+        found[0] = replace(found[0], used=True, why=used.why)
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""Pairing rewards with entropies: values are dropped pair by pair, never row by row, each with a reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, shown
+from entropylaw.logs.runs import TEXT, Run, added
+from entropylaw.logs.runs.step_column import require_column
+from entropylaw.units import MOST_NATS, nats_per_unit
+
+REWARD_IS_TEXT = f"reward is {TEXT}"
+NO_NEXT = "no entropy at the step after"
+ENTROPY_NOT_FINITE = "entropy is infinite"
+ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pairs:
+    """Paired values of shape (n,) by the reward's step; what could not be paired, by reason.
+
+    ``entropy_row`` is the row of each entropy. ``initial`` counts the pairs whose reward is from before
+    training; ``unpaired_entropy`` counts finite entropies without a reward, which is no loss. ``lost`` has
+    the steps of what is dropped, by reason.
+    """
+
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    entropy_row: IntArray
+    dropped: Mapping[str, int]
+    initial: int
+    unpaired_entropy: int
+    lost: Mapping[str, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+def pair_values(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    how: str,
+    initial: FloatArray | None = None,
+    spoiled: Mapping[str, FloatArray] | None = None,
+    spoiled_entropy: Mapping[str, FloatArray] | None = None,
+) -> Pairs:
+    """Pair every reward with an entropy.
+
+    ``step`` has shape (m,), strictly increasing; ``entropy`` and ``reward`` have nan where a row has none.
+    ``how`` is ``"same"`` for the entropy of the same step, or ``"next"`` for the first one that was logged
+    after it, at most one median spacing of logged entropies later, which normally is the next step.
+    ``initial`` is the same reward for the policy before training. It is used where ``reward`` is missing, and
+    is paired with the entropy of the same step, where one was logged. ``spoiled`` are the steps of rewards
+    that are no number, by what they are, and ``spoiled_entropy`` those of entropies.
+    """
+    logged = ~np.isnan(entropy)
+    every = np.arange(len(step))
+    partner = np.where(logged, every, -1)
+    if how == "next" and logged.any():
+        where = np.flatnonzero(logged)
+        spacing = float(np.median(np.diff(step[where]))) if where.size > 1 else 1.0
+        place = np.searchsorted(where, every, side="right")
+        following = where[np.minimum(place, where.size - 1)]
+        near = (place < where.size) & (step[following] - step <= spacing * (1 + 1e-9))
+        partner = np.where(near, following, -1)
+    from_initial = np.zeros(len(step), dtype=bool)
+    if initial is not None:
+        from_initial = np.isnan(reward) & ~np.isnan(initial)
+        reward = np.where(from_initial, initial, reward)
+        partner = np.where(from_initial & logged, every, partner)
+    rows = np.flatnonzero(~np.isnan(reward))
+    partners = partner[rows]
+    paired = np.where(partners >= 0, entropy[partners], np.nan)
+    bad_entropies = (spoiled_entropy or {}).items() if how == "same" else ()
+    tests = {
+        "reward is infinite": ~np.isfinite(reward[rows]),
+        **{f"entropy is {cause}": np.isin(step[rows], at) for cause, at in bad_entropies},
+        "no entropy at that step" if how == "same" else NO_NEXT: partners < 0,
+        ENTROPY_NOT_FINITE: ~np.isfinite(paired),
+        ENTROPY_TOO_HIGH: paired > MOST_NATS,
+    }
+    lost = {f"reward is {cause}": at for cause, at in (spoiled or {}).items()}
+    fine = np.ones(len(rows), dtype=bool)
+    for reason, bad in tests.items():
+        lost[reason] = step[rows[fine & bad]]
+        fine &= ~bad
+    good, partners = rows[fine], partners[fine]
+    return Pairs(
+        step=step[good],
+        entropy=paired[fine],
+        reward=reward[good],
+        entropy_row=partners,
+        dropped=added({reason: at.size for reason, at in lost.items()}),
+        lost=lost,
+        initial=int(from_initial[good].sum()),
+        unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
+    )
+
+
+def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
+    """Standard deviation of each paired entropy, shape (n,), nats.
+
+    ``given`` is a number for all, or the name of a column on the entropy's rows.
+
+    Raises ``column-not-found``, ``entropy-sd-missing`` where a paired entropy has no sd above 0, and
+    ``bad-entropy-sd`` for a number that is not above 0.
+    """
+    number = as_number(given)
+    if number is not None:
+        if not 0 < number < math.inf:
+            what = f"entropy sd {given}, expected a number of nats above 0"
+            hint = "give the standard error of one logged entropy, or the column that holds it"
+            raise UsageError("bad-entropy-sd", what, hint)
+        return np.full(len(pairs), number)
+    column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
+    values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
+    lacking = ~((values > 0) & np.isfinite(values))
+    if lacking.any():
+        first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")
+        what = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} with the entropy of step "
+        what += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
+        hint = "leave out these rows, or give one number for all: --entropy-sd 0.02"
+        raise InputError("entropy-sd-missing", what, hint)
+    return values
+
+
+def as_number(given: str) -> float | None:
+    """``given`` as a number, None where it is the name of a column."""
+    with suppress(ValueError):
+        return float(given)
+    return None

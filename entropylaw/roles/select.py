@@ -1,0 +1,271 @@
+"""From a run to what an analysis uses: paired entropies and rewards, or the entropies of token classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+import numpy as np
+
+from entropylaw.arguments import of_kind, text_or_none
+from entropylaw.arrays import FloatArray
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, quoted_path, shown
+from entropylaw.logs.catalog import TOKEN_COUNTS, class_names, names
+from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs.step_column import by_folded_name, folded
+from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
+from entropylaw.results.result import Finding, caution, replace
+from entropylaw.roles import settings as run_settings
+from entropylaw.roles.choose import (
+    Chosen,
+    ChosenReward,
+    as_entropy,
+    choose_entropy,
+    choose_reward,
+    named_column,
+)
+from entropylaw.roles.pairing import (
+    ENTROPY_NOT_FINITE,
+    ENTROPY_TOO_HIGH,
+    noise_of,
+)
+from entropylaw.roles.series import PhaseSeries, Series
+from entropylaw.units import MOST_NATS, largest_reward
+
+#: Why planning's share is not known where one of the curves is a semantic entropy.
+NO_SHARE = "planning's share is not estimated: a semantic entropy is no part of the token entropy"
+WHOLE = "all tokens"
+
+
+def select(
+    run: Run,
+    *,
+    entropy: str | None = None,
+    reward: str | None = None,
+    pair: str | None = None,
+    entropy_sd: str | None = None,
+) -> Series:
+    """Choose entropy and reward by the catalog, and pair them.
+
+    Parameters
+    ----------
+    run
+        As read.
+    entropy, reward
+        Columns that the user names; None leaves the choice to the catalog.
+    pair
+        ``"same"`` or ``"next"``; None leaves it to the catalog.
+    entropy_sd
+        The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
+
+    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
+    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
+
+    Raises
+    ------
+    InputError
+        ``no-entropy-column``, ``no-reward-column``, ``no-pairs``, ``column-not-found``, ``column-empty``,
+        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-is-perplexity``, ``entropy-not-a-mean``,
+        ``entropy-sd-missing``.
+    UsageError
+        ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
+    """
+    run = of_kind(run, Run, "run")
+    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
+    entropy, reward = text_or_none(entropy, "entropy"), text_or_none(reward, "reward")
+    chosen = choose_entropy(run, entropy, reward)
+    rewarded = choose_reward(run, chosen, reward, pair)
+    pairs = rewarded.best.pairs
+    if not len(pairs):
+        there = (run.step[np.isfinite(one.values)] for one in (chosen, rewarded))
+        first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
+        reasons = "; ".join(f"{reason}: {number}" for reason, number in pairs.dropped.items())
+        what = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+        what += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
+        hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
+        raise InputError("no-pairs", what, rewarded.offer.sentence if rewarded.offer else hint)
+    series = _paired_series(run, chosen, rewarded, entropy_sd)
+    if rewarded.longer is None:
+        return series
+    column = rewarded.longer.match.column
+    try:
+        longer = _paired_series(run, chosen, choose_reward(run, chosen, column, pair), entropy_sd)
+    except InputError:
+        return series  # some of its entropies have no known noise, as naming the column says
+    why = f"the training reward with {counted(len(longer.step), 'pair')}, fitted beside the validation"
+    return replace(series, training=replace(longer, reward_choice=replace(longer.reward_choice, why=why)))
+
+
+def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd: str | None) -> Series:
+    pairs, settings = rewarded.best.pairs, run_settings.entropy_settings(run)
+    return Series(
+        run=run.name,
+        source=run.source,
+        step=pairs.step,
+        entropy=pairs.entropy,
+        reward=pairs.reward,
+        entropy_choice=chosen.choice,
+        reward_choice=rewarded.choice,
+        pair=rewarded.best.how,
+        dropped=pairs.dropped,
+        notes=(*chosen.notes, *run_settings.notes(settings), *rewarded.notes),
+        findings=run_settings.findings(settings, run, chosen.values),
+        offer=rewarded.offer,
+        max_reward=largest_reward(rewarded.choice.column, run.finite(rewarded.choice.column)),
+        entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
+    )
+
+
+def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
+    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
+    columns = by_folded_name(run.columns)
+    found = (columns[folded(name)] for name in candidates if folded(name) in columns)
+    return next((name for name in found if run.finite(name).size), None)
+
+
+def phase_series(
+    run: Run, *, planning: str | None = None, execution: str | None = None, entropy: str | None = None
+) -> PhaseSeries:
+    """Find the curves of a run: by name, or as the user names them.
+
+    ``planning``, ``execution`` and ``entropy`` are columns that the user names: the entropy of planning
+    tokens (or a semantic entropy), of execution tokens, of all tokens. None leaves the choice to the names,
+    for ``entropy`` to the catalog. The series has at least one curve, each with its own gaps; values that are
+    no entropy are dropped.
+
+    Raises
+    ------
+    InputError
+        ``no-phase-columns`` where there is none of the two and no curve of all tokens either;
+        ``entropy-signs-differ``, and those of a column that the user names or that is no
+        entropy, as :func:`select`.
+    UsageError
+        ``same-column``.
+    """
+    classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
+    _require_two_curves(run, *classes)
+    whole, notes = _whole(run, entropy, alone=not any(classes))
+    chosen = dict(zip(("planning", "execution", WHOLE), (*classes, whole), strict=True))
+    dropped: dict[str, int] = {}
+    values: dict[str, FloatArray] = {}
+    columns: dict[str, PhaseColumn] = {}
+    for kind, curve in chosen.items():
+        if curve is not None:
+            notes += curve.notes
+            columns[kind] = _phase_column(curve)
+            infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
+            values[kind] = np.where(infinite | high, np.nan, curve.values)
+            losses = {f"{kind}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
+            for cause, at in run.spoiled.get(curve.choice.column, {}).items():
+                losses[f"{kind}: entropy is {cause}"] = at.size
+            dropped = added(dropped, losses, {f"{kind}: {ENTROPY_TOO_HIGH}": int(high.sum())})
+    fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values[WHOLE]]
+    there = np.isfinite(fitted).any(axis=0)
+    share, share_column = _share(run)
+    length = _first_usable(run, names("length"))
+    if SEMANTIC in map(attrgetter("what"), columns.values()):
+        # A semantic entropy is no part of the token entropy: the two have no shares and no sum.
+        share, share_column = None, None
+        notes.append(NO_SHARE)
+        if len(values) > 1:
+            values.pop(WHOLE, None)
+            columns.pop(WHOLE, None)
+    arrays = {**values, "share": share, "length": run.columns.get(length or "")}
+    kept = {kind: array[there] for kind, array in arrays.items() if array is not None}
+    return PhaseSeries(
+        step=run.step[there],
+        planning=kept.get("planning"),
+        execution=kept.get("execution"),
+        aggregate=kept.get(WHOLE),
+        planning_share=kept.get("share"),
+        length=kept.get("length"),
+        planning_column=columns.get("planning"),
+        execution_column=columns.get("execution"),
+        aggregate_column=columns.get(WHOLE),
+        share_column=share_column,
+        length_column=length,
+        dropped=dropped,
+        notes=tuple(notes),
+        findings=tuple(_phase_findings(run)),
+    )
+
+
+def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
+    """Choose the entropy of one class of tokens, or of plans; None where no column has its name."""
+    option, why = f"--{kind}", "by its name" if column is None else "named by the user"
+    found = _first_usable(run, class_names(kind)) if column is None else named_column(run, column, option)
+    if found is None:
+        return None
+    return as_entropy(run, found, why, option, accept_sum=True)
+
+
+def _phase_column(chosen: Chosen) -> PhaseColumn:
+    choice = chosen.choice
+    what = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
+    return PhaseColumn(column=choice.column, what=what, why=choice.why, usable=choice.usable)
+
+
+def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
+    """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
+    if planning is None or execution is None:
+        return
+    one, other = _phase_column(planning), _phase_column(execution)
+    if one.column == other.column:
+        what = f"{shown(one.column)} of run {shown(run.name)} is named as planning and as execution; "
+        hint = "name another one with --planning or --execution"
+        raise UsageError("same-column", f"{what}two columns are needed", hint)
+    sign = planning.choice.meaning.sign
+    # Two kinds of entropy may come from two loggers.
+    if one.what == other.what and sign != execution.choice.meaning.sign:
+        less, more = (one, other) if sign < 0 else (other, one)
+        what = f"{shown(less.column)} of run {shown(run.name)} is negative and {shown(more.column)} is "
+        hint = "one of the two is no entropy of its class, or was logged as a loss: name two columns of one "
+        hint += "logger with --planning and --execution"
+        raise InputError("entropy-signs-differ", f"{what}positive; entropies of one sign were expected", hint)
+
+
+def _whole(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
+    """Choose the curve of all tokens; an error only where the user names it, or no other curve exists."""
+    try:
+        return choose_entropy(run, column), []
+    except InputError as error:
+        lacking = error.slug == "no-entropy-column"
+        if alone and lacking:
+            what = f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
+            what += "tokens, none of execution tokens and none of all tokens"
+            hint = "name the columns with --planning and --execution, or make them with `entropylaw tokens`"
+            raise InputError("no-phase-columns", what, hint) from error
+        if column is not None or alone:
+            raise
+        # Next to the two classes it is optional; a column that exists and is no entropy gets a note.
+        return None, [] if lacking else [f"no curve of all tokens: {error.message}"]
+
+
+def _share(run: Run) -> tuple[FloatArray | None, str | None]:
+    """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
+    columns = by_folded_name(run.columns)
+    counts = next((pair for pair in TOKEN_COUNTS if columns.keys() >= set(pair)), None)
+    if name := _first_usable(run, names("planning_share")):
+        share = run.columns[name]
+    elif counts is not None:
+        part, other = (run.columns[columns[count]] for count in counts)
+        name = f"{columns[counts[0]]} / {columns[counts[1]]}"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = part / (other if counts[1] == "tokens" else part + other)
+    else:
+        return None, None
+    with np.errstate(invalid="ignore"):
+        return np.where((share >= 0) & (share <= 1), share, np.nan), name
+
+
+def _phase_findings(run: Run) -> Iterator[Finding]:
+    """Yield what changes the slope of an entropy curve and is no phase."""
+    if any("resumed run" in note for note in run.notes):
+        yield caution("run-resumed")
+    if name := _first_usable(run, names("prompt_filter")):
+        values = run.finite(name)
+        if values.max() > values.min():
+            yield caution("prompts-filtered", name=name, low=float(values.min()), high=float(values.max()))
+    if weight := run_settings.entropy_settings(run).entropy_weight:
+        yield caution("entropy-term-bends-curves", weight=weight.value, name=weight.name)

@@ -1,0 +1,86 @@
+"""What is taken of a run: evaluations with entropy and reward, or the curves of the classes of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from entropylaw.arrays import FloatArray
+from entropylaw.escaping import counted, shown
+from entropylaw.logs.source import Source
+from entropylaw.results.columns import Choice, PhaseColumn
+from entropylaw.results.result import Finding, sentences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Series:
+    """The evaluations that an analysis uses: paired arrays of shape (n,), and how they were chosen.
+
+    ``entropy`` is in nats and positive by convention (the sign of a negated logger is reversed, and ``notes``
+    say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
+    what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the
+    column's name and values, None where it is unknown, and ``entropy_sd`` the known noise of each entropy in
+    nats, where the user gave it.
+
+    Where this is a validation reward with few evaluations and the run has a training reward with many more,
+    ``offer`` names that one, and ``training`` is its own series, paired with the same entropy; it is None
+    where that cannot be paired.
+    """
+
+    run: str
+    source: Source
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    entropy_choice: Choice
+    reward_choice: Choice
+    pair: str
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    offer: Finding | None = None
+    max_reward: float | None = None
+    entropy_sd: FloatArray | None = None
+    training: Series | None = None
+
+    def __repr__(self) -> str:
+        """One line: the run's name, the number of pairs, and their columns."""
+        columns = f"{shown(self.entropy_choice.column)} and {shown(self.reward_choice.column)}"
+        return f"<Series {shown(self.run)}: {counted(len(self.step), 'pair')} of {columns}>"
+
+    @property
+    def rewards(self) -> tuple[Series, ...]:
+        """The series of every reward to fit: this one, then that of the training reward."""
+        return (self,) if self.training is None else (self, self.training)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the run's settings mean for the law, in sentences."""
+        return sentences(self.findings, "caution")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PhaseSeries:
+    """The entropy curves of one run on its steps, arrays of shape (m,) with nan where a value is missing.
+
+    ``step`` rises strictly: every step at which planning or execution has a value, or all tokens where there
+    is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
+    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response.
+    ``dropped`` counts values that were left out, by reason; ``notes`` say what was decided, ``findings`` what
+    may look like a turn and is none.
+    """
+
+    step: FloatArray
+    planning: FloatArray | None
+    execution: FloatArray | None
+    aggregate: FloatArray | None
+    planning_share: FloatArray | None
+    length: FloatArray | None
+    planning_column: PhaseColumn | None
+    execution_column: PhaseColumn | None
+    aggregate_column: PhaseColumn | None
+    share_column: str | None
+    length_column: str | None
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]

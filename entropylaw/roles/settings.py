@@ -1,0 +1,180 @@
+"""What a run's settings mean for its entropies: temperature, aggregation, bonus, penalty, control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.escaping import shown
+from entropylaw.logs import catalog
+from entropylaw.logs.catalog import names
+from entropylaw.logs.configuration import SWITCH, is_a
+from entropylaw.logs.runs import Run
+from entropylaw.logs.runs.number_parsing import parse_number
+from entropylaw.logs.runs.step_column import folded
+from entropylaw.results.result import Finding, caution
+
+#: verl's names of aggregations with which what is logged as entropy is a sum over the tokens of a response or
+#: a batch, and the others with the mean that is logged, in the catalog's terms.
+SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
+
+
+MEANS: Mapping[float | str, str] = {
+    "token-mean": "token mean",
+    "seq-mean-token-mean": "mean of per-response means",
+}
+
+
+# Kinds of names in the catalog → by what a column of such a name shows that the entropy is controlled.
+_CONTROL_COLUMNS = {
+    "entropy_control": "switch",
+    "entropy_target": "target",
+    "learned_coefficient": "learned-coefficient",
+}
+
+
+# Coefficients that differ by less, relative to the largest, are one number in single precision.
+_ROUNDING = 1e-6
+
+
+class Setting(NamedTuple):
+    """One setting: its name in the configuration or the log, and its value."""
+
+    name: str
+    value: float | str
+
+
+class EntropySettings(NamedTuple):
+    """The settings that determine what a logged entropy means; None where no configuration has them.
+
+    ``aggregation`` is verl's name of how the entropies of tokens were combined; weights are never 0.
+    """
+
+    temperature: Setting | None
+    aggregation: Setting | None
+    entropy_weight: Setting | None
+    kl_weight: Setting | None
+
+
+def entropy_settings(run: Run) -> EntropySettings:
+    """Read the settings of a run; a coefficient that is logged as a column counts as one."""
+    by_fold = {folded(name): value for name, value in run.settings.items()}
+    switched = [name.partition(SWITCH) for name in names("kl_weight")]
+    off = (False, "False", "false")
+    on = [weight for weight, _, switch in switched if not switch or by_fold.get(folded(switch)) not in off]
+    weights = [_setting(run, *names("entropy_weight")), _logged(run, "ent")]
+    kl_weights = [*(_setting(run, weight) for weight in on), _logged(run, "kl")]
+    return EntropySettings(
+        temperature=_setting(run, *names("temperature")),
+        aggregation=_setting(run, *names("loss_aggregation"), text=True),
+        entropy_weight=next((one for one in weights if one and one.value), None),
+        kl_weight=next((one for one in kl_weights if one and one.value), None),
+    )
+
+
+def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
+    """Report what the settings mean for the law; ``entropy`` has the values that are used."""
+    control = _control(run, entropy)
+    found = [caution("entropy-controlled", **control)] if control else []
+    if not control and (term := settings.entropy_weight):
+        found.append(caution("entropy-term", weight=term.value, name=term.name))
+    if term := settings.kl_weight:
+        found.append(caution("kl-term", weight=term.value, name=term.name))
+    return tuple(found)
+
+
+def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
+    """Find by what the entropy is controlled, and the values seen; empty where nothing shows that it is."""
+    coefficients = [
+        (name, values)
+        for name in catalog.coefficients(run.columns)
+        if "ent" in folded(name) and (values := run.finite(name)).size
+    ]
+    if coefficients and not any(values.any() for _, values in coefficients):
+        return {}  # turned on or not, it never had an effect
+    if by := control_by_setting(run) or control_by_column(run, {name for name, _ in coefficients}):
+        return by
+    for name, _ in coefficients:
+        target = None if entropy is None else adaptive_target(run.columns[name], entropy)
+        if target is not None:
+            return {"by": "coefficient", "name": name, "value": target}
+    for name, values in coefficients:
+        low, high = float(values.min()), float(values.max())
+        if high - low > _ROUNDING * max(abs(low), abs(high)):
+            return {"by": "varying-coefficient", "name": name, "low": low, "high": high}
+    return {}
+
+
+def control_by_setting(run: Run) -> dict[str, float | str]:
+    """Find the setting that turns a control of the entropy on; empty where there is none."""
+    switches, targets = (
+        {name: str(value).casefold() for name, value in run.settings.items() if is_a(name, kind)}
+        for kind in ("entropy_control", "entropy_target")
+    )
+    active = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
+    if not switches:
+        active = [name for name, value in targets.items() if value not in ("none", "null", "")]
+    return {"by": "setting", "name": active[0], "value": str(run.settings[active[0]])} if active else {}
+
+
+def control_by_column(run: Run, coefficients: Collection[str]) -> dict[str, float | str]:
+    """Find a logged switch or target of the entropy's control, which is none of the coefficients."""
+    for name, kind in product(run.columns, _CONTROL_COLUMNS):
+        if name not in coefficients and is_a(name, kind):
+            # A switch that is logged as 0 is off; a target may be 0.
+            there = run.finite(name)
+            if there.any() if kind == "entropy_control" else there.size:
+                return {"by": _CONTROL_COLUMNS[kind], "name": name}
+    return {}
+
+
+def notes(settings: EntropySettings) -> tuple[str, ...]:
+    """Note what the settings mean for the numbers."""
+    if settings.temperature is None or settings.temperature.value == 1:
+        return ()
+    name, value = settings.temperature
+    note = f"sampled at temperature {value:g} ({shown(name)}): a and b do not compare with those of runs at "
+    return (f"{note}another temperature",)
+
+
+def adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | None:
+    """Estimate the entropy below which a coefficient rises and above which it falls; None without any."""
+    rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
+    change = np.diff(coefficient[rows])
+    # A change of the coefficient depends on the entropy of the same row, or of the one before it: adaptive
+    # where the entropy orders nine tenths of the pairs of a rise and a fall, with three of each at least.
+    for seen in (entropy[rows][1:], entropy[rows][:-1]):
+        rising, falling = seen[change > 0], seen[change < 0]
+        if min(rising.size, falling.size) < 3:
+            return None
+        below = np.searchsorted(np.sort(rising), falling).sum() / (rising.size * falling.size)
+        if below >= 0.9:
+            return (float(np.median(rising)) + float(np.median(falling))) / 2
+    return None
+
+
+def _setting(run: Run, *candidates: str, text: bool = False) -> Setting | None:
+    """Return the first of some settings that a run has, if it is a number (or a text, with ``text``)."""
+    by_fold = {folded(name): name for name in run.settings}
+    name = next((by_fold[folded(one)] for one in candidates if folded(one) in by_fold), None)
+    if name is None:
+        return None
+    value = run.settings[name]
+    if text:
+        return Setting(name, value) if isinstance(value, str) else None
+    number = parse_number(value)
+    return Setting(name, number) if math.isfinite(number) else None
+
+
+def _logged(run: Run, kind: str) -> Setting | None:
+    """Return a coefficient that the run logs: its largest value, for a schedule may end at 0."""
+    for name in catalog.coefficients(run.columns):
+        there = run.columns[name][~np.isnan(run.columns[name])]
+        if (kind == "ent") == ("ent" in folded(name)) and there.size:
+            return Setting(name, float(max(there, key=abs)))
+    return None
