@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
-from entropylaw.errors import InputError, OutputError, UsageError
+from entropylaw.errors import OutputError, UsageError
 from entropylaw.kinds import GATE, PATH
-from entropylaw.paths import check_targets, is_file, is_own, shown_path
+from entropylaw.paths import check_targets, shown_path
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import CheckDocument, CheckedFile
+    from entropylaw.documents.document import CheckDocument
     from entropylaw.documents.loading import Stored
     from entropylaw.gates.quantities import Part
     from entropylaw.gates.subjects import Subject
-    from entropylaw.pipeline.sources import Place
+    from entropylaw.pipeline.inputs import Inputs
 
 TRIPPED = 5
 """Exit code where a gate tripped, or its quantity is unknown, for whatever reason."""
@@ -87,11 +86,10 @@ def check(options: CheckCommand) -> None:
     follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
     several.
     """
-    from entropylaw.documents.document import CheckDocument
+    from entropylaw.documents.document import CheckDocument, CheckedFile
     from entropylaw.gates.decide import Rules, decide, load_baselines
     from entropylaw.gates.expression import parse
-    from entropylaw.gates.subjects import joined
-    from entropylaw.pipeline.sources import refuse_flags
+    from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, unread
 
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
@@ -99,26 +97,28 @@ def check(options: CheckCommand) -> None:
     formats = output.destinations(options.output or ["-"], options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
-    sources = _Sources()
-    logs = sources.read_documents(options.sources)
-    if sources.inputs:
-        refuse_flags("a stored document", options, opt.FitOptions)
-        refuse_settings(options, sources.settings)
-    if logs:
+    settings, fixed = opt.part(options, opt.FitOptions), options.flags_given(opt.FitOptions)
+    inputs = output.gather(options.sources, settings, options.jobs, kinds=READ, fixed=fixed, strict=True)
+    refuse_settings(options, inputs.documents)
+    files = list(map(checked_file, inputs.documents))
+    files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
+    subjects = [unread(path, error) for path, error in inputs.flaws]
+    subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
+    if inputs.entries:
         parts = {gate.quantity.part for gate in gates}
-        sources.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs, quiet=options.quiet)
+        subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)
     rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_fails")}
-    subjects = joined(sources.subjects)
+    subjects = joined(subjects)
     cases = decide(gates, subjects, baselines, Rules(**rules))
     document = CheckDocument(
-        inputs=tuple(dict.fromkeys(sources.inputs)),
+        inputs=tuple(dict.fromkeys(files)),
         config=options.config,
         gates=tuple(gate.shown for gate in gates),
         **rules,
         runs=len(subjects),
         failed=any(case.failed for case in cases),
         cases=cases,
-        warnings=tuple(sources.warnings),
+        warnings=inputs.warnings,
     )
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
@@ -138,108 +138,28 @@ def summary_file() -> str:
     raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Sources:
-    """The runs of all sources, the files behind them, the documents in folders, and warnings about files.
+def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
+    """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
+    from entropylaw.documents.document import from_fits
+    from entropylaw.gates.quantities import Part
+    from entropylaw.gates.subjects import joined, subjects_of
+    from entropylaw.pipeline import steps
+    from entropylaw.results.result import replace
 
-    ``settings`` are those of the stored documents: (path, name → value).
-    """
-
-    subjects: list[Subject] = field(default_factory=list)
-    settings: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    inputs: list[CheckedFile] = field(default_factory=list)
-    documents: set[str] = field(default_factory=set)
-    warnings: list[str] = field(default_factory=list)
-
-    def read_documents(self, sources: Sequence[str]) -> list[str]:
-        """Read the stored documents, those in folders too; returns the other sources, which are logs."""
-        from entropylaw.gates.subjects import unread
-        from entropylaw.pipeline.sources import places
-
-        logs = []
-        for place in places(sources):
-            if place.others and is_own_table(place.path):
-                what = f"{shown_path(place.path)} is a table that entropylaw wrote, and gates read documents"
-                hint = "give the JSON of the same call, or the folder of the report"
-                self.subjects.append(unread(shown_path(place.path), InputError("not-a-document", what, hint)))
-                continue
-            for document in place.documents:
-                self.read_document(document, place)
-            if place.others or place.path not in self.documents:
-                logs.append(place.path)
-        return logs
-
-    def read_document(self, document: Stored, place: Place) -> None:
-        """Read a document of an argument, or warn that no gate uses it."""
-        from entropylaw.documents.loading import FITS
-        from entropylaw.gates.subjects import READ, documents_of, flaws_of, unread
-
-        shown = shown_path(document.path)
-        self.documents.add(shown)
-        if document.kind == "index":
-            # The runs of a report; those in a folder are found there.
-            self.documents.add(place.path)
-            self.subjects += [unread(path, error) for path, error in flaws_of(document)]
-            self.read([] if place.folder else documents_of(document))
-        elif not place.folder or document.kind in ("", *READ) or FITS in document.path.casefold():
-            self.documents.add(place.path)
-            self.read([document])
-        else:
-            self.warnings.append(f"{shown} was not read: no gate uses such a document")
-
-    def read(self, documents: Iterable[Stored]) -> None:
-        """Read documents, each once."""
-        from entropylaw.gates.subjects import checked_file, stored_subjects
-
-        for one in documents:
-            if (file := checked_file(one)) not in self.inputs:
-                self.inputs.append(file)
-                self.subjects += stored_subjects(one)
-                settings = (one.data or {}).get("settings")
-                if isinstance(settings, dict):
-                    self.settings.append((file.path, settings))
-
-    def read_logs(
-        self,
-        logs: Sequence[str],
-        settings: opt.FitOptions,
-        parts: Set[Part],
-        jobs: int | None,
-        *,
-        quiet: bool,
-    ) -> None:
-        """Fit the runs of logs, with the ``parts`` that gates compare; no result of an earlier call is used.
-
-        Documents in their folders were read already and are not skipped files, and a folder of documents with
-        runs in them needs no log.
-        """
-        output.begin(logs, jobs)
-        from entropylaw.documents.document import CheckedFile, from_fits
-        from entropylaw.gates.quantities import Part
-        from entropylaw.gates.subjects import joined, subjects_of
-        from entropylaw.pipeline import steps
-        from entropylaw.results.result import replace
-
-        law, phases = steps.Fit(settings), steps.Phases(opt.part(settings, opt.PhaseOptions))
-        columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))
-        reading, known = output.read_shown(logs, settings, columns, any_table=True), self.documents
-        failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
-        ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
-        reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
-        fits = law.document(reading, output.result_of(law, reading.runs, jobs, quiet=quiet, anew=True))
-        subjects = subjects_of(fits, "the fit")
-        if Part.ahead in parts:
-            ahead = output.result_of(steps.Ahead(), fits.runs, jobs, anew=True)
-            subjects = subjects_of(from_fits(fits, ahead), "the fit")
-        if Part.phases in parts and fits.runs:
-            phased = phases.document(reading, output.result_of(phases, reading.runs, jobs, anew=True))
-            subjects += subjects_of(phased, "the fit")
-        self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
-        self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]
-        self.warnings += fits.warnings
+    law = steps.Fit(inputs.settings)
+    phases = steps.Phases(opt.part(inputs.settings, opt.PhaseOptions))
+    fits = law.document(inputs, output.result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
+    subjects = subjects_of(fits, "the fit")
+    if Part.ahead in parts:
+        ahead = output.result_of(steps.Ahead(), fits.runs, jobs, anew=True)
+        subjects = subjects_of(from_fits(fits, ahead), "the fit")
+    if Part.phases in parts:
+        phased = phases.document(inputs, output.result_of(phases, inputs.entries, jobs, anew=True))
+        subjects += subjects_of(phased, "the fit")
+    return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
 
 
-def refuse_settings(options: CheckCommand, stored: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
     """Refuse settings of a file that cannot apply to a stored document, as it was made with others.
 
     Raises UsageError (``fit-is-fixed``).
@@ -249,22 +169,17 @@ def refuse_settings(options: CheckCommand, stored: Iterable[tuple[str, Mapping[s
     own = opt.options_of(type(options))
     theirs = opt.options_of(opt.FitOptions)
     named = {name: encode(getattr(options, name)) for name in options.from_file if name in theirs}
-    for path, settings in stored:
+    for document in documents:
+        settings = (document.data or {}).get("settings")
+        if not isinstance(settings, dict):
+            continue
         for name, value in named.items():
             if name in settings and settings[name] != value:
-                what = f"a settings file sets {own[name].key} = {value}, and {path} was made with "
-                what += "its default" if settings[name] is None else f"{settings[name]}"
+                made = "its default" if settings[name] is None else f"{settings[name]}"
+                path = shown_path(document.path)
+                message = f"a settings file sets {own[name].key} = {value}, and {path} was made with {made}"
                 hint = "give the log itself to fit it anew, or leave the setting out with --no-config"
-                raise UsageError("fit-is-fixed", what, hint)
-
-
-def is_own_table(path: str) -> bool:
-    """Whether a file is a table that entropylaw wrote."""
-    if Path(path).suffix.lower() != ".csv" or not is_file(path):
-        return False
-    with suppress(OSError), Path(path).open("rb") as file:
-        return is_own(file.read(100))
-    return False
+                raise UsageError("fit-is-fixed", message, hint)
 
 
 def write_check(

@@ -247,7 +247,7 @@ class Commands(_Reader, TyperGroup):
         """The command of the first argument; an error of its own where that is a log."""
         word = args[0]
         if word not in NAMES and os.path.exists(word):  # noqa: PTH110  pathlib raises
-            from entropylaw.pipeline.sources import document_at
+            from entropylaw.pipeline.inputs import document_at
 
             message = f"{word} is no command but a {'folder' if is_folder(word) else 'file'}"
             command = "report" if document_at(word) else "fit"

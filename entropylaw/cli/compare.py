@@ -12,6 +12,7 @@ from entropylaw import options as opt
 from entropylaw.cli import output
 from entropylaw.cli.command import takes
 from entropylaw.cli.phases import picture_of
+from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
 from entropylaw.kinds import PATH
@@ -76,22 +77,23 @@ def compare(options: CompareCommand) -> None:
     from entropylaw.documents.document import RunFit
     from entropylaw.pipeline import steps
     from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import answer_of, baseline_of, by_arm, compared, entries_of, gather
+    from entropylaw.pipeline.compare import answer_of, baseline_of, by_arm, compared, entries_of, gather_arms
 
     settings = opt.part(options, opt.CompareOptions)
     arms = by_arm(options.logs, options.arms)
-    gathered = gather(arms, settings, output.read_shown, options.flags_given(opt.LawOptions))
-    output.say_skipped(gathered.warnings, quiet=quiet)
-    grouping = grouped(gathered.members, options.arms)
+    with reading_shown():
+        inputs = gather_arms(arms, settings, options.flags_given(opt.LawOptions))
+    output.say_skipped(inputs.warnings, quiet=quiet)
+    grouping = grouped(inputs.entries, options.arms)
     baseline = baseline_of(list(grouping.arms), settings)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
         output.say(line, quiet=quiet)
-    step = steps.Fit(gathered.settings)
+    step = steps.Fit(inputs.settings)
     entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
     runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
     if any(entry.answer is not None for entry in runs):
         curves = partial(output.result_of, steps.Averaged(), jobs=options.jobs)
-        document = compared(grouping, entries, settings, gathered, curves)
+        document = compared(grouping, entries, settings, inputs, curves)
         document = replace(document, config=options.config)
         check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
         for path in draw(document, options.figure, picture, extra):

@@ -28,7 +28,8 @@ from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument
-    from entropylaw.results.fit import Fit
+    from entropylaw.pipeline.inputs import Inputs
+    from entropylaw.results.fit import Fit as FitResult
 
 MOST_NAMED = 3
 """Stored fits that are named; the others are counted."""
@@ -64,23 +65,22 @@ def fit(options: FitCommand) -> None:
     that no run could be fitted.
     """
     from entropylaw.documents.codec import dumps
-    from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
-    refuse_documents(options.logs)
-    step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
-    from entropylaw.pipeline.steps import combine
+    inputs = output.gather(options.logs, part(options, FitOptions), options.jobs, kinds=())
+    from entropylaw.pipeline.steps import Fit
 
-    results = output.result_of(step, reading.runs, options.jobs, quiet=quiet)
-    fits = dict(zip(reading.runs, results, strict=True))
-    # A run belongs to the first argument that led to it.
-    by_argument = reading.by_argument().items()
-    parts = {}
-    for path, part_read in by_argument:
-        document = step.document(part_read, [fits[run] for run in part_read.runs])
-        parts[path] = replace(document, config=options.config)
-    combined = combine(list(parts.values()))
+    step = Fit(inputs.settings)
+    results = output.result_of(step, inputs.entries, options.jobs, quiet=quiet)
+    entries = dict(zip(inputs.entries, results, strict=True))
+
+    def document_of(some: Inputs) -> FitDocument:
+        document = step.document(some, [entries[entry] for entry in some.entries])
+        return replace(document, config=options.config)
+
+    combined = document_of(inputs)
+    parts = {path: document_of(part) for path, part in inputs.by_argument().items()}
     output.say_skipped(combined.warnings, quiet=quiet)
     stored, kept = store(parts) if options.save and not options.output else ({}, [])
     files = {path: dumps(document.to_json()) for path, document in stored.items()}
@@ -109,7 +109,7 @@ def to_wandb(run_path: str, document: FitDocument) -> str:
     return run_path
 
 
-def summary_values(fit: Fit) -> dict[str, float | str | None]:
+def summary_values(fit: FitResult) -> dict[str, float | str | None]:
     """What the summary of a run at W&B gets: the verdict, why, and the averaged ceiling and headroom."""
     values: dict[str, float | str | None] = {
         "verdict": fit.verdict.value,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropylaw.cli.command import all_settings, takes
-from entropylaw.cli.output import print_result, read_shown, show_error, shown
+from entropylaw.cli.output import gather, print_result, show_error, shown
 from entropylaw.cli.settings import OWN_FILE, general_settings
 from entropylaw.documents.kinds import KINDS
 from entropylaw.kinds import PATH, one_of
@@ -34,25 +34,26 @@ def columns(options: ColumnsCommand) -> None:
     from entropylaw.logs.runs.step_column import ROW
     from entropylaw.roles.explain import explain
 
-    entropy, reward = options.entropy, options.reward
-    named = list(filter(None, (entropy, reward)))
-    reading = read_shown(options.logs, options, named)
+    inputs = gather(options.logs, options)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
-    readable = {path for path in options.logs if path != "-"}
     problems = {
-        path: error
-        for path, error, _ in reading.failures
-        if error.slug == "no-step-column" and path in readable
+        entry.path: entry.error
+        for entry in inputs.entries
+        if entry.error is not None
+        and entry.error.slug == "no-step-column"
+        and entry.path in options.logs
+        and entry.path != "-"
     }
-    counted = read_shown(list(problems), replace(options, step=ROW), named).runs if problems else ()
-    if not (reading.runs or counted):
-        raise reading.failures[0].error
-    for failure in reading.failures:
-        if failure.path not in problems:
-            show_error(failure.error)
+    counted = gather(list(problems), replace(options, step=ROW)).runs if problems else []
+    errors = [entry.error for entry in inputs.entries if entry.error is not None]
+    if not (inputs.runs or counted):
+        raise errors[0]
+    for error in errors:
+        if error not in problems.values():
+            show_error(error)
+    chosen = {name: getattr(options, name) for name in ("entropy", "reward", "pair")}
     reports = [
-        explain(run, entropy=entropy, reward=reward, pair=options.pair, problem=problems.get(run.source.path))
-        for run in (*reading.runs, *counted)
+        explain(run, **chosen, problem=problems.get(run.source.path)) for run in (*inputs.runs, *counted)
     ]
     document = replace(columns_document(reports), config=options.config)
     print_result(shown(document, options.format))

@@ -24,8 +24,7 @@ from entropylaw.paths import check_targets, is_folder, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunFit
-    from entropylaw.logs.load import Reading
-    from entropylaw.options import FitOptions, PhaseOptions
+    from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
     from entropylaw.pipeline.steps import Answer, Step
 
@@ -99,36 +98,24 @@ def _files(log: str) -> Iterator[str]:
         yield from () if isinstance(visit, OSError) else visit[2]
 
 
-def read_shown(
-    logs: Sequence[str], options: Any, columns: Sequence[str] = (), *, any_table: bool = False
-) -> Reading:
-    """Read logs behind a progress bar; see :func:`entropylaw.pipeline.sources.read`."""
-    from entropylaw.pipeline.sources import read
+def gather(arguments: Sequence[str], options: Any, jobs: int | None = None, **more: Any) -> Inputs:
+    """Gather inputs behind a progress bar; see :func:`entropylaw.pipeline.inputs.gather`."""
+    from entropylaw.pipeline.inputs import gather
 
     with reading_shown():
-        return read(logs, options, columns, any_table=any_table)
-
-
-def read_for(
-    step: str, logs: Sequence[str], options: FitOptions | PhaseOptions, jobs: int | None = None
-) -> tuple[Step[Any], Reading]:
-    """A step of :mod:`entropylaw.pipeline.steps` with its options, and the logs read for it."""
-    begin(logs, jobs)
-    from entropylaw.pipeline import steps
-
-    known: Step[Any] = getattr(steps, step)(options)
-    return known, read_shown(logs, options, known.columns)
+        return gather(arguments, options, before=lambda logs: begin(logs, jobs), **more)
 
 
 def answered(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[Answer[R]]:
-    """Run a step on every run; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
     from entropylaw.pipeline.cache import OFF, user_cache
     from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.steps import answers
 
-    with runs_shown("fitting", quiet=quiet) if len(subjects) > 1 else nullcontext() as progress:
+    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
+    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
         cache = OFF if anew else user_cache()
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
@@ -137,7 +124,7 @@ def result_of(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[R]:
     """The results alone, of which some are refusals; parameters as :func:`answered`."""
-    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
+    return [answer.result for answer in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
 def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
@@ -320,7 +307,7 @@ def refuse_link(folder: str) -> None:
 def finish_runs(
     document: Any,
     formats: Mapping[str, str],
-    reading: Reading,
+    inputs: Inputs,
     answers: Sequence[Answer[Any]],
     *,
     answered: bool,
@@ -332,9 +319,9 @@ def finish_runs(
     """
     kept = {path: format for path, format in formats.items() if answered or format != "text"}
     deliver(document, kept, quiet=quiet)
-    errors = [failure.error for failure in reading.failures]
-    runs = zip(reading.runs, answers, strict=True)
-    finish([*errors, *(_named(run.name, one.error) for run, one in runs if one.error)], answered=answered)
+    pairs = zip(inputs.entries, answers, strict=True)
+    errors = (_named(entry.name, answer.error) for entry, answer in pairs if answer.error is not None)
+    finish(list(errors), answered=answered)
 
 
 def finish_fits(runs: Sequence[RunFit]) -> None:

@@ -102,28 +102,31 @@ def phases(options: PhasesCommand) -> None:
     4 means that no run could be fitted.
     """
     from entropylaw.escaping import one_line
-    from entropylaw.pipeline.sources import histogram_beside, refuse_documents
+    from entropylaw.pipeline.inputs import histogram_beside
 
     figure, quiet = options.figure, options.quiet
     targets = output.destinations(options.output or ["-"], options.format)
     picture = picture_of(figure)
-    refuse_documents(options.logs)
-    step, reading = output.read_for("Phases", options.logs, opt.part(options, opt.PhaseOptions), options.jobs)
-    if picture and len(reading.runs) > 1:
-        message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
+    inputs = output.gather(options.logs, opt.part(options, opt.PhaseOptions), options.jobs, kinds=())
+    from entropylaw.pipeline.steps import Phases
+
+    step = Phases(inputs.settings)
+    if picture and len(inputs.runs) > 1:
+        message = f"--figure {figure} is one picture, and there are {len(inputs.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = output.answered(step, reading.runs, options.jobs, quiet=quiet)
-    document = replace(step.document(reading, [entry for entry, _ in answers]), config=options.config)
+    answers = output.answered(step, inputs.entries, options.jobs, quiet=quiet)
+    document = step.document(inputs, [answer.result for answer in answers])
+    document = replace(document, config=options.config)
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
         histograms: dict[str, str] = {}
-        for run in reading.runs:
+        for run in inputs.runs:
             histograms[run.name], warning = histogram_beside(run)
             output.say(one_line(warning), quiet=not warning)
         for written in draw(document, figure, picture, histograms):
             output.say(f"wrote {written}", quiet=quiet)
-    output.finish_runs(document, targets, reading, answers, answered=bool(document.fitted), quiet=quiet)
+    output.finish_runs(document, targets, inputs, answers, answered=bool(document.fitted), quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:

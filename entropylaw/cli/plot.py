@@ -5,19 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from entropylaw import options as opt
 from entropylaw.cli.command import takes
-from entropylaw.cli.output import format_of, read_for, result_of, say, style_of
+from entropylaw.cli.output import format_of, gather, result_of, say, style_of
 from entropylaw.errors import FitError, UsageError
 from entropylaw.kinds import PATH, Kind, one_of
 from entropylaw.report.figures import FIGURES as ALL_FIGURES
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunPhases, RunReport
-
-T = TypeVar("T")
+    from entropylaw.pipeline.inputs import Input
 
 # Of one run, without the tokens' sums, which no log and no document holds.
 FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across", "arms")}
@@ -99,58 +98,44 @@ def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
 
 def _result(options: PlotCommand) -> RunReport | RunPhases:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    from entropylaw.documents.document import RunReport
-    from entropylaw.documents.loading import load_fit, load_phases, load_report
-    from entropylaw.pipeline.sources import document_at, refuse_flags
-
-    source, needs = options.source, FIGURES[options.figure].needs
-    phases, document = needs == "phases", document_at(source)
-    if document is None:
-        result = _from_log(options, phases=phases)
-    else:
-        refuse_flags(source, options, opt.FitOptions, opt.PhaseOptions)
-        kind = document.kind or "fit"
-        if kind == "report":
-            report = _chosen(load_report(source).runs, options)
-            if not phases:
-                return report
-            if report.phases is None:
-                why = "the log had no entropies of planning or execution tokens"
-                _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-            return report.phases
-        load: Any
-        expected, command, load = ("phases", "phases", load_phases) if phases else ("law", "fit", load_fit)
-        if phases != (kind == "phases"):
-            message = f"{source} is a {kind} document, which holds no {expected}"
-            hint = f"give the log, or what `entropylaw {command}` wrote"
-            raise UsageError("figure-not-in-source", message, hint)
-        result = _chosen(load(source).runs, options)
-    if phases:
-        return result  # type: ignore[no-any-return]
-    if needs != "forecast":
-        return RunReport(fit=result)
-    from entropylaw.pipeline.steps import Ahead
-
-    # So many steps that the fan of a forecast is smooth.
-    return result_of(Ahead(FAN), [result])[0]
-
-
-def _from_log(options: PlotCommand, *, phases: bool) -> Any:
-    """The law of a run, or its phases."""
+    needs = FIGURES[options.figure].needs
+    phases = needs == "phases"
     # --run names the run here, and no column.
-    given: Any = opt.part(options, opt.PhaseOptions if phases else opt.FitOptions, run=None)
-    step, reading = read_for("Phases" if phases else "Fit", [options.source], given)
-    if not reading.runs:
-        raise reading.failures[0].error
-    return result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
+    fresh: Any = opt.part(options, opt.PhaseOptions if phases else opt.FitOptions, run=None)
+    fixed = options.flags_given(opt.FitOptions, opt.PhaseOptions)
+    inputs = gather([options.source], fresh, kinds=("fit", "report", "phases"), fixed=fixed)
+    from entropylaw.documents.document import RunFit, RunPhases, RunReport
+    from entropylaw.pipeline.steps import Ahead, Fit, Phases
+
+    held = [entry for entry in inputs.entries if entry.error is None]
+    if not held:
+        raise next(entry.error for entry in inputs.entries if entry.error is not None)
+    other = RunFit if phases else RunPhases
+    if isinstance(held[0].entry, other):
+        kind, command = ("fit", "phases") if phases else ("phases", "fit")
+        expected = "phases" if phases else "law"
+        message = f"{options.source} is a {kind} document, which holds no {expected}"
+        hint = f"give the log, or what `entropylaw {command}` wrote"
+        raise UsageError("figure-not-in-source", message, hint)
+    step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
+    result = result_of(step, [_chosen(held, options)])[0]
+    if isinstance(result, RunReport):
+        if phases and result.phases is None:
+            why = "the log had no entropies of planning or execution tokens"
+            _nothing(result.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
+        return result.phases or result if phases else result
+    if needs == "forecast":
+        # So many steps that the fan of a forecast is smooth.
+        return result_of(Ahead(FAN), [result])[0]
+    return result if phases else RunReport(fit=result)
 
 
-def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
-    """The run of the name that is an option, or the only one; runs of documents have their names."""
+def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
+    """The run of the name that is an option, or the only one."""
     source, name = options.source, options.run
-    names = names or [run.run for run in runs]  # type: ignore[attr-defined]
     if name is None and len(runs) == 1:
         return runs[0]
+    names = [run.name for run in runs]
     if name in names:
         return runs[names.index(name)]
     more = f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""

@@ -65,8 +65,6 @@ def predict(options: PredictCommand) -> None:
     on the curves' errors earlier in the same run. Options of the fit, columns included, are for logs, not
     for what `entropylaw fit` wrote.
     """
-    from entropylaw.pipeline.sources import document_at, refuse_flags
-
     target, quiet = options.output, options.quiet
     targets: dict[str, Any] = {
         "entropies": parse_entropies(options.target_entropy),
@@ -80,16 +78,14 @@ def predict(options: PredictCommand) -> None:
         source = newest_fit(opt.FOLDER)
         output.say(f"reading {source}", quiet=quiet)
     format = options.format if target in (None, "-") else output.format_of(target)
-    if document_at(source) is not None:
-        from entropylaw.documents.loading import load_fit
+    unset = [name for name in ("gain", "level") if getattr(options, name) is None]
+    fresh = opt.part(options, opt.FitOptions, **{name: getattr(opt.FitOptions, name) for name in unset})
+    fixed = options.flags_given(opt.LawOptions)
+    inputs = output.gather([source], fresh, kinds=("fit",), fixed=fixed)
+    from entropylaw.pipeline.steps import Fit
 
-        refuse_flags(source, options, opt.LawOptions)
-        fits = load_fit(source)
-    else:
-        unset = [name for name in ("gain", "level") if getattr(options, name) is None]
-        fresh = opt.part(options, opt.FitOptions, **{name: getattr(opt.FitOptions, name) for name in unset})
-        step, reading = output.read_for("Fit", [source], fresh)
-        fits = step.document(reading, output.result_of(step, reading.runs))
+    step = Fit(inputs.settings)
+    fits = step.document(inputs, output.result_of(step, inputs.entries))
     if fits.fitted:
         from entropylaw.pipeline.answers import predict_runs
 
@@ -157,13 +153,14 @@ def backtest(options: BacktestCommand) -> None:
     sigmoid; the intervals with a normal band about the last value. Exit code 4 means that no run could be
     tested.
     """
-    from entropylaw.pipeline.sources import refuse_documents
-
     formats = output.destinations(options.output or ["-"], options.format)
-    refuse_documents(options.logs)
-    step, reading = output.read_for("Backtest", options.logs, opt.part(options, opt.FitOptions), options.jobs)
-    answers = output.answered(step, reading.runs, options.jobs, quiet=options.quiet)
-    document = replace(step.document(reading, [entry for entry, _ in answers]), config=options.config)
+    inputs = output.gather(options.logs, opt.part(options, opt.FitOptions), options.jobs, kinds=())
+    from entropylaw.pipeline.steps import Backtest
+
+    step = Backtest(inputs.settings)
+    answers = output.answered(step, inputs.entries, options.jobs, quiet=options.quiet)
+    document = step.document(inputs, [answer.result for answer in answers])
+    document = replace(document, config=options.config)
     output.say_skipped(document.warnings, quiet=options.quiet)
     tested = bool(document.overall)
-    output.finish_runs(document, formats, reading, answers, answered=tested, quiet=options.quiet)
+    output.finish_runs(document, formats, inputs, answers, answered=tested, quiet=options.quiet)

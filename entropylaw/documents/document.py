@@ -326,6 +326,16 @@ def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
     )
 
 
+def renamed(entry: Any, name: str) -> Any:
+    """The entry of a run by another name, which distinguishes it from others."""
+    if isinstance(entry, RunReport):
+        return replace(entry, fit=renamed(entry.fit, name))
+    if not isinstance(entry, RunFit) or entry.answer is None:
+        return replace(entry, run=name)
+    law = replace(entry.answer.law, run=name)
+    return replace(entry, run=name, answer=replace(entry.answer, run=name, law=law))
+
+
 class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, averaged over the functional forms.
 

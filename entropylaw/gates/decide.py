@@ -19,13 +19,14 @@ from itertools import chain, product
 from typing import Any
 
 from entropylaw.documents.document import GateCase
+from entropylaw.documents.index import INDEX, whole_pages
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import find_document, load_json
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Kind, Part, Unknown, Value
-from entropylaw.gates.subjects import Subject, flaws_of, pages_of, read_document, subjects_of, unread
+from entropylaw.gates.subjects import Subject, read_document, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
@@ -69,9 +70,6 @@ _COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "!=": (operator.ne, "different from"),
 }
 """Operator → how it compares, and in words."""
-INDEX = "report.json"
-"""The index in a report's folder."""
-
 _MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 
@@ -314,9 +312,7 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         pages: list[str] = []
         try:
             if index is not None and index.data:
-                pages = list(map(str, pages_of(index)))
-                for _, error in flaws_of(index) if pages else ():
-                    raise error
+                pages = list(map(str, whole_pages(index)))
             loaded[path] = list(chain.from_iterable(map(baseline_runs, pages or [named])))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]

@@ -8,16 +8,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from entropylaw.documents.comparison import ArmRuns, LeftOut
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import RunFit, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.logs.configuration import WANDB_GROUP, configuration
-from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.step_column import folded
-from entropylaw.pipeline.steps import renamed
-from entropylaw.results.columns import Refusal
-from entropylaw.results.fit import Fit
-from entropylaw.results.result import replace
+from entropylaw.pipeline.inputs import Input
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
 HOW = (
@@ -47,39 +43,10 @@ _OWN_KEYS = frozenset(
 )
 
 
-class Member(NamedTuple):
-    """A run that may belong to an arm: its name and file, and the run itself or its fit, or why it has none.
-
-    ``arm`` is the one that an argument names, empty where none does.
-    """
-
-    name: str
-    path: str
-    run: Run | None = None
-    known: RunFit | Fit | None = None
-    arm: str = ""
-
-    @property
-    def unread(self) -> Refusal | None:
-        """Why its log, or its columns, could not be read; None where they were."""
-        return self.known.refusal if isinstance(self.known, RunFit) and not self.known.read else None
-
-    def renamed(self, name: str) -> Member:
-        """The run by another name, which distinguishes it from others."""
-        run = None if self.run is None else replace(self.run, name=name)
-        known = renamed(self.known, name) if isinstance(self.known, RunFit) else self.known
-        return self._replace(name=name, run=run, known=known)
-
-    @property
-    def config(self) -> Mapping[str, object]:
-        """Its configuration, which a stored fit has not."""
-        return {} if self.run is None else configuration(self.run)
-
-
 class Grouping(NamedTuple):
     """Name of an arm → its runs and how they were found; and the runs that belong to none."""
 
-    arms: dict[str, list[Member]]
+    arms: dict[str, list[Input]]
     by: dict[str, str]
     left_out: list[LeftOut]
 
@@ -90,7 +57,7 @@ class Grouping(NamedTuple):
         return tuple(ArmRuns(arm=arm, by=self.by[arm], runs=runs) for arm, runs in found)
 
 
-def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
+def grouped(members: Sequence[Input], how: str | None = None) -> Grouping:
     """Group runs into arms; ``how`` is a regular expression, a column, or ``config:KEY``.
 
     Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
@@ -103,9 +70,8 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
             whole.arms.setdefault(arm, []).append(member)
             whole.by.setdefault(arm, by)
         else:
-            unread = member.unread
-            why = missing if unread is None else unread.message
-            whole.left_out.append(LeftOut(run=member.name, why=why, read=unread is None))
+            unread = why_unread(member)
+            whole.left_out.append(LeftOut(run=member.name, why=unread or missing, read=not unread))
     if not whole.arms:
         names = listing([one.name for one in members], 8)
         message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
@@ -117,11 +83,24 @@ def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
     return whole
 
 
+def why_unread(member: Input) -> str:
+    """Why its log, or its columns, could not be read; empty where they were."""
+    if member.error is not None:
+        return refusal_of(member.error, member.path).message
+    entry = member.entry
+    return entry.refusal.message if isinstance(entry, RunFit) and entry.refusal and not entry.read else ""
+
+
+def config_of(member: Input) -> Mapping[str, object]:
+    """The configuration of a run, which a stored fit has not."""
+    return {} if member.run is None else configuration(member.run)
+
+
 Found = list[tuple[str | None, str]]
 """The arm of each run, None for none, and how it was found."""
 
 
-def arm_of_each(members: Sequence[Member], how: str | None) -> tuple[Found, str]:
+def arm_of_each(members: Sequence[Input], how: str | None) -> tuple[Found, str]:
     """The arm of each run, and why a run may have none."""
     if any(one.arm for one in members):
         return [(one.arm, "as given") for one in members], ""
@@ -134,16 +113,16 @@ def arm_of_each(members: Sequence[Member], how: str | None) -> tuple[Found, str]
     return arms_by_names(members, how), f"--arms {how} does not match its name"
 
 
-def arms_recognised(members: Sequence[Member]) -> Found:
+def arms_recognised(members: Sequence[Input]) -> Found:
     """Arms by names without their seeds, then by groups at W&B, then by configurations."""
     found: Found = []
     for one in members:
         arm, by = arm_by_seed(one.name, one.path), "names without their seed"
-        if arm is None and (group := one.config.get(WANDB_GROUP)):
+        if arm is None and (group := config_of(one).get(WANDB_GROUP)):
             arm, by = str(group), "groups at W&B"
         found.append((arm, by))
     rest = [place for place, (arm, _) in enumerate(found) if arm is None]
-    for place, arm in arms_by_config([members[place].config for place in rest]).items():
+    for place, arm in arms_by_config([config_of(members[place]) for place in rest]).items():
         found[rest[place]] = (arm, "configurations that differ in their seed alone")
     return found
 
@@ -184,11 +163,11 @@ def is_own(key: str) -> bool:
     return bool(_SEED_KEY.search(key)) or folded(key.rpartition("/")[2]) in _OWN_KEYS
 
 
-def arms_by_key(members: Sequence[Member], key: str) -> Found:
+def arms_by_key(members: Sequence[Input], key: str) -> Found:
     """Arms by a key of the configuration."""
-    values = [value_of(one.config, key) for one in members]
+    values = [value_of(config_of(one), key) for one in members]
     if all(value is None for value in values):
-        known = sorted(set(chain.from_iterable(one.config for one in members)))
+        known = sorted(set(chain.from_iterable(map(config_of, members))))
         near = nearest([key], known) or known
         message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
         hint = f"the keys are {listing(near, 8)}" if known else f"no run has a configuration; {HOW}"
@@ -205,10 +184,10 @@ def value_of(config: Mapping[str, object], key: str) -> object | None:
     return config[ending[0]] if len(ending) == 1 else None
 
 
-def arms_by_column(members: Sequence[Member], column: str) -> Found:
+def arms_by_column(members: Sequence[Input], column: str) -> Found:
     """Arms by a column with one value per run."""
 
-    def arm(one: Member) -> str | None:
+    def arm(one: Input) -> str | None:
         if one.run is None:
             return None
         numbers = one.run.finite(column).tolist() if column in one.run.columns else ()
@@ -223,7 +202,7 @@ def arms_by_column(members: Sequence[Member], column: str) -> Found:
     return [(arm(one), f"column {column}") for one in members]
 
 
-def arms_by_names(members: Sequence[Member], pattern: str) -> Found:
+def arms_by_names(members: Sequence[Input], pattern: str) -> Found:
     """Arms by a regular expression."""
     try:
         found = [arm_by_pattern(one.name, pattern) for one in members]

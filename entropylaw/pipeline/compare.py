@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,55 +12,29 @@ import numpy as np
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import (
-    FitDocument,
-    InputFile,
-    ReportDocument,
-    RunFit,
-    RunReport,
-    input_files,
-    refusal_of,
-    refused_run,
-    skipped_files,
-)
+from entropylaw.documents.document import RunFit, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
-from entropylaw.gates.subjects import flaws_of, pages_of
-from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.logs.sources.assemble import display_name
-from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part
+from entropylaw.options import CompareOptions, LawOptions, Parallel, options_of
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.arms import Grouping, Member
+from entropylaw.pipeline.arms import Grouping
 from entropylaw.pipeline.cache import user_cache
-from entropylaw.pipeline.sources import load_runs, places, read, same_settings
+from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
-    from entropylaw.logs.load import Reading
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.stages import StageRows
-
-Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
-"""Reads logs, by the options of a fit, with further columns."""
 
 Curves = Callable[[Sequence[Fit]], Sequence[RunCurve]]
 """Makes the averaged curves of fits."""
 
 EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """All runs of some sources, how they are fitted, the files behind them, and warnings about files."""
-
-    settings: FitOptions
-    members: list[Member] = field(default_factory=list)
-    inputs: dict[tuple[str, str], InputFile] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
 
 
 def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
@@ -100,87 +73,56 @@ def _paths(arm: str, given: str) -> list[str]:
     return paths
 
 
-def gather(
-    arms: Mapping[str, Sequence[Any]], options: CompareOptions, read: Read, fixed: Sequence[str] = ()
-) -> Gathered:
-    """Read the sources of every arm; those of the empty name belong to none yet.
+def gather_arms(
+    arms: Mapping[str, Sequence[Any]], options: CompareOptions, fixed: Sequence[str] = ()
+) -> Inputs:
+    """The inputs of every arm; those of the empty name belong to none yet.
 
-    ``fixed`` are flags of the user that are options of the fit, which a stored fit cannot follow.
+    Every arm is gathered alone, as no log of one is a copy or a part of a log of another. ``fixed`` are flags
+    of the user that are options of the fit, which a stored fit cannot follow.
 
     Raises InputError (``file-not-found``, ``arm-without-logs``, ``not-a-document``, a damaged document);
     UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
     """
-    fresh = part(options, FitOptions)
-    sources = {arm: documents_and_logs(paths) for arm, paths in arms.items()}
-    stored = [document for documents, _ in sources.values() for document in documents]
-    if stored and fixed:
-        message = f"a stored fit was given together with {', '.join(fixed)}, an option of the fit"
-        raise UsageError("fit-is-fixed", message, "give the logs themselves to fit them anew")
-    given = [document.settings for document in stored]
-    if not stored or any(logs for _, logs in sources.values()):
-        given.append(fresh)
-    settings = same_settings(given)
-    whole = Gathered(settings=settings)
-    columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
-    for arm, (documents, logs) in sources.items():
-        before = len(whole.members)
-        for document in documents:
-            add_document(document, arm, whole)
-        if logs:
-            add_logs(read(logs, settings, columns), arm, whole)
-        if len(whole.members) == before:
-            raise _empty(arm, arms[arm])
-    names = distinct_names([one.name for one in whole.members], [one.path for one in whole.members])
-    whole.members[:] = [member.renamed(name) for member, name in zip(whole.members, names, strict=True)]
-    return whole
+    parts: list[Inputs] = []
+    entries: list[Input] = []
+    warnings: list[tuple[str, str]] = []
+    for arm, paths in arms.items():
+        part = gather(paths, options, kinds=(*RUNS, "index"), fixed=fixed, named=display_name)
+        if not part.entries:
+            raise _empty(arm, paths)
+        for entry in part.entries:
+            warnings += unread_log(entry, arm)
+            entries.append(replace(entry, arm=arm))
+        warnings += part.skipped
+        parts.append(part)
+    return Inputs(
+        entries=tuple(distinct(entries)),
+        settings=same_settings([part.settings for part in parts]),
+        files=distinct_files(chain.from_iterable(part.files for part in parts)),
+        skipped=tuple(warnings),
+    )
 
 
-def add_document(document: FitDocument | ReportDocument, arm: str, whole: Gathered) -> None:
-    """Add the runs of a stored document to an arm."""
-    whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
-    for entry in document.runs:
-        fit = entry.fit if isinstance(entry, RunReport) else entry
-        whole.members.append(Member(fit.run, fit.path, known=fit, arm=arm))
+def unread_log(entry: Input, arm: str) -> list[tuple[str, str]]:
+    """A warning of a log of an arm that could not be read, which is a run of it.
+
+    Raises InputError (``file-not-found``, ``arm-without-logs``, ``no-logs-in-folder``).
+    """
+    error, path = entry.error, entry.path
+    if error is None:
+        return []
+    if error.slug == "no-logs-in-folder" and arm:
+        raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
+    if error.slug in ("file-not-found", "no-logs-in-folder"):
+        raise error
+    return [(path, f"{shown_path(path)} could not be read: {refusal_of(error, path).message}")]
 
 
 def _empty(arm: str, paths: Sequence[Any]) -> InputError:
-    given = ", ".join(map(str, paths)) or "nothing"
-    what = f"arm {shown(arm)} has no log: {given}" if arm else f"there is no log: {given}"
-    return InputError("arm-without-logs", what, f"as in {EXAMPLE}")
-
-
-def documents_and_logs(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The documents at some paths, and the paths of logs."""
-    documents, logs = [], [path for path in paths if not isinstance(path, str)]
-    for place in places([path for path in paths if isinstance(path, str)]):
-        index = next((one for one in place.documents if one.kind == "index"), None)
-        if index is not None:
-            for _, error in flaws_of(index):
-                raise error
-            pages = [page for path in pages_of(index) for page in places([str(path)])]
-            documents += [load_runs(document) for page in pages for document in page.documents]
-        elif place.stored:
-            documents += map(load_runs, place.documents)
-        else:
-            logs.append(place.path)
-    return documents, logs
-
-
-def add_logs(reading: Reading, arm: str, whole: Gathered) -> None:
-    """Add what was read to an arm; a log that cannot be read is a run of it."""
-    for path, error, name in reading.failures:
-        if error.slug == "file-not-found":
-            raise error
-        if error.slug == "no-logs-in-folder" and arm:
-            raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
-        if error.slug == "no-logs-in-folder":
-            raise error
-        known = refused_run(path, None, error, name or display_name(path))
-        whole.warnings.append(f"{shown_path(path)} could not be read: {refusal_of(error, path).message}")
-        whole.members.append(Member(known.run, path, known=known, arm=arm))
-    whole.members.extend(Member(run.name, run.source.path, run=run, arm=arm) for run in reading.runs)
-    whole.inputs.update({(file.path, file.sha256): file for file in input_files(reading.runs)})
-    whole.warnings.extend(skipped_files(reading.ignored))
+    listed = ", ".join(map(str, paths)) or "nothing"
+    message = f"arm {shown(arm)} has no log: {listed}" if arm else f"there is no log: {listed}"
+    return InputError("arm-without-logs", message, f"as in {EXAMPLE}")
 
 
 def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
@@ -202,16 +144,16 @@ Entry: TypeAlias = RunFit | Fit
 
 
 def entries_of(
-    arms: Mapping[str, Sequence[Member]], fit: Callable[[Sequence[Any]], Sequence[RunFit]]
+    arms: Mapping[str, Sequence[Input]], fit: Callable[[Sequence[Input]], Sequence[Any]]
 ) -> dict[str, list[Entry]]:
-    """Name of an arm → an entry for each of its runs, of which ``fit`` makes those that are not known."""
-    members = [one for runs in arms.values() for one in runs]
-    # A configuration and texts are of no use in a fit, and need not go to another process.
-    fitted = iter(fit([replace(one.run, config={}, words={}) for one in members if one.run is not None]))
-    return {
-        arm: [entry for one in runs if (entry := one.known if one.run is None else next(fitted)) is not None]
-        for arm, runs in arms.items()
-    }
+    """Name of an arm → an entry for each of its runs; ``fit`` makes them, of all arms at once."""
+    members = list(chain.from_iterable(arms.values()))
+    for place, member in enumerate(members):
+        if member.run is not None:
+            # A configuration and texts are of no use in a fit, and need not go to another process.
+            members[place] = replace(member, run=replace(member.run, config={}, words={}))
+    fitted = iter([getattr(entry, "fit", entry) for entry in fit(members)])
+    return {arm: list(islice(fitted, len(runs))) for arm, runs in arms.items()}
 
 
 def answer_of(entry: Entry) -> Fit | None:
@@ -223,7 +165,7 @@ def compared(
     grouping: Grouping,
     entries: Mapping[str, Sequence[Entry]],
     options: CompareOptions,
-    gathered: Gathered,
+    inputs: Inputs,
     curves: Curves,
 ) -> ComparisonDocument:
     """The document of a comparison; raises as :func:`result_of`."""
@@ -234,21 +176,21 @@ def compared(
         for one in runs
         if isinstance(one, RunFit) and one.answer is None and one.refusal is not None
     ]
-    fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
+    fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
     return as_stored(
         ComparisonDocument(
-            inputs=tuple(gathered.inputs.values()),
+            inputs=inputs.files,
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
             left_out=(*grouping.left_out, *refused),
             comparison=result,
-            warnings=tuple(gathered.warnings),
+            warnings=inputs.warnings,
         )
     )
 
 
 def result_of(
-    members: Mapping[str, Sequence[Member]],
+    members: Mapping[str, Sequence[Input]],
     entries: Mapping[str, Sequence[Entry]],
     options: CompareOptions,
     curves: Curves,
@@ -287,7 +229,7 @@ def result_of(
 
 
 def stages_of(
-    members: Mapping[str, Sequence[Member]],
+    members: Mapping[str, Sequence[Input]],
     answers: Mapping[str, Sequence[tuple[Entry, Fit | None]]],
     options: CompareOptions,
 ) -> dict[str, list[StageRows]]:
@@ -437,34 +379,35 @@ def compare(
     )
     known = steps.checked(known)
     jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
-    given = {str(arm): list(listed(runs)) for arm, runs in arms.items()}
-    for arm, runs in given.items():
+    listed = {str(arm): list(listed_runs(runs)) for arm, runs in arms.items()}
+    for arm, runs in listed.items():
         if not runs:
             raise _empty(arm, ())
-    paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
-    gathered = gather({arm: some for arm, some in paths.items() if some}, known, read)
-    members: dict[str, list[Member]] = {arm: given_fits(arm, runs) for arm, runs in given.items()}
-    for member in gathered.members:
-        members[member.arm].append(member)
-    step, cache = steps.Fit(gathered.settings), user_cache()
+    paths = {arm: [run for run in runs if not isinstance(run, Fit)] for arm, runs in listed.items()}
+    inputs = gather_arms({arm: logs for arm, logs in paths.items() if logs}, known)
+    members = {arm: given_fits(arm, runs) for arm, runs in listed.items()}
+    for entry in inputs.entries:
+        members[entry.arm].append(entry)
+    step, cache = steps.Fit(inputs.settings), user_cache()
 
-    def fitted(runs: Sequence[Any]) -> list[RunFit]:
-        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs, cache=cache)]
+    def fitted(runs: Sequence[Input]) -> list[RunFit]:
+        return [answer.result for answer in steps.answers(step, runs, jobs=jobs, cache=cache)]
 
     def curves(fits: Sequence[Fit]) -> list[RunCurve]:
-        return [curve for curve, _ in steps.answers(steps.Averaged(), fits, jobs=jobs, cache=cache)]
+        averaged = steps.answers(steps.Averaged(), fits, jobs=jobs, cache=cache)
+        return [answer.result for answer in averaged]
 
     return as_stored(result_of(members, entries_of(members, fitted), known, curves))
 
 
-def given_fits(arm: str, runs: Sequence[Any]) -> list[Member]:
+def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
     """The runs of an arm that were given as fits; those without a name get a number."""
     fits = [run for run in runs if isinstance(run, Fit)]
     named = [replace(fit, run=fit.run or f"{arm} {place}") for place, fit in enumerate(fits, 1)]
-    return [Member(fit.run, "", known=fit, arm=arm) for fit in named]
+    return [Input(name=fit.run, path="", entry=fit, arm=arm) for fit in named]
 
 
-def listed(runs: Any) -> Iterator[Any]:
+def listed_runs(runs: Any) -> Iterator[Any]:
     """The runs of an arm, paths as texts and patterns expanded."""
     several = isinstance(runs, Sequence) and not isinstance(runs, str)
     for one in runs if several else [runs]:

@@ -11,31 +11,24 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 
 from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
 from entropylaw.documents.document import (
     AnyDocument,
-    FitDocument,
     InputFile,
-    ReportDocument,
-    RunReport,
-    input_files,
     refused_run,
-    skipped_files,
 )
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import Stored, load_report
+from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
-from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
-from entropylaw.pipeline import steps
+from entropylaw.pipeline.inputs import RUNS, gather, histogram_beside
 from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
-from entropylaw.pipeline.sources import histogram_beside, load_runs, places, read, same_settings
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
@@ -120,7 +113,7 @@ def report_logs(
     Raises OutputError (``cannot-write``, ``folder-busy``), UsageError (``not-a-report``,
     ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
-    outcome, folder = gather(sources, making, fixed), making.folder
+    outcome, folder = tasks_of(sources, making, fixed), making.folder
     names = [task.name for task in outcome.tasks]
     if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
         message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
@@ -149,86 +142,51 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     return targets
 
 
-def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
-    """Read every source; a file that cannot be read is a task too, and its page has the reason.
+def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
+    """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`.
-
-    Raises UsageError (``fit-is-fixed``, ``settings-differ``, and for any wrong option);
-    InputError (``not-a-document``: no report can be made of it; ``damaged-document``; a document of
-    another version.
+    Parameters as :func:`report_logs`; raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
-    stored, logs = list[Stored](), list[str]()
-    for place in places(sources):
-        if place.stored:
-            stored += place.documents
-        else:
-            logs.append(place.path)
-    documents = list(map(load_runs, stored))
-    if stored and fixed:
-        message = f"{stored[0].path} is a stored fit, and options of the fit were given"
-        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
-    fresh = [making.settings] if logs or not stored else []
-    settings = same_settings([*(document.settings for document in documents), *fresh])
-    tasks = list(chain.from_iterable(stored_tasks(document, making) for document in documents))
-    warnings: tuple[str, ...] = ()
-    if logs:
-        read_tasks, warnings = read_logs(logs, replace(making, settings=settings))
-        tasks += read_tasks
-    kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
-    final = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Outcome(tasks=tuple(in_order(tasks, final)), settings=settings, warnings=warnings)
-
-
-def stored_tasks(document: FitDocument | ReportDocument, making: Making) -> Iterator[tuple[str, Task]]:
-    """The path and the task of every run of a document."""
-    alone = len(document.runs) == 1
-    for entry in document.runs:
-        fit = entry.fit if isinstance(entry, RunReport) else entry
-        files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-        task = Task(name=fit.run, making=making, known=entry, inputs=files, config=document.config)
-        yield fit.path, task
-
-
-def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
-    """The path and the task of every run in some logs, and warnings about files."""
-    tasks, reading = [], read(logs, making.settings, steps.Fit(making.settings).columns)
-    warnings = [*skipped_files(reading.ignored)]
-    for run in reading.runs:
-        beside, warning = histogram_beside(run)
-        warnings += [warning] if warning else []
-        histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
+    inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
+    tasks: list[Task] = []
+    warnings = list(inputs.warnings)
+    for entry in inputs.entries:
+        known, histogram = entry.entry, None
+        if entry.run is not None:
+            beside, warning = histogram_beside(entry.run)
+            warnings += [warning] if warning else []
+            if beside:
+                histogram = beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()
+        if entry.error is not None:
+            known = refused_run(entry.path, None, entry.error, entry.name)
         task = Task(
-            name=run.name,
+            name=entry.name,
             making=making,
-            run=run,
-            inputs=input_files([run]),
+            run=entry.run,
+            known=known,
+            inputs=entry.files,
             histogram=histogram,
-            config=making.config,
+            config=making.config if entry.entry is None else entry.config,
         )
-        tasks.append((run.source.path, task))
-    for entry in (refused_run(path, None, error, name) for path, error, name in reading.failures):
-        tasks.append((entry.path, Task(name=entry.run, making=making, known=entry, config=making.config)))
-    return tasks, tuple(warnings)
+        tasks.append(task)
+    kinds = making.kinds
+    if kinds is None:
+        kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
+    final = replace(making, settings=inputs.settings, kinds=kinds)
+    return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=tuple(warnings))
 
 
-def in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Task]:
-    """The tasks in the order of the index, each with a distinct name and its neighbours there."""
-    names = distinct_names([task.name for _, task in tasks], [path for path, _ in tasks])
-    order = sorted(range(len(tasks)), key=lambda i: (natural(names[i]), names[i]))
+def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
+    """The tasks in the order of the index, each with its neighbours there."""
+    ordered = sorted(tasks, key=lambda task: (natural(task.name), task.name))
     taken: set[str] = set()
-    slugs = [safe_name(names[i], taken) for i in order]
-    linked = [Neighbour(run=names[i], href=f"{slug}.html") for i, slug in zip(order, slugs, strict=True)]
-    for i, slug, before, after in zip(order, slugs, [None, *linked], [*linked[1:], None], strict=False):
-        name = names[i]
-        task = replace(tasks[i][1], name=name, slug=slug, making=making, before=before, after=after)
-        if task.run is not None:
-            task = replace(task, run=replace(task.run, name=name))
-        elif isinstance(task.known, RunReport):
-            task = replace(task, known=replace(task.known, fit=steps.renamed(task.known.fit, name)))
-        elif task.known is not None:
-            task = replace(task, known=steps.renamed(task.known, name))
-        yield task.with_keys()
+    slugs = [safe_name(task.name, taken) for task in ordered]
+    pages = zip(ordered, slugs, strict=True)
+    linked = [Neighbour(run=task.name, href=f"{slug}.html") for task, slug in pages]
+    for i, (task, slug) in enumerate(zip(ordered, slugs, strict=True)):
+        before = linked[i - 1] if i else None
+        after = linked[i + 1] if i + 1 < len(linked) else None
+        yield replace(task, slug=slug, making=making, before=before, after=after).with_keys()
 
 
 def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:

@@ -22,7 +22,7 @@ from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site
 from entropylaw.pipeline.pages import STATE, Making
-from entropylaw.pipeline.site import gather, only_writer
+from entropylaw.pipeline.site import only_writer, tasks_of
 from entropylaw.report.pages import Neighbour
 from tests.conftest import HANGS, NIGHTLY, clean_environment
 from tests.typed import assert_error
@@ -298,7 +298,7 @@ def test_order_and_names_of_many_runs(tmp_path):
     for name in ("run-10.csv", "run-2.csv", "a/run-2.csv"):
         log(tmp_path / "logs" / name, seed=len(name))
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=None, phases=True)
-    gathered = gather([str(tmp_path / "logs")], making)
+    gathered = tasks_of([str(tmp_path / "logs")], making)
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
     second = gathered.tasks[1]
@@ -327,7 +327,7 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
-    done = pages.died(gather([str(logs)], making).tasks[0])
+    done = pages.died(tasks_of([str(logs)], making).tasks[0])
     assert (done.refusal.slug, done.read) == ("worker-killed", True)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()
 
