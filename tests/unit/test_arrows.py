@@ -97,6 +97,11 @@ def test_no_file_imports_itself_by_a_circle() -> None:
     assert not _circle(edges)
 
 
+def test_no_file_is_in_a_circle_of_what_it_imports_later_or_for_its_types() -> None:
+    edges = {name: {found for found, _ in imports(path)} - {name} for name, path in MODULES.items()}
+    assert not _circle(edges)
+
+
 def test_no_package_imports_itself_by_a_circle() -> None:
     edges: dict[str, set[str]] = {}
     for name, path in MODULES.items():
