@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
 
-from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
+from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     AnyDocument,
     FitDocument,
@@ -29,6 +29,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import Stored, load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
+from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular

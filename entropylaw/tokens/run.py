@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from entropylaw.errors import OutputError, UsageError
-from entropylaw.options import TokenOptions
-from entropylaw.paths import check_targets, note_input, shown_path
-from entropylaw.results.columns import TokenSummary
+from entropylaw.errors import UsageError
+from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, find
+from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.sums import Sums
 
 if TYPE_CHECKING:
@@ -31,11 +27,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
-    """A summary, and the tables that it is written as: its rows, and the sums of its histograms."""
+    """A summary of token logs.
 
-    result: TokenSummary
+    Attributes
+    ----------
+    steps
+        A row per step, see :func:`entropylaw.tokens.summary.summarise`.
+    histogram
+        The sums, see :meth:`entropylaw.tokens.sums.Sums.to_arrow`.
+    about
+        Files, their columns, the definition of classes, and a hash of the sums: JSON values.
+    notes
+        Data left out and assumptions, a sentence each.
+    """
+
     steps: pa.Table
     histogram: pa.Table
+    about: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def summarise_tokens(
@@ -203,10 +212,8 @@ def _finished(
             steps = steps.append_column(f"{name}{suffix}", other[name].take(at))
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.unit_changes(sums), *summary.logprob_mismatch(sums))
-    columns = {name: tuple(column) for name, column in steps.to_pydict().items()}
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
-    result = TokenSummary(columns=columns, about=about, notes=notes)
-    return Summarised(result=result, steps=steps, histogram=sums.to_arrow(about))
+    return Summarised(steps=steps, histogram=sums.to_arrow(about), about=about, notes=notes)
 
 
 def table_format(path: str | None) -> str | None:
@@ -232,37 +239,3 @@ def as_parquet(table: pa.Table) -> bytes:
     repeated = [name for name in table.column_names if name in ("step", "class", "low", "high", "bin")]
     pq.write_table(table, buffer := io.BytesIO(), compression="zstd", use_dictionary=repeated)
     return buffer.getvalue()
-
-
-def write_together(files: Mapping[str, bytes]) -> None:
-    """Write several files of one folder: all are replaced, or none.
-
-    If one cannot be replaced (OutputError ``cannot-write``), the files that were there are put back.
-    """
-    from entropylaw.documents.codec import TEMPORARY, write_atomically
-
-    check_targets(files)
-    target = Path(next(iter(files)))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            place = TemporaryDirectory(dir=target.parent, prefix=TEMPORARY, ignore_cleanup_errors=True)
-            staged = Path(stack.enter_context(place))
-            for target, data in zip(map(Path, files), files.values(), strict=True):
-                if target.is_dir():
-                    raise OSError("it is a folder")
-                write_atomically(staged / target.name, data)
-            undo = stack.enter_context(ExitStack())
-            for target in map(Path, files):
-                if target.exists():
-                    undo.callback(Path(shutil.copy2(target, staged / f"{target.name}.old")).replace, target)
-                else:
-                    undo.callback(target.unlink, missing_ok=True)
-                (staged / target.name).replace(target)
-            undo.pop_all()
-    except (OSError, OutputError) as error:
-        cause = error.__cause__ or error
-        reason = getattr(cause, "strerror", None) or cause
-        message = f"{shown_path(str(target))} could not be written ({reason}); the files are unchanged"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
-        raise OutputError("cannot-write", message, hint) from error

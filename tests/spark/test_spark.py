@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.options import TokenOptions
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend, spark_backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import find
+from entropylaw.tokens.options import TokenOptions
 from tests.conftest import nightly
 
 NAN = float("nan")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from entropylaw.documents.document import RunFit, RunReport
     from entropylaw.results.arms import ArmComparison
-    from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.fit import Fit
+    from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens", "across", "arms"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a

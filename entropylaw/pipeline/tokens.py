@@ -1,0 +1,20 @@
+"""Results of the tables that :mod:`entropylaw.tokens` makes, which knows no results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from entropylaw.results.tokens import TokenHistogram, TokenSummary
+from entropylaw.tokens.run import Summarised
+from entropylaw.tokens.summary import bands
+
+
+def token_summary(summarised: Summarised) -> TokenSummary:
+    """The summary of token logs."""
+    columns = {name: tuple(cells) for name, cells in summarised.steps.to_pydict().items()}
+    return TokenSummary(columns=columns, about=summarised.about, notes=summarised.notes)
+
+
+def token_histogram(path: str) -> TokenHistogram:
+    """The distribution in a ``.hist.parquet``; the errors are those of :meth:`Sums.read`."""
+    return TokenHistogram(**bands(Path(path)))
