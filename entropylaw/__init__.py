@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from entropylaw.binding import Predicting, Rendering, methods
+from entropylaw.removed import NAMES
 from entropylaw.version import __version__ as __version__
 
 # The stub has every public name with its module, for type checkers, too; pathlib would be slow to import.
@@ -41,8 +42,6 @@ methods.rendering, methods.predicting = _rendering, _predicting
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in _MODULES:
-        from entropylaw.removed import NAMES
-
         hint = f"; {NAMES[name]}" if name in NAMES else ""
         raise AttributeError(f"module 'entropylaw' has no attribute {name!r}{hint}")
     module, home = _MODULES[name]

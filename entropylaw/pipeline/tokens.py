@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from entropylaw.results.tokens import TokenHistogram, TokenSummary
-from entropylaw.tokens.run import Summarised
 from entropylaw.tokens.summary import bands
+
+if TYPE_CHECKING:
+    # Drawing what was summarised needs no DuckDB.
+    from entropylaw.tokens.run import Summarised
 
 
 def token_summary(summarised: Summarised) -> TokenSummary:

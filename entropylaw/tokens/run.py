@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from entropylaw.arrow import from_values
 from entropylaw.errors import UsageError
+from entropylaw.escaping import shown
 from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
+from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, find
+from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.sums import Sums
 
-if TYPE_CHECKING:
-    from entropylaw.tokens.backends import Backend, Progress
+_MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
+"""Addresses of Spark clusters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +75,6 @@ def summarise_tokens(
         ``bad-quantile``, ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``,
         ``output-is-input``.
     """
-    from entropylaw.tokens.backends import duckdb_backend, spark_backend
-
     check_options(options)
     files, notes = find(tables, names=names_by_role(options))
     notes += check_gaps(files, allow_missing=options.allow_missing)
@@ -83,8 +89,7 @@ def summarise_tokens(
     }
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    spark = spark_backend(options.master, console=progress is not None)
-    with spark if options.backend == "spark" else duckdb_backend(progress) as engine:
+    with backend(options, progress) as engine:
         table = engine.table(files, columns)
         notes += column_notes
         if columns.lists:
@@ -95,6 +100,26 @@ def summarise_tokens(
             return _finished(_queried(engine, table, columns), options, about, notes)
         sums, about["class"], others = by_grams(engine, table, columns, options.grams)
     return _finished(sums, options, about, notes, others)
+
+
+def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[Backend]:
+    """The engine of the options; UsageErrors ``spark-not-installed``, ``spark-failed``."""
+    if options.backend != "spark":
+        return duckdb_backend(progress)
+    master = options.master
+    if master is not None and not _MASTER.fullmatch(master):
+        message = f"--master {shown(master)} is not a Spark master"
+        raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
+    try:
+        # ibis and pyspark warn about the newest pandas, which nothing here uses.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from entropylaw.tokens.on_spark import spark_backend
+    except ImportError as error:
+        message = f"--backend spark needs pyspark, which cannot be imported ({error})"
+        hint = "pip install 'entropylaw[spark]', and Java 17 or later"
+        raise UsageError("spark-not-installed", message, hint) from None
+    return spark_backend(master, console=progress is not None)
 
 
 def check_options(options: TokenOptions) -> None:
@@ -161,7 +186,6 @@ def by_grams(
     engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
 ) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""
-    from entropylaw.tokens.backends import DuckDB, temporary_folder
     from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, default_grams, mark, read_grams
 
     assert isinstance(engine, DuckDB)
@@ -203,13 +227,12 @@ def _finished(
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
-    for other, suffix in others:
-        import pyarrow.compute as pc
-
+    for table, suffix in others:
+        row_of = {step: row for row, step in enumerate(table["step"].to_pylist())}
         # Null for a step that the other table does not have.
-        at = pc.index_in(steps["step"], value_set=other["step"])
-        for name in other.column_names[1:]:
-            steps = steps.append_column(f"{name}{suffix}", other[name].take(at))
+        rows = from_values([row_of.get(step) for step in steps["step"].to_pylist()], np.int64)
+        for name in table.column_names[1:]:
+            steps = steps.append_column(f"{name}{suffix}", table[name].take(rows))
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.unit_changes(sums), *summary.logprob_mismatch(sums))
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
