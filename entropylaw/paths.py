@@ -7,6 +7,7 @@ only in case are one file. Without numpy, for gates on stored documents.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import stat
@@ -77,8 +78,6 @@ def read_regular(path: str | os.PathLike[str], most: int, *, follow: bool = True
 
 def expanded(pattern: str) -> list[str]:
     """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, unchanged."""
-    import glob
-
     magic = glob.has_magic(pattern) and not Path(pattern).exists()
     # pathlib would take a "./" off the names, and has no patterns from the root.
     return (sorted(glob.glob(pattern, recursive=True)) if magic else []) or [pattern]  # noqa: PTH207

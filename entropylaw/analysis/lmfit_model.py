@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import Form, all_forms
+from entropylaw.analysis.law.evaluations import law_of
 from entropylaw.analysis.law.residual_models import check_fixed_level
 from entropylaw.analysis.rivals import fit_each
-from entropylaw.arguments import law_of, of_kind
+from entropylaw.arguments import of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.kalman import filter_gains, whiten
 from entropylaw.engine.prior import Grid

@@ -14,8 +14,8 @@ import numpy as np
 
 from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, beside, design, entropy_forms
 from entropylaw.analysis.law.estimates import at_most, from_mixture, largest, tails
+from entropylaw.analysis.law.evaluations import law_of
 from entropylaw.analysis.law.residual_models import residual_model
-from entropylaw.arguments import law_of
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import EVERY, Solver, infer, spread_rows
 from entropylaw.engine.prior import Grid, first_best

@@ -7,11 +7,11 @@ import sys
 
 import typer
 
-from entropylaw import __version__
 from entropylaw.cli.command import Commands
 from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
+from entropylaw.version import __version__
 
 app = typer.Typer(
     name="entropylaw",

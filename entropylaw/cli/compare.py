@@ -138,7 +138,7 @@ def draw(
     """
     if figure is None:
         return
-    from entropylaw.documents.codec import write_atomically
+    from entropylaw.files import write_atomically
     from entropylaw.report.figures import FIGURES, plotting
 
     kinds: tuple[plotting.Kind, ...] = (picture,) if picture else ("svg", "png")  # type: ignore[assignment]

@@ -14,6 +14,7 @@ from entropylaw.kinds import PATH, one_of
 from entropylaw.options import ColumnOptions, Command, ConfigFile, Logs, Option, formats, option
 from entropylaw.paths import shown_path
 from entropylaw.results.result import replace
+from entropylaw.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -73,7 +74,6 @@ def config(options: ConfigCommand) -> None:
     A source is a file and its key, or the default. The file is entropylaw.toml of the current folder; a
     flag wins over it. `entropylaw --config FILE config` shows another file.
     """
-    from entropylaw import __version__
     from entropylaw.documents.codec import dumps, encode
 
     known = general_settings(all_settings())

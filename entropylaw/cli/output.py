@@ -274,7 +274,7 @@ def write_out(
     written, problems = list[str](), list[OutputError]()
     for path, content in files.items():
         # Not at the top: the help would wait for it.
-        from entropylaw.documents.codec import write_atomically
+        from entropylaw.files import write_atomically
 
         try:
             write_atomically(path, content)

@@ -15,13 +15,14 @@ from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
 from entropylaw.results.result import replace
+from entropylaw.tokens.options import TokenOptions
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TokensCommand(opt.TokenOptions, opt.Quiet):
+class TokensCommand(TokenOptions, opt.Quiet):
     """``entropylaw tokens``."""
 
     tables: tuple[str, ...] = opt.option(
@@ -48,19 +49,15 @@ def tokens(options: TokensCommand) -> None:
     engine. All files are read as one table: give the shards of a run in one call.
     """
     from entropylaw.escaping import one_line
-    from entropylaw.tokens.run import (
-        as_parquet,
-        histogram_path,
-        summarise_tokens,
-        table_format,
-        write_together,
-    )
+    from entropylaw.files import write_together
+    from entropylaw.pipeline.tokens import token_summary
+    from entropylaw.tokens.run import as_parquet, histogram_path, summarise_tokens, table_format
 
     kind = table_format(options.output)
     target = options.output if kind is not None else None
     with share_shown("summing tokens") as progress:
         summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
-    summary = summarised.result
+    summary = token_summary(summarised)
     used = ", ".join(
         f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
         for role, name in summary.about["columns"].items()
@@ -141,11 +138,11 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
 
     ``histograms`` are paths by the names of runs, empty where there is none.
     """
-    from entropylaw.documents.codec import write_atomically
     from entropylaw.escaping import safe_name
+    from entropylaw.files import write_atomically
+    from entropylaw.pipeline.tokens import token_histogram
     from entropylaw.report.figures import FIGURES, Need
     from entropylaw.report.figures.plotting import Kind, figure_bytes
-    from entropylaw.tokens.summary import read_histogram
 
     kinds: tuple[Kind, ...] = (picture,) if picture else ("svg", "png")  # type: ignore[assignment]
     taken: set[str] = set()
@@ -154,7 +151,7 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
         known: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
         # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
-            known["tokens"] = read_histogram(histograms[run.run])
+            known["tokens"] = token_histogram(histograms[run.run])
         for entry in (entry for entry in FIGURES if entry.needs in known):
             drawing, name = entry.draw(known[entry.needs]), f"{slug}-{entry.name}"
             for kind in kinds:

@@ -63,8 +63,8 @@ class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
 @takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
 def plot(options: PlotCommand) -> None:
     """Draw one figure of one run for a paper."""
-    from entropylaw.documents.codec import write_atomically
     from entropylaw.escaping import safe_name
+    from entropylaw.files import write_atomically
     from entropylaw.report.figures import plotting
 
     output, quiet = options.output, options.quiet

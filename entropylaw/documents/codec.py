@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from entropylaw.arrays import Unbounded
-from entropylaw.errors import OutputError, described
-from entropylaw.paths import check_targets
+from entropylaw.errors import described
 from entropylaw.reproducible import rounded
 from entropylaw.results.result import field_names
 
 T = TypeVar("T")
-
-TEMPORARY = ".entropylaw-"
-"""How the names of unfinished files begin; they end in ``.part``."""
 
 _KEY = re.compile(rb'"\s*:')
 _PLAIN = (float, str, type(None), bool, int)
@@ -188,40 +182,6 @@ def _flaw(value: Any) -> tuple[str, str] | None:
 def dumps(value: Any) -> str:
     """JSON text with sorted keys, floats of 12 significant digits, one line per list of plain values."""
     return _lines(value, "") + "\n"
-
-
-def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write to a temporary file and move it over the target, so that readers see the old or the new file.
-
-    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full; the old file
-    is then unchanged. Raises UsageError ``output-is-input``.
-    """
-    import tempfile  # not at the top: a gate that writes no file would wait for it
-
-    check_targets([path])
-    target = Path(path)
-    # A file name that is no UTF-8 has surrogates, which are written as \\udcff.
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    temporary: str | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; a report gets the permissions of the user's other files.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(target)
-    except OSError as error:
-        message = f"{target} could not be written ({error.strerror or error}); an existing file is unchanged"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
-        raise OutputError("cannot-write", message, hint) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 _ENCODER = json.JSONEncoder(allow_nan=False)

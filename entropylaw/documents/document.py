@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from entropylaw import __version__
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
@@ -26,6 +25,7 @@ from entropylaw.results.groups import LevelShift, SegmentFit
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace, sentences
+from entropylaw.version import __version__
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError

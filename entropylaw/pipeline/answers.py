@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -266,6 +266,16 @@ def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
 def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
     """The averaged curve of a fit."""
     return averaged_curve(answer)
+
+
+COMPUTED: dict[str, Callable[..., Any]] = {
+    "fit": fit,
+    "phases": phases,
+    "backtest": backtest,
+    "ahead": ahead,
+    "averaged": averaged,
+}
+"""Name of a step → its function of a run, the run's series and the options."""
 
 
 def usual_targets(answer: Fit) -> tuple[list[float], list[float]]:

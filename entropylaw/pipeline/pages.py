@@ -15,7 +15,6 @@ from entropylaw.documents.codec import (
     decode,
     dumps,
     encode,
-    write_atomically,
 )
 from entropylaw.documents.document import (
     FitDocument,
@@ -30,6 +29,7 @@ from entropylaw.documents.document import (
 )
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
+from entropylaw.files import write_atomically
 from entropylaw.logs.runs import Run
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
@@ -241,9 +241,9 @@ def _page(task: Task, document: ReportDocument) -> Iterator[tuple[str, bytes]]:
     drawn: dict[Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
     if task.histogram is not None:
-        from entropylaw.tokens.summary import read_histogram
+        from entropylaw.pipeline.tokens import token_histogram
 
-        tokens = read_histogram(task.histogram[0])
+        tokens = token_histogram(task.histogram[0])
     available = parts(report, tokens)
     svgs: dict[str, str] = {}
     with plotting.style(plotting.read_style(task.making.style) if task.making.style else None):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
+from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     AnyDocument,
     InputFile,
@@ -24,6 +24,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
+from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, gather, histogram_beside

@@ -1,7 +1,7 @@
 """Steps: what is computed of each run, one runner for all of them, and the documents of their results.
 
-A step is small and names the function of :mod:`entropylaw.pipeline.answers` that computes it: that module
-imports scipy and the analysis, and is imported where a step is run.
+A step is small and names an entry of :data:`entropylaw.pipeline.answers.COMPUTED`: that module imports scipy
+and the analysis, and is imported where a step is run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from entropylaw.pipeline.pool import Progress
 from entropylaw.pipeline.pool import results as results_of
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.result import late, replace
+from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series, select
 
 R = TypeVar("R")
@@ -45,9 +45,10 @@ R = TypeVar("R")
 class Step(Generic[R]):
     """What is computed of a run, with some options.
 
-    The function ``name`` of :mod:`entropylaw.pipeline.answers` takes a run, its series and the options and
-    returns a ``result``. ``select`` finds the series, by the options of the names ``selected_by``. Up to
-    ``few`` runs are done faster in this process than by others that have to be started.
+    The function ``name`` of :data:`entropylaw.pipeline.answers.COMPUTED` takes a run, its series and the
+    options and returns a ``result``. ``select`` finds the series, by the options of the names
+    ``selected_by``. Up to ``few`` runs are done faster in this process than by others that have to be
+    started.
     """
 
     options: Any
@@ -104,11 +105,13 @@ class Backtest(_Paired[RunBacktest]):
 
     def document(self, inputs: Inputs, entries: Iterable[RunBacktest]) -> BacktestDocument:
         """The backtests of the runs, and the skill over all of them."""
+        from entropylaw.analysis.backtest import skills
+
         runs = tuple(entries)
         document = BacktestDocument(
             inputs=inputs.files,
             level=self.options.level,
-            overall=late("analysis.backtest.skills", runs),
+            overall=skills(runs),
             runs=runs,
             warnings=inputs.warnings,
         )
@@ -127,12 +130,14 @@ class Phases(Step[RunPhases]):
 
     def document(self, inputs: Inputs, entries: Iterable[RunPhases]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""
+        from entropylaw.analysis.phases import combine_phases
+
         document = PhasesDocument(
             inputs=inputs.files, settings=self.options, runs=tuple(entries), warnings=inputs.warnings
         )
         if sum(bool(fit.planning and fit.execution) for fit in document.fitted) < 2:
             return document
-        return replace(document, across=as_stored(late("analysis.phases.combine_phases", document.fitted)))
+        return replace(document, across=as_stored(combine_phases(document.fitted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +259,13 @@ def failed(error: Exception) -> FitError:
 
 def run_step(task: _Task) -> Answer[Any]:
     """What a worker does: the one place where the error of a run becomes a refusal."""
+    from entropylaw.pipeline.answers import COMPUTED
+
     _, step, subject, cache, key = task
     series = None
     try:
         series = step.choose(subject)
-        result = late(f"pipeline.answers.{step.name}", subject, series, step.options)
+        result = COMPUTED[step.name](subject, series, step.options)
     except UsageError:
         raise
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from entropylaw import __version__
 from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.report.numbers import (
@@ -15,6 +14,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.words import listed
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
+from entropylaw.version import __version__
 
 BIBTEX = (
     "@misc{cui2025entropy, author = {Cui, Ganqu and others}, title = {The Entropy Mechanism of Reinforcement "

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from entropylaw import __version__
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
 from entropylaw.escaping import one_line
 from entropylaw.report import words
@@ -37,6 +36,7 @@ from entropylaw.report.render.markdown import whole
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.run_names import arm_by_pattern, without_seed
+from entropylaw.version import __version__
 
 WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from entropylaw import __version__
 from entropylaw.report.blocks import Heading
 from entropylaw.report.describe import describe
 from entropylaw.report.figures import drawn
 from entropylaw.report.pages import Neighbour
 from entropylaw.report.render.html import environment, fragment
+from entropylaw.version import __version__
 
 
 def single_page(

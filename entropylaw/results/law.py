@@ -7,9 +7,10 @@ from typing import Any, overload
 import msgspec
 
 from entropylaw.arrays import FloatArray
+from entropylaw.binding import methods
 from entropylaw.results import EntropySet, Estimate, FormEstimate, Influence, Lag, Prediction, Residuals
 from entropylaw.results.posterior import Posterior
-from entropylaw.results.result import Result, late
+from entropylaw.results.result import Result
 
 
 class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -87,7 +88,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         A fresh fit has them from its own inference; a stored one infers them again. They are no part of a
         document.
         """
-        return late("analysis.law.inference.residual_covariances", self)
+        return methods.predicting().residual_covariances(self)
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
@@ -132,7 +133,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         UsageError
             ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
         """
-        return late("analysis.law.estimates.predict", self, entropy, level)  # type: ignore[no-any-return]
+        return methods.predicting().law_predict(self, entropy, level)  # type: ignore[no-any-return]
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
         """The entropies at which the law's reward is compatible with a target, in the run's reward units.
@@ -141,7 +142,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
         interval, and has no upper end where the sign of a is not settled.
         """
-        return late("analysis.law.estimates.entropy_for", self, reward, level)  # type: ignore[no-any-return]
+        return methods.predicting().law_entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
 
 class Influences(Result, frozen=True, kw_only=True, eq=False):

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, nearest, shown
-from entropylaw.options import TokenOptions
 from entropylaw.tokens.files import TokenFile, element_type, is_number
+from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.query import ROW, TokenColumns
 from entropylaw.units import is_perplexity, nats_per_unit
 

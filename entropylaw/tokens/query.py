@@ -21,8 +21,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropylaw.arrays import FloatArray
-from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens.files import is_number
+from entropylaw.units import FORK, LOW
 
 IntArray = NDArray[np.int64]
 

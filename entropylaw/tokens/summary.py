@@ -22,11 +22,11 @@ from entropylaw.arrays import FloatArray
 from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
-from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums, steps_of
+from entropylaw.units import LOW
 
 Value = float | int | None
 
@@ -182,24 +182,29 @@ def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str,
     return columns
 
 
-def read_histogram(path: str) -> TokenHistogram:
-    """Read a ``.hist.parquet``, with all classes together; the errors are those of :meth:`Sums.read`."""
-    sums = Sums.read(Path(path))
+def bands(path: Path) -> dict[str, FloatArray]:
+    """The distribution at each step by a ``.hist.parquet``, with all classes together.
+
+    The ``step`` (n,), ascending; the ``edges`` (k + 1,) of bands of entropy, nats; the ``share`` (n, k) of a
+    step's tokens in each; and, of shape (n,), ``top20`` and ``low``: ``share_top20`` and ``share_below_0.01``
+    of :func:`summarise`. The errors are those of :meth:`Sums.read`.
+    """
+    sums = Sums.read(path)
     cells, steps = sums.cells, np.array(sums.steps, dtype=float)
     counts = np.zeros((steps.size, BINS), dtype=np.int64)
     place = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
     np.add.at(counts, place, cells["tokens"] * sums.usable)
     # Six neighbouring bins form one band, about 20 % wide at 0.672 nats.
     starts = np.arange(0, BINS, 6)
-    bands = np.add.reduceat(counts, starts, axis=1)
+    tokens = np.add.reduceat(counts, starts, axis=1)
     summary = summarise(sums)
-    return TokenHistogram(
-        step=steps,
-        edges=np.append(EDGES[starts], EDGES[-1]),
-        share=bands / np.maximum(bands.sum(axis=1, keepdims=True), 1),
-        top20=np.array(summary.column("share_top20").to_pylist(), dtype=float),
-        low=np.array(summary.column("share_below_0.01").to_pylist(), dtype=float),
-    )
+    return {
+        "step": steps,
+        "edges": np.append(EDGES[starts], EDGES[-1]),
+        "share": tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1),
+        "top20": np.array(summary.column("share_top20").to_pylist(), dtype=float),
+        "low": np.array(summary.column("share_below_0.01").to_pylist(), dtype=float),
+    }
 
 
 def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:

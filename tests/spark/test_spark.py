@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.options import TokenOptions
 from entropylaw.tokens import query
-from entropylaw.tokens.backends import duckdb_backend, spark_backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import find
+from entropylaw.tokens.on_duckdb import duckdb_backend
+from entropylaw.tokens.options import TokenOptions
 from tests.conftest import nightly
 
 NAN = float("nan")
@@ -172,6 +172,8 @@ def test_each_query_has_the_same_rows(tmp_path):
         columns |= {'a `b` "c': pa.array(range(39)), "position": pa.array([0, 1, 2] * 13)}
         columns |= {"entropy": pa.array(ODD * 3), "logprob": pa.array([-0.5, NAN, None] * 13)}
         pq.write_table(pa.table(columns), tmp_path / f"part-{at}.parquet")
+    from entropylaw.tokens.on_spark import spark_backend  # where pyspark is installed
+
     with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
         for at in range(3):
             options = TokenOptions(response=('a `b` "c',))

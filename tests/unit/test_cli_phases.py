@@ -146,11 +146,11 @@ def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
 
 def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
     pytest.importorskip("duckdb")
-    from entropylaw.tokens.summary import read_histogram
+    from entropylaw.pipeline.tokens import token_histogram
 
     source = lab / "grpo_s0" / "tokens.parquet"
     assert run("tokens", source, "-o", "steps.parquet").returncode == 0
-    histogram = read_histogram(str(tmp_path / "steps.hist.parquet"))
+    histogram = token_histogram(str(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
     assert histogram.step.tolist() == sorted(set(step.tolist()))

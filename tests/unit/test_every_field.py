@@ -40,8 +40,8 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
-from entropylaw.results.columns import TokenSummary
 from entropylaw.results.result import field_names, replace
+from entropylaw.results.tokens import TokenSummary
 from entropylaw.roles.explain import explain
 from tests import arms
 from tests.conftest import ended

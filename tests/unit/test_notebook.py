@@ -170,6 +170,15 @@ def test_a_document_has_a_row_for_every_run_and_figures_for_a_few() -> None:
     assert page.tags.count("tr") == 60 + 1
 
 
+def test_a_result_has_its_methods_however_it_was_imported() -> None:
+    code = (
+        "import sys, entropylaw.results.result as module\n"
+        "assert module.note('not-one', n=3).sentence == 'not-one'\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), check=True)
+
+
 def test_matplotlib_is_loaded_when_a_result_is_looked_at_and_not_before() -> None:
     code = (
         "import sys, entropylaw, numpy as n\n"

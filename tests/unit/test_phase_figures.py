@@ -9,8 +9,8 @@ from matplotlib.collections import FillBetweenPolyCollection
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import phase_figure, token_figure, turns_figure
 from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.results.columns import TokenHistogram
 from entropylaw.results.result import replace
+from entropylaw.results.tokens import TokenHistogram
 from entropylaw.tokens.query import EDGES
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import stated

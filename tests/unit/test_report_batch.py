@@ -97,9 +97,12 @@ def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     before = (tmp_path / "out" / "runs" / "run-3.json").read_bytes()
     log(logs / "run-4.csv", seed=4)
     fitted = []
-    monkeypatch.setattr(
-        answers, "fit", lambda run, *rest, real=answers.fit: fitted.append(run.name) or real(run, *rest)
-    )
+
+    def counted(run, *rest, real=answers.fit):
+        fitted.append(run.name)
+        return real(run, *rest)
+
+    monkeypatch.setitem(answers.COMPUTED, "fit", counted)
     outcome = site.report_logs([str(logs)], making, jobs=1)
     assert fitted == ["run-4"]
     assert outcome.unchanged == 3
@@ -146,7 +149,7 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
             raise ZeroDivisionError("made up")
         return real(run, *rest)
 
-    monkeypatch.setattr(answers, "fit", broken)
+    monkeypatch.setitem(answers.COMPUTED, "fit", broken)
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     outcome = site.report_logs([str(logs)], making, jobs=1)
     assert len(outcome.done) - len(outcome.failures) == 3

@@ -1,4 +1,4 @@
-"""A residual model is one entry of the registry: every command then offers it, fits with it and names it."""
+"""A residual model is an entry of the registry and its covariances: every command offers and names it."""
 
 import json
 import subprocess
@@ -19,8 +19,12 @@ def grid(step, entropy, reward):
 
 RESIDUAL_MODELS["ar1"] = ResidualModel(
     name="ar1", method="first-order autoregression", help="neighbours alike.",
-    grid=grid, assumed="like neighbours",
+    assumed="like neighbours",
 )
+
+from entropylaw.analysis.law.covariances import GRIDS
+
+GRIDS["ar1"] = grid
 
 from entropylaw.__main__ import main
 main()

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens import query
-from entropylaw.tokens.backends import duckdb_backend
 from entropylaw.tokens.cells import PERCENTS, Cells
+from entropylaw.tokens.on_duckdb import duckdb_backend
 from entropylaw.tokens.query import BINS, EDGES, HALF, LEAST_LOGPROB, LIMIT, LOGPROB_POINT, MEAN_POINT, POINT
+from entropylaw.units import FORK, LOW
 from tests.conftest import LAB
 from tests.token_tables import data, made, noted, summary, summary_of, written
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import InputError
+from entropylaw.pipeline.tokens import token_histogram
 from entropylaw.tokens.files import METADATA
-from entropylaw.tokens.summary import read_histogram
 from tests.conftest import HANGS, LAB, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
 from tests.typed import assert_error
@@ -258,7 +258,7 @@ def test_one_file_named_twice_is_read_once(table, tmp_path):
     table("b.parquet")
     result = summary(tmp_path / "a.parquet", tmp_path, f"{tmp_path}/*.parquet")
     assert result.steps.column("tokens").to_pylist() == [4, 4]
-    assert [file["name"] for file in result.result.about["read"]["files"]] == ["a.parquet", "b.parquet"]
+    assert [file["name"] for file in result.about["read"]["files"]] == ["a.parquet", "b.parquet"]
 
 
 def test_compressed_lines_with_whole_and_other_numbers(tmp_path):
@@ -282,11 +282,11 @@ def test_damaged_sums_are_refused(tmp_path, spoil, slug):
     spoiled, facts = spoil(table, json.loads(table.schema.metadata[METADATA]))
     path = written(tmp_path / "bad.hist.parquet", spoiled.replace_schema_metadata({METADATA: facts}))
     with pytest.raises(InputError) as caught:
-        read_histogram(str(path))
+        token_histogram(str(path))
     assert caught.value.slug == slug
     path.write_bytes(b"PAR1")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
-        read_histogram(str(path))
+        token_histogram(str(path))
 
 
 def test_the_command_and_its_files(run, table, tmp_path):

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from entropylaw.errors import OutputError
+from entropylaw.files import write_together
 from entropylaw.tokens.files import copies, histogram_of
-from entropylaw.tokens.run import write_together
 from tests.token_tables import made, refused, summary, summary_of, written
 from tests.typed import assert_error
 
@@ -77,7 +77,7 @@ def test_a_copy_of_a_token_file_is_noted(tmp_path):
     written(tmp_path / "a.parquet", made(500))
     written(tmp_path / "c.parquet", made(500, seed=1))
     shutil.copy(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    notes = summary(tmp_path).result.notes
+    notes = summary(tmp_path).notes
     assert [note for note in notes if "same bytes" in note] == [
         "'b.parquet' holds the same bytes as 'a.parquet': if it is a copy, its tokens count twice"
     ]
@@ -95,7 +95,7 @@ def test_prompts_are_the_clusters_of_their_responses(tmp_path):
     frame = result.steps.to_pandas()
     assert frame.entropy_se_prompts.mean() == pytest.approx(frame.entropy.std(), rel=0.12)
     assert frame.entropy_se_responses.mean() < 0.5 * frame.entropy.std()
-    assert result.result.about["columns"]["prompt"] == "prompt"
+    assert result.about["columns"]["prompt"] == "prompt"
     for at, part in columns.to_pandas().groupby("step"):
         each = part.groupby("prompt").entropy.agg(["sum", "count"])
         n, s = each["count"], each["sum"]
@@ -130,7 +130,7 @@ def test_prompts_are_the_clusters_of_their_responses(tmp_path):
 def test_gaps_in_numbers_and_steps_are_noted(tmp_path, names, absent):
     for seed, name in enumerate(names):
         written(tmp_path / f"{name}.parquet", made(100, seed=seed))
-    notes = [note for note in summary(tmp_path).result.notes if "not copied" in note]
+    notes = [note for note in summary(tmp_path).notes if "not copied" in note]
     assert notes == ([] if absent is None else [f"{absent}: were they written, and not copied?"])
 
 

@@ -14,7 +14,7 @@ BITS = 1 / math.log(2)
 def unit_notes(tmp_path, step, entropy, **columns):
     """The notes on units of a table."""
     result = summary_of(tmp_path, {"step": step, "entropy": entropy, **columns})
-    return [note for note in result.result.notes if "units" in note]
+    return [note for note in result.notes if "units" in note]
 
 
 @pytest.mark.parametrize(("steps", "each"), [(4, 30_000), (40, 10_000), (40, 500)])
@@ -80,4 +80,4 @@ def test_tokens_drawn_with_a_low_temperature_are_named_as_a_possible_reason(tmp_
 
 @pytest.mark.parametrize("path", sorted(LAB.glob("*/tokens.parquet")), ids=lambda path: path.parent.name)
 def test_the_lab_is_in_nats(path):
-    assert [note for note in summary(path).result.notes if "units" in note] == []
+    assert [note for note in summary(path).notes if "units" in note] == []

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.documents.codec import write_atomically
 from entropylaw.documents.loading import load_fit
+from entropylaw.files import write_atomically
 from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
 from entropylaw.report.describe import forecast, logs, phases, runs

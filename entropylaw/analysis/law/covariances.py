@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from entropylaw.analysis.forms import design, independent_columns, law_column
 from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_number
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.prior import Grid, drift_grid, local_level_grid, white_grid
+from entropylaw.engine.prior import Grid, drift_grid, floor_grid, local_level_grid, white_grid
 from entropylaw.engine.residual_prior import adapted_grid
 from entropylaw.errors import FitError, UsageError
 
@@ -27,11 +29,11 @@ def covariances(
     """
     model = residual_model(interval)
     if eval_size is None:
-        return model.grid(step, entropy, reward)
+        return GRIDS[model.name](step, entropy, reward)
     if as_number(eval_size, "eval_size") < 1:
         few = f"eval_size {eval_size}, expected at least 1"
         raise UsageError("bad-eval-size", few, "give the sample count")
-    if model.known_noise_grid is None:
+    if model.name not in KNOWN_NOISE_GRIDS:
         why = f"eval_size with interval {interval!r}, which estimates all noise"
         raise UsageError("bad-eval-size", why, "use interval 'drift'")
     if reward.min() < 0 or reward.max() > 1:
@@ -46,7 +48,7 @@ def covariances(
     rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
     variance = float((reward - fitted) @ (reward - fitted)) / (reward.size - 2)
     least = max(variance, np.finfo(float).eps)
-    return model.known_noise_grid(step, least, rate * (1.0 - rate) / eval_size)
+    return KNOWN_NOISE_GRIDS[model.name](step, least, rate * (1.0 - rate) / eval_size)
 
 
 def drift_covariances(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Grid:
@@ -74,3 +76,16 @@ def white_covariances(step: FloatArray, entropy: FloatArray, reward: FloatArray)
     """The one covariance of independent residuals."""
     del step, entropy, reward
     return white_grid()
+
+
+GRIDS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], Grid]] = {
+    "drift": drift_covariances,
+    "walk": walk_covariances,
+    "odr": white_covariances,
+    "ols": white_covariances,
+}
+"""Residual model → the covariances to sum over for a run, from its steps, entropies and rewards."""
+
+KNOWN_NOISE_GRIDS: dict[str, Callable[[FloatArray, float, FloatArray], Grid]] = {"drift": floor_grid}
+"""Residual model → the same from the steps, the variance of the residual by least squares (squared reward
+units), and the known noise variance (n,) of each evaluation; with other models ``eval_size`` is refused."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from entropylaw.analysis.conditions import p_long
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.covariances import GRIDS
 from entropylaw.analysis.law.diagnostics import lost_reward
 from entropylaw.analysis.law.estimates import (
     checked_level,
@@ -278,7 +279,7 @@ def _numbers(
     errors = relevant_errors(smooth, root, reward)
     tables, about = [], []
     for one in np.arange(len(runs))[:, None]:
-        grid = model.grid(step, smooth[one[0]], reward[one[0]])
+        grid = GRIDS[model.name](step, smooth[one[0]], reward[one[0]])
         law = infer_law(step, smooth[one], errors[one], reward[one], grid).posteriors
         mixture = law_numbers(law.pruned(), smooth[one, -1])
         low, value, high = mixture.quantiles(tails(level))

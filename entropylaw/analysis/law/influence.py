@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.evaluations import law_of
 from entropylaw.analysis.law.inference import residual_covariances
 from entropylaw.analysis.law.residual_models import check_fixed_level
-from entropylaw.arguments import law_of
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import TIED, first_best

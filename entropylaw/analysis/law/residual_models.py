@@ -1,22 +1,16 @@
 """Registry of the residual models: the values of ``interval`` and their properties.
 
-One more entry of :data:`RESIDUAL_MODELS` adds a model: the command line, the settings file, the fits and
-the reports read its name, its help and its properties here. Importing this module imports no numpy.
+One more entry of :data:`RESIDUAL_MODELS` adds a model, with its covariances in
+:data:`entropylaw.analysis.law.covariances.GRIDS`: the command line, the settings file, the fits and the
+reports read its name, its help and its properties here. Importing this module imports no numpy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from entropylaw.errors import UsageError
-from entropylaw.results.result import late
-
-if TYPE_CHECKING:
-    from entropylaw.arrays import FloatArray
-    from entropylaw.engine.prior import Grid
 
 DEFAULT_RESIDUAL = "drift"
 """The model of a fit where none is given."""
@@ -31,12 +25,6 @@ class ResidualModel:
     name, method, help
         Its value of ``interval``; the method of its intervals, as in every estimate; and its assumptions, for
         the command line, after the name and a colon.
-    grid
-        ``grid(step, entropy, reward)``: the covariances to sum over for a run, each of shape (n,).
-    known_noise_grid
-        ``known_noise_grid(step, variance, floor)``: the same with a known noise variance ``floor`` (n,) of
-        each evaluation; ``variance`` is that of the residual by least squares, in squared reward units.
-        None where all noise is estimated: ``eval_size`` is then refused.
     smooths_entropy
         The law is fitted to the smoothed entropy; otherwise to the entropy as logged.
     fixed_level
@@ -55,19 +43,12 @@ class ResidualModel:
     name: str
     method: str
     help: str
-    grid: Callable[[FloatArray, FloatArray, FloatArray], Grid]
-    known_noise_grid: Callable[[FloatArray, float, FloatArray], Grid] | None = None
     smooths_entropy: bool = False
     fixed_level: bool = True
     drops_outliers: bool = False
     entropy_sd: Literal["optional", "required", "refused"] = "optional"
     most_known: int | None = None
     assumed: str | None
-
-
-def _late(function: str) -> Callable[..., Grid]:
-    """A function by its dotted path, imported when it is called."""
-    return partial(late, function)
 
 
 RESIDUAL_MODELS: dict[str, ResidualModel] = {
@@ -77,8 +58,6 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="drift",
             method="drift + noise, integrated out",
             help="slow drift plus noise, integrated out.",
-            grid=_late("analysis.law.covariances.drift_covariances"),
-            known_noise_grid=_late("engine.prior.floor_grid"),
             smooths_entropy=True,
             drops_outliers=True,
             assumed=None,
@@ -87,7 +66,6 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="walk",
             method="random walk + noise, integrated out",
             help="random-walk drift plus noise; the ceiling is relative to the last evaluation.",
-            grid=_late("analysis.law.covariances.walk_covariances"),
             smooths_entropy=True,
             fixed_level=False,
             drops_outliers=True,
@@ -97,7 +75,6 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="odr",
             method="orthogonal distance regression",
             help="independent residuals, entropies with --entropy-sd.",
-            grid=_late("analysis.law.covariances.white_covariances"),
             entropy_sd="required",
             # Each entropy has an independent error: a matrix of n by n.
             most_known=2000,
@@ -107,7 +84,6 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="ols",
             method="ordinary least squares",
             help="textbook, for independent residuals and exact entropies only.",
-            grid=_late("analysis.law.covariances.white_covariances"),
             entropy_sd="refused",
             assumed="independent",
         ),

@@ -13,7 +13,8 @@ from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.report.words import meaning
 from entropylaw.reproducible import rounded
-from entropylaw.results.columns import Candidate, Cell, ColumnReport, TokenSummary
+from entropylaw.results.columns import Candidate, ColumnReport
+from entropylaw.results.tokens import Cell, TokenSummary
 
 _MOST = 8
 """Candidates and rejected columns shown to people with what is known of them; the others by name."""

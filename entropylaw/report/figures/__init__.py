@@ -17,12 +17,13 @@ from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.results import Verdict
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from entropylaw.documents.document import RunFit, RunReport
     from entropylaw.results.arms import ArmComparison
-    from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.fit import Fit
+    from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens", "across", "arms"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
@@ -62,9 +63,19 @@ class FigureEntry:
 
     def draw(self, part: Any) -> Figure:
         """The figure of a run's part; ValueError says why there is nothing to draw."""
-        module, _, function = self.maker.partition(":")
-        figure: Figure = getattr(import_module(f"entropylaw.report.figures.{module}"), function)(part)
+        figure: Figure = _function(self.maker)(part)
         return figure
+
+    def draw_on(self, axes: Axes, part: Any) -> None:
+        """Draw it on given axes."""
+        _function(self.onto)(axes, part)
+
+
+def _function(path: str) -> Callable[..., Any]:
+    """The function of a ``module:function`` of this package; it imports matplotlib."""
+    module, _, name = path.partition(":")
+    function: Callable[..., Any] = getattr(import_module(f"entropylaw.report.figures.{module}"), name)
+    return function
 
 
 def law_caption(part: RunFit | Fit) -> str:

@@ -15,8 +15,10 @@ from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.results.columns import FORK, LOW, SEMANTIC, TokenHistogram
+from entropylaw.results.columns import SEMANTIC
 from entropylaw.results.phases import CurvePhases, PhasesAcross, gaps
+from entropylaw.results.tokens import TokenHistogram
+from entropylaw.units import FORK, LOW
 
 COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""

@@ -1,0 +1,39 @@
+"""Class of a result → the module of this package that describes it; all but those of a check."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from entropylaw.documents.comparison import ComparisonDocument
+from entropylaw.documents.document import (
+    BacktestDocument,
+    ColumnsDocument,
+    FitDocument,
+    PhasesDocument,
+    PredictionDocument,
+    ReportDocument,
+    RunFit,
+    RunPhases,
+    RunPrediction,
+    RunReport,
+)
+from entropylaw.report.describe import arms, comparison, forecast, law, logs, phases, runs
+from entropylaw.results.arms import ArmComparison
+from entropylaw.results.columns import ColumnReport
+from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.groups import SegmentFit
+from entropylaw.results.law import Comparison, Influences
+from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.tokens import TokenSummary
+
+MODULES: dict[type, ModuleType] = {
+    **dict.fromkeys((Fit, Influences, Comparison, SegmentFit), law),
+    **dict.fromkeys((FitDocument, RunFit, ReportDocument, RunReport), runs),
+    **dict.fromkeys((Forecast, SaturationForecast, PredictionDocument, RunPrediction), forecast),
+    **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), forecast),
+    **dict.fromkeys((PhasesDocument, RunPhases, PhaseFit, PhasesAcross), phases),
+    **dict.fromkeys((ColumnsDocument, ColumnReport, TokenSummary), logs),
+    ArmComparison: arms,
+    ComparisonDocument: comparison,
+}
