@@ -98,7 +98,7 @@ def compare(options: CompareCommand) -> None:
             output.say(f"wrote {path}", quiet=quiet)
         made = {}
         if pages:
-            from entropylaw.report.single_page import single_page
+            from entropylaw.report.pages import single_page
 
             made = dict.fromkeys(pages, single_page(document))
         output.deliver(document, formats, others=made, quiet=quiet)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Of one run, without the tokens' sums, which no log and no document holds.
-FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across", "arms")}
+FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs in ("law", "forecast", "phases")}
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.fit import Fit
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, or an ``ArmComparison``."""
+``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+``ArmComparison``, or the rows of an index by arm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +185,19 @@ FIGURES = (
         caption=lambda _: (
             "The turning points of planning and execution in the runs where one turns to rise, with their "
             "intervals, as shares of each run."
+        ),
+    ),
+    FigureEntry(
+        name="ceilings",
+        needs="rows",
+        maker="ceilings:ceilings_figure",
+        about="ceilings of several runs",
+        label="ceilings",
+        title="Ceilings:",
+        caption=lambda _: (
+            "The ceilings of the runs, those of an arm below one another: the dot is the reward at H = 0, "
+            "the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
+            "axis."
         ),
     ),
     FigureEntry(
