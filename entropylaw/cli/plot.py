@@ -77,12 +77,12 @@ def plot(options: PlotCommand) -> None:
         figure, entry = FIGURES[options.figure], result.fit if hasattr(result, "fit") else result
         if entry.refusal is not None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
+        name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            drawn = figure.draw(entry if figure.needs == "law" else result)
+            contents = figure.files(entry if figure.needs == "law" else result, [kind], name)
         except ValueError as error:
             _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
-        content = plotting.figure_bytes(drawn, kind, f"{safe_name(result.run, set())}-{figure.name}")
-    write_atomically(output, content)
+    write_atomically(output, contents[kind])
     say(f"wrote {output}", quiet=quiet)
 
 

@@ -14,7 +14,6 @@ from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_ru
 from entropylaw.report.describe import describe, table
 from entropylaw.report.figures import NAMED, drawn
 from entropylaw.results import Estimate
-from entropylaw.results.result import late
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +54,7 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     blocks = describe(result)
     for block in blocks:
         if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
-            late(f"report.figures.{NAMED[block.name].onto.replace(':', '.')}", ax, block.part)
+            NAMED[block.name].draw_onto(ax, block.part)
             return ax
     _numbers(ax, blocks)
     return ax
