@@ -100,7 +100,7 @@ def compare(options: CompareCommand) -> None:
             output.say(f"wrote {path}", quiet=quiet)
         made = {}
         if pages:
-            from entropylaw.report.single_page import single_page
+            from entropylaw.report.pages import single_page
 
             made = dict.fromkeys(pages, single_page(document))
         output.deliver(document, formats, others=made, quiet=quiet)
@@ -138,22 +138,10 @@ def draw(
     """
     if figure is None:
         return
-    from entropylaw.files import write_atomically
-    from entropylaw.report.figures import FIGURES, plotting
+    from entropylaw.report.figures import write
 
-    kinds: tuple[plotting.Kind, ...] = (picture,) if picture else ("svg", "png")  # type: ignore[assignment]
-    entries = [entry for entry in FIGURES if entry.needs == "arms"]
-    for entry in entries[:1] if picture else entries:
-        with plotting.style(extra):
-            try:
-                drawing = entry.draw(document.comparison)
-            except ValueError as error:
-                if not picture:
-                    continue
-                message = f"the arms have no figure: {error}"
-                raise FitError("nothing-to-draw", message, "leave out --figure") from error
-            made = {kind: plotting.figure_bytes(drawing, kind, entry.name) for kind in kinds}
-        for kind, content in made.items():
-            path = figure if picture else str(Path(figure) / f"{entry.name}.{kind}")
-            write_atomically(path, content)
-            yield path
+    try:
+        yield from write({"arms": document.comparison}, figure, picture, extra=extra)
+    except ValueError as error:
+        message = f"the arms have no figure: {error}"
+        raise FitError("nothing-to-draw", message, "leave out --figure") from error

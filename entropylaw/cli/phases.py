@@ -139,12 +139,9 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     ``histograms`` are paths by the names of runs, empty where there is none.
     """
     from entropylaw.escaping import safe_name
-    from entropylaw.files import write_atomically
     from entropylaw.pipeline.tokens import token_histogram
-    from entropylaw.report.figures import FIGURES, Need
-    from entropylaw.report.figures.plotting import Kind, figure_bytes
+    from entropylaw.report.figures import Need, write
 
-    kinds: tuple[Kind, ...] = (picture,) if picture else ("svg", "png")  # type: ignore[assignment]
     taken: set[str] = set()
     for run in document.runs:
         slug = safe_name(run.run, taken)
@@ -152,9 +149,4 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
         # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
             known["tokens"] = token_histogram(histograms[run.run])
-        for entry in (entry for entry in FIGURES if entry.needs in known):
-            drawing, name = entry.draw(known[entry.needs]), f"{slug}-{entry.name}"
-            for kind in kinds:
-                path = figure if picture else str(Path(figure) / f"{name}.{kind}")
-                write_atomically(path, figure_bytes(drawing, kind, name))
-                yield path
+        yield from write(known, figure, picture, slug)

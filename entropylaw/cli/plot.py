@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
 
 # Of one run, without the tokens' sums, which no log and no document holds.
-FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across", "arms")}
+FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs in ("law", "forecast", "phases")}
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""
@@ -76,12 +76,12 @@ def plot(options: PlotCommand) -> None:
         figure, entry = FIGURES[options.figure], result.fit if hasattr(result, "fit") else result
         if entry.refusal is not None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
+        name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            drawn = figure.draw(entry if figure.needs == "law" else result)
+            contents = figure.files(entry if figure.needs == "law" else result, [kind], name)
         except ValueError as error:
             _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
-        content = plotting.figure_bytes(drawn, kind, f"{safe_name(result.run, set())}-{figure.name}")
-    write_atomically(output, content)
+    write_atomically(output, contents[kind])
     say(f"wrote {output}", quiet=quiet)
 
 

@@ -249,8 +249,8 @@ def _page(task: Task, document: ReportDocument) -> Iterator[tuple[str, bytes]]:
     with plotting.style(plotting.read_style(task.making.style) if task.making.style else None):
         for entry in FIGURES:
             if entry.needs in available:
-                figure, name = entry.draw(available[entry.needs]), f"{slug}-{entry.name}"
-                images: dict[str, bytes] = {kind: plotting.figure_bytes(figure, kind, name) for kind in drawn}
+                name = f"{slug}-{entry.name}"
+                images: Mapping[str, bytes] = entry.files(available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
                 yield from ((f"figures/{name}.{kind}", images[kind]) for kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}

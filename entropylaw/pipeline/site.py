@@ -33,8 +33,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import Neighbour
-from entropylaw.report.phases_page import phases_page
+from entropylaw.report.pages import Neighbour, phases_page
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace

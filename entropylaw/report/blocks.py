@@ -128,6 +128,30 @@ class Table(Struct, frozen=True):
     instead: bool = False
 
 
+class Trace(Struct, frozen=True):
+    """A series in a row of :class:`RunsTable`, drawn as a line; ``ends`` has its first and its last value."""
+
+    name: str
+    title: str
+    ends: str
+    steps: Sequence[float]
+    values: Sequence[float]
+
+
+class RunsTable(Table, frozen=True, kw_only=True):
+    """Runs on a page under a ``badge``, a ``title`` and a ``note``, folded away unless ``open``.
+
+    ``links`` are the addresses of their pages, if they have any. A cell may also be a :class:`Trace`, or a
+    list of verdicts, whose sentences are shown on request.
+    """
+
+    title: str
+    open: bool
+    badge: Verdict | None = None
+    note: str = ""
+    links: Sequence[str] = ()
+
+
 class Note(Struct, frozen=True):
     """A sentence with its label; without one it is a paragraph.
 
@@ -168,9 +192,9 @@ class Figure(Struct, frozen=True):
 Block = Heading | Verdict | Facts | Table | Notes | Figure
 
 
-def columns(keys: str, *, estimate: bool = False) -> tuple[Column, ...]:
-    """A column per key in a string of several; its label has spaces for underscores."""
-    return tuple(Column(key, key.replace("_", " "), estimate=estimate) for key in keys.split())
+def columns(*keys: str, estimate: bool = False) -> tuple[Column, ...]:
+    """A column per key; its label has spaces for underscores."""
+    return tuple(Column(key, key.replace("_", " "), estimate=estimate) for key in keys)
 
 
 def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words: int = 1) -> Table:

@@ -54,7 +54,7 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     blocks = describe(result)
     for block in blocks:
         if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
-            NAMED[block.name].draw_on(ax, block.part)
+            NAMED[block.name].draw_onto(ax, block.part)
             return ax
     _numbers(ax, blocks)
     return ax

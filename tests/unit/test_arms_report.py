@@ -12,8 +12,8 @@ from entropylaw.escaping import COLUMNS, WIDTH
 from entropylaw.report.blocks import Table, Verdict
 from entropylaw.report.describe import describe
 from entropylaw.report.describe.stages import direction
+from entropylaw.report.pages import single_page
 from entropylaw.report.render import MEDIA, rendered
-from entropylaw.report.single_page import single_page
 from entropylaw.results.arms import Decision
 from entropylaw.results.result import replace
 from tests import arms

@@ -199,7 +199,7 @@ def test_refused_run_has_a_page_with_the_reason() -> None:
 
 def test_figures_are_named_and_their_files_linked() -> None:
     parsed = Page(good())
-    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 6
+    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 5
     assert parsed.tags.count("desc") == 5
     links = [value for name, value in parsed.attributes if name == "href" and value.startswith("../figures/")]
     assert links == ["../figures/slug-series.svg", "../figures/slug-law.svg"]

@@ -30,10 +30,11 @@ SPLIT = {"movement": "movement along the curve", "shift": "shift of the curve"}
 """The parts of the difference in last reward → in words."""
 
 TABLE = (
-    *b.columns("arm baseline seeds seeds_baseline entropy_low entropy_high last_step quantity unit"),
+    *b.columns("arm", "baseline", "seeds", "seeds_baseline", "entropy_low", "entropy_high"),
+    *b.columns("last_step", "quantity", "unit"),
     b.Column("difference", estimate=True),
-    *b.columns("p_value p_adjusted df between within between_sd margin decision seeds_needed"),
-    *b.columns("level method note"),
+    *b.columns("p_value", "p_adjusted", "df", "between", "within", "between_sd", "margin"),
+    *b.columns("decision", "seeds_needed", "level", "method", "note"),
 )
 """A row per comparison and quantity, and per part of the difference in last reward; ``between_sd`` is the
 spread between seeds that was given."""
@@ -281,7 +282,7 @@ def _quantities(named: Named, *, several: bool = True) -> b.Table:
     """A row per quantity with its decision, and of several comparisons per comparison."""
     labelled = len(named) > 1
     columns = [
-        *b.columns("arm quantity difference" if labelled else "quantity difference"),
+        *b.columns(*(["arm"] if labelled else []), "quantity", "difference"),
         b.Column("p_adjusted", "p, Holm" if several else "p"),
         b.Column("decision", "decision"),
         b.Column("seeds_needed", "seeds to decide"),
@@ -360,7 +361,7 @@ def _splits(named: Named) -> b.Table:
 def _ranges(named: Named) -> b.Table:
     """A row per comparison: where the curves and the final rewards are compared, and what differs there."""
     heads = [
-        *b.columns("arm seeds"),
+        *b.columns("arm", "seeds"),
         b.Column("last_step", "final at step", unit="step"),
         b.Column("at_entropy", "parts at, nats"),
         b.Column("share", "movement's share", unit="%"),
@@ -378,7 +379,7 @@ def _spreads(named: Named) -> b.Table:
     """A row per comparison and quantity: the spread between seeds, and how the interval was made."""
     several = len(named) > 1
     columns = [
-        *b.columns("arm quantity" if several else "quantity"),
+        *b.columns(*(["arm"] if several else []), "quantity"),
         b.Column("between", "sd between seeds"),
         b.Column("within", "standard error within runs"),
         b.Column("df", "df"),
@@ -403,7 +404,7 @@ def _runs(result: ArmComparison) -> b.Table:
     runs = [(arm.arm, run) for arm in result.arms for run in arm.runs]
     names = list(dict.fromkeys(name for _, run in runs for name in run.values))
     columns = [
-        *b.columns("run arm n"),
+        *b.columns("run", "arm", "n"),
         b.Column("last_step", "last step", unit="step"),
         *(b.Column(name, _OF_RUNS.get(name) or QUANTITIES.get(name, (name,))[0]) for name in names),
     ]

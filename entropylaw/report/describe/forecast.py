@@ -34,19 +34,20 @@ Result = (
 
 STEPS = (
     b.Column("step", "step", unit="step"),
-    *b.columns("reward entropy", estimate=True),
+    *b.columns("reward", "entropy", estimate=True),
     b.Column("extrapolated", "extrapolated"),
 )
 SATURATION = (
-    *b.columns("run share entropy_now entropy"),
+    *b.columns("run", "share", "entropy_now", "entropy"),
     b.Column("step", "step", unit="step", estimate=True),
     b.Column("reward", "reward", estimate=True),
-    *b.columns("gain at_step probability"),
+    *b.columns("gain", "at_step", "probability"),
 )
 """The step of saturation, and below it a row per gain."""
 
-PREDICTIONS = b.columns(
-    "run path question target value low high observation_low observation_high extrapolated level method note"
+PREDICTIONS = (
+    *b.columns("run", "path", "question", "target", "value", "low", "high", "observation_low"),
+    *b.columns("observation_high", "extrapolated", "level", "method", "note"),
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
@@ -89,7 +90,7 @@ SCORES = (
 BACKTEST = (
     *b.columns("run"),
     *(column for column in SCORES if b.DATA in column.shown_in),
-    *b.columns("level note"),
+    *b.columns("level", "note"),
 )
 """The same in CSV and frames; a run that was not tested has its reason in ``note``."""
 

@@ -59,12 +59,12 @@ COMPARISON_COLUMNS = (
     b.Column("log_odds", "log odds against the law"),
     b.Column("ceiling", "ceiling", estimate=True),
     b.Column("parameters", "coefficients"),
-    *b.columns("residual_sd ruled_out"),
+    *b.columns("residual_sd", "ruled_out"),
 )
 
 LAW = ("a", "b", "ceiling")
-_LAW_COLUMNS = b.columns("a b ceiling", estimate=True)
-PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("verdict"), *_LAW_COLUMNS)
+_LAW_COLUMNS = b.columns("a", "b", "ceiling", estimate=True)
+PARTS = (*b.columns("run", "part"), b.Column("n", "evaluations"), *b.columns("verdict"), *_LAW_COLUMNS)
 
 
 def describe(result: Result) -> list[b.Block]:

@@ -22,9 +22,9 @@ _MOST = 8
 _MOST_NAMES = 300
 """Other columns that are listed; CSV and JSON have them all."""
 
-_MEANING = "kind unit aggregation estimator temperature timing"
+_MEANING = ("kind", "unit", "aggregation", "estimator", "temperature", "timing")
 
-COLUMNS = b.columns(f"run path role column used values low high {_MEANING} why")
+COLUMNS = b.columns("run", "path", "role", "column", "used", "values", "low", "high", *_MEANING, "why")
 """A row per column: its role is step, entropy, reward, coefficient (its first and last value), no entropy or
 other."""
 
@@ -156,7 +156,7 @@ def _roles(report: ColumnReport) -> Iterator[b.Row]:
     yield base | steps | {"role": "step", "used": True, "low": first, "high": last}
     for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
         for one in candidates:
-            known: b.Row = {name: getattr(one.meaning, name) for name in _MEANING.split()}
+            known: b.Row = {name: getattr(one.meaning, name) for name in _MEANING}
             known |= {name: getattr(one, name) for name in ("column", "used", "low", "high", "why")}
             yield base | known | {"values": one.usable, "role": role}
     for name, (low, high) in sorted(report.coefficients.items()):

@@ -40,23 +40,23 @@ Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
 Curves = list[tuple[CurvePhases, str]]
 """Curves, each with its full name."""
 
-_CURVE = "n first_step last_step rises p_rise falls_again p_second_fall second_fall long_drift"
-_OF_BOTH = "delta after_fall share_planning"
-_OF_CURVE = "turning_point rise settled last"
-_OF_NOISE = "detectable lag1 noise"
+_TESTS = ("n", "first_step", "last_step", "rises", "p_rise", "falls_again", "p_second_fall", "second_fall")
+_ESTIMATES = ("turning_point", "rise", "settled", "last")
+_NOISE = ("detectable", "lag1", "noise")
+_OF_BOTH = ("delta", "after_fall", "share_planning")
 
 COLUMNS = (
-    *b.columns(f"run path verdict curve entropy_of column {_CURVE}"),
-    *b.columns(_OF_CURVE, estimate=True),
-    *b.columns(_OF_NOISE),
-    *b.columns(_OF_BOTH, estimate=True),
-    *b.columns("later level method refusal"),
+    *b.columns("run", "path", "verdict", "curve", "entropy_of", "column", *_TESTS, "long_drift"),
+    *b.columns(*_ESTIMATES, estimate=True),
+    *b.columns(*_NOISE),
+    *b.columns(*_OF_BOTH, estimate=True),
+    *b.columns("later", "level", "method", "refusal"),
 )
 """A row per curve. ``refusal`` holds the error's slug; ``entropy_of`` says whether the curve is token entropy
 or semantic entropy; ``second_fall`` holds the steps between which it begins, as ``30:55``."""
 
 ACROSS = (
-    *b.columns("finding runs"),
+    *b.columns("finding", "runs"),
     b.Column("share", "share", unit="%", estimate=True),
     *b.columns("method"),
 )
@@ -384,9 +384,9 @@ def _curve_rows(run: RunPhases) -> Iterator[b.Row]:
     if (phases := run.phases) is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
-    base |= {name: getattr(phases, name) for name in f"verdict later level {_OF_BOTH}".split()}
+    base |= {name: getattr(phases, name) for name in ("verdict", "later", "level", *_OF_BOTH)}
     for curve, column in fitted_curves(run):
-        row = {name: getattr(curve, name) for name in f"{_CURVE} {_OF_CURVE} {_OF_NOISE}".split()}
+        row = {name: getattr(curve, name) for name in (*_TESTS, "long_drift", *_ESTIMATES, *_NOISE)}
         if column is not None:
             row |= {"entropy_of": column.what, "column": column.column}
         if curve.second_fall is not None:

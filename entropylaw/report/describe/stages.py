@@ -38,7 +38,7 @@ def stages(result: ArmComparison) -> list[b.Block]:
     """A row per arm, stage and quantity: its change over the stage."""
     if not result.stages:
         return []
-    heads = b.columns("arm place stage quantity domain change direction seeds")
+    heads = b.columns("arm", "place", "stage", "quantity", "domain", "change", "direction", "seeds")
     rows = [
         (
             *(one.arm, one.place, one.stage, quantity_label(one.quantity, one.unit), one.domain),

@@ -6,10 +6,11 @@ Markdown, as files with the pages, and by the command line. Nothing heavy is imp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from entropylaw.report.blocks import Block
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from entropylaw.documents.document import RunFit, RunReport
+    from entropylaw.report.figures.plotting import Kind
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.fit import Fit
     from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, or an ``ArmComparison``."""
+``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+``ArmComparison``, or the rows of an index by arm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +69,22 @@ class FigureEntry:
         figure: Figure = _function(self.maker)(part)
         return figure
 
-    def draw_on(self, axes: Axes, part: Any) -> None:
-        """Draw it on given axes."""
+    def draw_onto(self, axes: Axes, part: Any) -> None:
+        """The same on given axes, for a figure with one pair of axes."""
         _function(self.onto)(axes, part)
 
+    def files(self, part: Any, kinds: Iterable[Kind], name: str = "") -> dict[Kind, bytes]:
+        """The figure as the content of files; the ids in an SVG follow from its ``name``."""
+        from entropylaw.report.figures.plotting import figure_bytes
 
-def _function(path: str) -> Callable[..., Any]:
-    """The function of a ``module:function`` of this package; it imports matplotlib."""
+        figure = self.draw(part)
+        return {kind: figure_bytes(figure, kind, name or self.name) for kind in kinds}
+
+
+def _function(path: str) -> Any:
+    """A function of this package by ``module:function``."""
     module, _, name = path.partition(":")
-    function: Callable[..., Any] = getattr(import_module(f"entropylaw.report.figures.{module}"), name)
-    return function
+    return getattr(import_module(f"entropylaw.report.figures.{module}"), name)
 
 
 def law_caption(part: RunFit | Fit) -> str:
@@ -198,6 +207,19 @@ FIGURES = (
         ),
     ),
     FigureEntry(
+        name="ceilings",
+        needs="rows",
+        maker="ceilings:ceilings_figure",
+        about="ceilings of several runs",
+        label="ceilings",
+        title="Ceilings:",
+        caption=lambda _: (
+            "The ceilings of the runs, those of an arm below one another: the dot is the reward at H = 0, "
+            "the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
+            "axis."
+        ),
+    ),
+    FigureEntry(
         name="arms",
         needs="arms",
         maker="arms:arms_figure",
@@ -233,19 +255,50 @@ def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
     return [FigureBlock(name, part, "" if place else described) for place, name in enumerate(names)]
 
 
-def drawn(blocks: Iterable[Block], salt: str = "") -> dict[str, str]:
-    """The figures of a description that have something to draw, as SVG by name; the ``salt`` is the name."""
-    from entropylaw.report.figures import plotting
+def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:
+    """The figures of a description that have something to draw, as SVG by name."""
+    from entropylaw.report.figures.plotting import style
 
     svgs = {}
-    with plotting.style():
+    with style():
         for block in blocks:
             if isinstance(block, FigureBlock):
                 # The maker raises where the part is not enough.
                 with suppress(ValueError):
-                    figure = NAMED[block.name].draw(block.part)
-                    svgs[block.name] = plotting.figure_bytes(figure, "svg", salt or block.name).decode()
+                    svgs[block.name] = NAMED[block.name].files(block.part, ["svg"], name)["svg"].decode()
     return svgs
+
+
+def write(
+    parts: Mapping[Need, Any],
+    target: str,
+    picture: str = "",
+    stem: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Iterator[str]:
+    """Write the figures of some parts into a folder, or the first as one ``picture`` of that kind.
+
+    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
+    user. Yields the paths. Raises ValueError: the picture has nothing to draw.
+    """
+    from entropylaw.documents.codec import write_atomically
+    from entropylaw.report.figures.plotting import style
+
+    kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
+    entries = [entry for entry in FIGURES if entry.needs in parts]
+    for entry in entries[:1] if picture else entries:
+        name = f"{stem}-{entry.name}" if stem else entry.name
+        try:
+            with style(extra):
+                contents = entry.files(parts[entry.needs], kinds, name)
+        except ValueError:
+            if picture:
+                raise
+            continue
+        for kind, content in contents.items():
+            path = target if picture else str(Path(target) / f"{name}.{kind}")
+            write_atomically(path, content)
+            yield path
 
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
