@@ -124,20 +124,20 @@ def read_all(
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    found = _Collector(step, run, frozenset(columns), any_table=any_table)
+    collector = _Collector(step, run, frozenset(columns), any_table=any_table)
     for path in paths:
-        found.take(path)
-    runs = joined(found.runs)
+        collector.take(path)
+    runs = joined(collector.runs)
     # The path of a joined run has the paths of all its files.
     sources = (run.source for run in runs if run.source.parts)
-    found.given |= {source.path: found.given[source.parts[0].path] for source in sources}
-    kept, copies = without_copies(runs, found.copies)
-    names = distinct_names([run.name for run in kept], [run.source.path for run in kept])
+    collector.given |= {source.path: collector.given[source.parts[0].path] for source in sources}
+    unique, copies = without_copies(runs, collector.copies)
+    names = distinct_names([run.name for run in unique], [run.source.path for run in unique])
     return Reading(
-        runs=tuple(replace(run, name=name) for run, name in zip(kept, names, strict=True)),
-        failures=tuple(found.failures),
-        ignored=(*found.ignored, *(Ignored(path=path, why=why) for path, why in copies)),
-        given=dict(found.given),
+        runs=tuple(replace(run, name=name) for run, name in zip(unique, names, strict=True)),
+        failures=tuple(collector.failures),
+        ignored=(*collector.ignored, *(Ignored(path=path, why=reason) for path, reason in copies)),
+        given=dict(collector.given),
     )
 
 
@@ -180,9 +180,9 @@ class _Collector:
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame", ""))
             elif not isinstance(path, (str, os.PathLike)):
-                what = f"a path or a table was expected, not {type(path).__name__}"
+                message = f"a path or a table was expected, not {type(path).__name__}"
                 hint = "several paths go to entropylaw.logs.read_all"
-                raise UsageError("frame-not-understood", what, hint)
+                raise UsageError("frame-not-understood", message, hint)
             elif argument.startswith(SCHEME):
                 if not self._seen_before(argument):
                     self._add(self._run_at_wandb(argument))
@@ -210,7 +210,7 @@ class _Collector:
 
     def _take_folder(self, folder: str) -> None:
         """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
-        runs, ignored, found = len(self.runs), len(self.ignored), False
+        runs, ignored, any_log = len(self.runs), len(self.ignored), False
         self._doubtful = []
         for log in folders.logs_in(folder):
             files = log.files or (log.path,)
@@ -218,35 +218,35 @@ class _Collector:
                 note_input(file, found=True)
             seen = [self._seen_before(file) for file in files]
             if all(seen) and not log.problem:
-                found = True
+                any_log = True
                 continue
             self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            found |= self._take_log(log)
+            any_log |= self._take_log(log)
         # Skipped files that resemble the logs in the same folder are used, or all tables of numbers.
         logs = [PurePath(run.source.path) for run in self.runs[runs:]]
-        for path, why, outcome in self._doubtful:
+        for path, reason, outcome in self._doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
             numbers = self._any_table and table is not None and folders.is_of_numbers(table)
             if not numbers and not folders.resembles(path, table, logs):
-                self.ignored.append(Ignored(path=path, why=why))
+                self.ignored.append(Ignored(path=path, why=reason))
                 continue
-            found = True
+            any_log = True
             try:
                 if isinstance(outcome, EntropyLawError):
                     raise outcome
                 self._add(outcome)
             except EntropyLawError as error:
                 self.failures.append(Failure(path=path, error=error))
-        if not found:
+        if not any_log:
             looked = "no file with a log's suffix"
             if skipped := self.ignored[ignored:]:
                 first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
                 looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-            what = f"{quoted_path(folder)} holds no training log: {looked}"
+            message = f"{quoted_path(folder)} holds no training log: {looked}"
             hint = "name the log itself, or force its format with FILE:csv"
-            raise InputError("no-logs-in-folder", what, hint)
+            raise InputError("no-logs-in-folder", message, hint)
 
     def _take_log(self, log: folders.Log) -> bool:
         """Read one log of a folder; returns whether it was one.
@@ -260,22 +260,22 @@ class _Collector:
             if log.reader is not None:
                 contents = [load(path) for path in log.files if not is_empty(path)]
                 if not contents:
-                    what = f"{quoted_path(log.path)} holds empty files only"
-                    raise InputError("file-empty", what, "check the folder")
+                    message = f"{quoted_path(log.path)} holds empty files only"
+                    raise InputError("file-empty", message, "check the folder")
                 read = self._table_of(contents, log=log)
             else:
                 content = load(log.path)
                 whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
-                own = content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
-                if own:
+                ours = content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
+                if ours:
                     self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
                     return False
                 if not (named or folders.looks_measured(content)):
                     return False
                 read = self._table_of([content])
             alone = read.source.format == "jsonl"
-            why = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
-            if not why or (why == folders.UNMEASURED and self._step is not None):
+            reason = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
+            if not reason or (reason == folders.UNMEASURED and self._step is not None):
                 self._add(read)
                 return True
         except EntropyLawError as error:
@@ -283,30 +283,30 @@ class _Collector:
                 return False
             table = None if read is None else read.table
             # Files that are one log together were recognised as such.
-            why = "" if log.reader else folders.why_skipped(log.path, error, content, table)
-            if not why:
+            reason = "" if log.reader else folders.why_skipped(log.path, error, content, table)
+            if not reason:
                 self.failures.append(Failure(path=log.path, error=error))
                 return True
             unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
             if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
-                self._doubtful.append((log.path, why, error))
+                self._doubtful.append((log.path, reason, error))
                 return False
             if error.slug == "not-a-log":
                 release_input(log.path)
-            self.ignored.append(Ignored(path=log.path, why=why))
+            self.ignored.append(Ignored(path=log.path, why=reason))
             return False
-        if why != folders.UNMEASURED:
-            self.ignored.append(Ignored(path=log.path, why=why))
+        if reason != folders.UNMEASURED:
+            self.ignored.append(Ignored(path=log.path, why=reason))
         elif log.named:
-            self._doubtful.append((log.path, why, read))
+            self._doubtful.append((log.path, reason, read))
         return False
 
     def _seen_before(self, path: str) -> bool:
         """Whether a file was read already, under whatever name; from now on it was."""
         key: object = path
         with suppress(OSError, ValueError):
-            if path != "-" and not is_remote(path) and stat.S_ISREG((place := Path(path).stat()).st_mode):
-                key = place.st_dev, place.st_ino
+            if path != "-" and not is_remote(path) and stat.S_ISREG((status := Path(path).stat()).st_mode):
+                key = status.st_dev, status.st_ino
         seen = key in self._seen
         self._seen.add(key)
         return seen
@@ -334,7 +334,9 @@ class _Collector:
         first = contents[0]
         if log is not None and log.reader is not None:
             kind, table, notes = log.reader.name, log.reader.read(log.path, contents), tuple[str, ...]()
-            parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
+            parts = tuple(
+                Source(path=file.path, format=kind, sha256=file.sha256, rows=0) for file in contents
+            )
             source = structs.replace(whole_source(log.path, kind, parts), rows=table.rows)
             name, nuls = display_name(str(Path(log.path) / "log")), 0
         else:
@@ -344,8 +346,8 @@ class _Collector:
             name, nuls = display_name(hostless(first.path)), first.nuls
         settings, beside = (table.settings, ()) if table.settings else settings_beside(first.path)
         # A configuration also holds private settings. Without any useful one, the notes give the reason.
-        kept = relevant(settings)
-        notes += table.notes + (beside if kept or not settings else ())
+        used = relevant(settings)
+        notes += table.notes + (beside if used or not settings else ())
         if kind in ("csv", "parquet", "jsonl") and not source.parts:
             notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
         # A crashed file system leaves NULs at the end.
@@ -356,5 +358,5 @@ class _Collector:
             damage = f"{100 * lost / size:.0f} % of {where} are damaged, or NULs at its end"
         if first.damaged and not source.parts:
             damage = f"the compressed file {quoted_path(source.path)} breaks off or is damaged"
-        table = replace(table, notes=notes, settings=kept, config=table.config or settings)
+        table = replace(table, notes=notes, settings=used, config=table.config or settings)
         return _Read(table, source, name, damage)

@@ -50,12 +50,12 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where nothing in the file is an object."""
-    found = _Values(content, _lines(content))
-    if len(found.bad) > found.good:
+    values = _Values(content, _lines(content))
+    if len(values.bad) > values.good:
         streamed = _Values(content, _stream(content.text))
-        found = streamed if not streamed.bad or streamed.good > found.good else found
-    columns = found.finish()
-    rows, bad = found.records.rows, found.bad
+        values = streamed if not streamed.bad or streamed.good > values.good else values
+    columns = values.finish()
+    rows, bad = values.records.rows, values.bad
     dropped = {UNPARSEABLE: len(bad)} if bad else {}
     if columns:
         rows = len(next(iter(columns.values()))) + len(bad)
@@ -63,7 +63,7 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    return found.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=found.hidden)
+    return values.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=values.hidden)
 
 
 def leaves(
@@ -220,7 +220,7 @@ def _stream(text: str) -> Iterator[object]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            yield from (_Broken(one) for one in _BETWEEN.split(text[position:]) if one)
+            yield from (_Broken(piece) for piece in _BETWEEN.split(text[position:]) if piece)
             return
         yield value
 

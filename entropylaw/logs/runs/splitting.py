@@ -106,8 +106,10 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     stepless = {**_grouped(np.flatnonzero(~np.isfinite(step)), columns)}
     unowned = [row for key, members in stepless.items() if not any(key) for row in members]
     for key in list(stepless):
-        pairs = (zip(key, known, strict=True) for known in groups)
-        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
+        pairs = (zip(key, used, strict=True) for used in groups)
+        if any(
+            all(own_label in ("", used_label) for own_label, used_label in labelled) for labelled in pairs
+        ):
             del stepless[key]
     without_label = np.array(unowned, dtype=np.intp)
     return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
@@ -146,7 +148,7 @@ def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
         shared.setdefault(name, set()).add(path)
     seen, unique = Counter[str](), list[str]()
     for name, path in pairs:
-        own = name
+        distinct = name
         if len(shared[name]) > 1:
             # A run that was joined from several files is represented by the first one.
             rows = [PurePath(other.split(" + ")[0]).parts for other in shared[name]]
@@ -156,9 +158,9 @@ def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
                 len([*takewhile(lambda places: len(set(places)) == 1, zip(*listed, strict=False))])
                 for listed in (rows, [row[::-1] for row in rows])
             )
-            own = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
-        seen[own] += 1
-        unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
+            distinct = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
+        seen[distinct] += 1
+        unique.append(distinct if seen[distinct] == 1 else f"{distinct} ({seen[distinct]})")
     return unique
 
 
@@ -215,38 +217,38 @@ def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
     """Go through the records once; a restart begins another life. ``present``: columns of each record."""
     done: list[Life] = []
     # The rows of the current life: those in ``kept`` have rising steps, so that a resume pops from its end.
-    kept, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
+    rising, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
     superseded, first, top = 0, 0.0, np.empty(0)
 
     def close() -> None:
-        rows = np.array(sorted(kept + late), dtype=np.intp)
+        rows = np.array(sorted(rising + late), dtype=np.intp)
         done.append(Life(rows, superseded, frozenset(resumed), tuple(notes)))
 
     for row, columns in enumerate(present):
         now = float(step[row])
-        if kept and now < step[kept[-1]]:
+        if rising and now < step[rising[-1]]:
             if not bool((top[columns] >= now).any()):
                 late.append(row)
                 top[columns] = np.maximum(top[columns], now)
                 continue
-            fall = f"steps fall from {step[kept[-1]]:g} to {now:g} at record {row + 1}"
+            fall = f"steps fall from {step[rising[-1]]:g} to {now:g} at record {row + 1}"
             if now <= first:
                 fall += ": the run was started again in the same file, and each start is a run of its own"
                 notes.append(fall)
                 close()
-                kept, late, resumed, notes, superseded = [], [], [], [fall], 0
+                rising, late, resumed, notes, superseded = [], [], [], [fall], 0
             else:
-                before = len(kept) + len(late)
-                while step[kept[-1]] > now:
-                    kept.pop()
+                before = len(rising) + len(late)
+                while step[rising[-1]] > now:
+                    rising.pop()
                 late = [other for other in late if step[other] <= now]
-                superseded += before - len(kept) - len(late)
+                superseded += before - len(rising) - len(late)
                 resumed.append(now)
                 top = np.minimum(top, now)
                 notes.append(f"{fall}: resumed run, later values are kept")
-        if not kept:
+        if not rising:
             first, top = now, np.full(len(columns), -np.inf)
-        kept.append(row)
+        rising.append(row)
         top[columns] = np.maximum(top[columns], now)
     close()
     return done
@@ -279,24 +281,24 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     if len(unique) == len(rows):
         order = rows[np.argsort(step[rows], kind="stable")]
         return Merged(unique, {name: values[order] for name, values in columns.items()})
-    changed, conflicts, there_at_all, kept = np.zeros((4, len(rows)), dtype=bool)
+    changed, conflicts, there_at_all, last_of_step = np.zeros((4, len(rows)), dtype=bool)
     table = {}
     for name, values in columns.items():
-        some = values[rows]
-        there = ~np.isnan(some)
+        cells = values[rows]
+        there = ~np.isnan(cells)
         table[name] = merged = np.full(len(unique), np.nan)
-        merged[slot[there]] = some[there]  # of repeated indices, the last assignment wins
+        merged[slot[there]] = cells[there]  # of repeated indices, the last assignment wins
         if not is_bookkeeping(name):
             there_at_all |= there
             last = np.zeros(len(unique), dtype=np.intp)
             last[slot[there]] = np.flatnonzero(there)
-            kept[last[slot[there]]] = True
-        other = there & (merged[slot] != some)
+            last_of_step[last[slot[there]]] = True
+        other = there & (merged[slot] != cells)
         changed |= other & (not is_bookkeeping(name))
         conflicts |= other & (name in watched)
     at_resume = np.isin(unique[slot], list(life.resumed_at))
     redone, again = int((changed & at_resume).sum()), unique[slot[changed & ~at_resume]]
-    twice = unique[slot[there_at_all & ~kept & ~changed]]
+    twice = unique[slot[there_at_all & ~last_of_step & ~changed]]
     notes = []
     if twice.size:
         notes.append(f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one: ")

@@ -70,7 +70,7 @@ def display_name(path: str) -> str:
     stem = pure.stem.casefold()
     # TensorBoard names its files after the host, which does not identify the run.
     if stem in GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
-        folders = [part for part in pure.parts[:-1] if not is_generic_folder(part)]
+        folders = [folder for folder in pure.parts[:-1] if not is_generic_folder(folder)]
         if folders and folders[-1] != pure.anchor:
             return folders[-1]
     return pure.stem or path
@@ -134,7 +134,7 @@ def assemble(
         if p.numeric and (p.texts or p.nans)
     }
     written = {column: _coded(cells) for column, cells in table.columns.items() if column in words}
-    runs = [one for group in split.groups for one in _starts(group, whole, spoiled, written)]
+    runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written)]
     read = True if table.unreadable is None else ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
@@ -152,9 +152,9 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     # A table of tokens or samples repeats every step thousands of times.
     if distinct and len(values) >= 4 * distinct:
         rows = f"{counted(len(values), 'row')} for {counted(distinct, 'step')}; columns {listing(marks, 4)}"
-        what = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
+        message = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
         hint = "summarise it to one row per step with `entropylaw tokens`, and read that"
-        raise InputError("token-level-table", what, hint)
+        raise InputError("token-level-table", message, hint)
 
 
 def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
@@ -162,13 +162,13 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     where, records = quoted_path(whole.source.path), counted(len(whole.step), "record")
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for label, rows in split.lost:
-        what = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
-        yield label, InputError("run-without-steps", f"{what}has a readable step", hint)
+        message = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
+        yield label, InputError("run-without-steps", f"{message}has a readable step", hint)
     for name in table.lost:
-        what = f"none of the records of run {shown(name)} in {where} can be read"
+        message = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
-        yield name, InputError("run-without-steps", what, again)
-    found = list[str]()
+        yield name, InputError("run-without-steps", message, again)
+    losses = list[str]()
     # Records without a step or label that hold a value or cannot be read.
     missed = np.zeros(len(whole.step), dtype=bool)
     if table.unreadable is not None:
@@ -187,14 +187,14 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     number = int(missed.sum())
     many = split.columns or number * _FEW > len(missed) or block.max(initial=0) >= _RUN
     if number > 1 and many:
-        found.append(f"{number} of {records} in {where} cannot be read or have no step")
+        losses.append(f"{number} of {records} in {where} cannot be read or have no step")
     else:
         stepless = ~np.isfinite(whole.step)
         for _, rows in split.lost:
             stepless[rows] = False
         number = evaluations(table, stepless, (whole.step_column, *split.columns))
         if number >= FEWEST:
-            found.append(f"{counted(number, 'value')} of metrics in {where} have no step")
+            losses.append(f"{counted(number, 'value')} of metrics in {where} have no step")
     # Records without any value after the steps began again, as those of a lost run.
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
     fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
@@ -202,7 +202,7 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         fallen &= np.isnan(values[1:])
     empty = int(fallen.sum())
     if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(whole.step):
-        found.append(f"{empty} of {records} in {where} have no value at an earlier step")
+        losses.append(f"{empty} of {records} in {where} have no value at an earlier step")
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
@@ -210,16 +210,16 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         if first is not None and first is not values and is_metric(name):
             both = np.isfinite(first) & np.isfinite(values)
             if both.sum() >= _RUN and (first != values)[both].any():
-                found.append(f"column {shown(name)} occurs twice in {where}, with other values")
-    for what in found:
-        yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
+                losses.append(f"column {shown(name)} occurs twice in {where}, with other values")
+    for message in losses:
+        yield "", InputError("records-without-run", f"{message}; a run may be among them", hint)
 
 
 def _coded(cells: Column) -> tuple[list[str], FloatArray]:
     """The texts of a column, each once, and the place of each cell's among them; nan for an empty cell."""
     texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
-    known = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    return list(known), np.array([known.get(text, np.nan) for text in texts], dtype=float)
+    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
 
 
 def _starts(
@@ -246,19 +246,19 @@ def _starts(
         if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
             rows = f"{counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}"
             where = quoted_path(whole.source.path)
-            what = f"{where} has several rows per step with different values of the same columns ({rows}, "
+            message = f"{where} has several rows per step with different values of the same columns ({rows}, "
             hint = "name the column that separates the runs with --run, or summarise to one row per step"
-            raise InputError("several-rows-a-step", f"{what}run {shown(label)})", hint)
+            raise InputError("several-rows-a-step", f"{message}run {shown(label)})", hint)
         spoiled: dict[str, dict[str, FloatArray]] = {}
         for column, causes in records.items():
-            known = merged.step[~np.isnan(merged.columns[column])]
+            measured = merged.step[~np.isnan(merged.columns[column])]
             for cause, of_file in causes.items():
-                at = np.setdiff1d(whole.step[np.intersect1d(group.rows[life.rows], of_file)], known)
+                at = np.setdiff1d(whole.step[np.intersect1d(group.rows[life.rows], of_file)], measured)
                 if at.size:
                     spoiled.setdefault(column, {})[cause] = at
         codes = {column: places[group.rows] for column, (_, places) in words.items()}
         written = {
-            column: tuple("" if np.isnan(place) else words[column][0][int(place)] for place in places)
+            column: tuple("" if np.isnan(code) else words[column][0][int(code)] for code in places)
             for column, places in (merge(life, step, codes, frozenset()).columns if codes else {}).items()
             if np.isfinite(places).any()
         }
@@ -278,14 +278,14 @@ def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Pa
     if folded(step.name) in COUNTERS:
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
-    for column, found in parsed.items():
-        if found.numeric and found.texts:
-            at = step.values[list(found.where)]
-            where = [f"first {shown_cell(found.example)}", places("step", at[np.isfinite(at)].tolist())]
+    for column, cells in parsed.items():
+        if cells.numeric and cells.texts:
+            at = step.values[list(cells.where)]
+            where = [f"first {shown_cell(cells.example)}", places("step", at[np.isfinite(at)].tolist())]
             if table.first_line is not None:
-                where.append(places("line", [row + table.first_line for row in found.where]))
+                where.append(places("line", [row + table.first_line for row in cells.where]))
             yield (
-                f"column {shown(column)}: {counted(found.texts, 'cell')} with text in place of a number "
+                f"column {shown(column)}: {counted(cells.texts, 'cell')} with text in place of a number "
                 f"({'; '.join(filter(None, where))}), taken as missing"
             )
     if table.unread:
