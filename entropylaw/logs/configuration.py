@@ -131,7 +131,7 @@ def read_yaml(data: bytes) -> Node:
         return root
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
-        raise ValueError(f"no YAML at line {mark.line + 1}" if mark else "no YAML") from None
+        raise ValueError(f"not YAML at line {mark.line + 1}" if mark else "not YAML") from None
 
 
 class _Builder:
@@ -149,7 +149,7 @@ class _Builder:
         self._count(1)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
-                raise ValueError("no YAML: an alias without its anchor")
+                raise ValueError("not YAML: an alias without its anchor")
             return self._anchors[event.anchor]
         if isinstance(event, yaml.ScalarEvent):
             self._anchors[event.anchor] = scalar = yaml_scalar(event)

@@ -268,7 +268,7 @@ class _Collector:
                 whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
                 ours = content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
                 if ours:
-                    self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
+                    self.ignored.append(Ignored(path=log.path, why="written by entropylaw, not a log"))
                     return False
                 if not (named or folders.looks_measured(content)):
                     return False

@@ -34,7 +34,7 @@ from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.units import MOST_NATS, largest_reward
 
 #: Why planning's share is not known where one of the curves is a semantic entropy.
-NO_SHARE = "planning's share is not estimated: a semantic entropy is no part of the token entropy"
+NO_SHARE = "planning's share is not estimated: a semantic entropy is not a part of the token entropy"
 WHOLE = "all tokens"
 
 
@@ -165,7 +165,7 @@ def phase_series(
     share, share_column = _share(run)
     length = _first_usable(run, names("length"))
     if SEMANTIC in map(attrgetter("what"), columns.values()):
-        # A semantic entropy is no part of the token entropy: the two have no shares and no sum.
+        # A semantic entropy is not a part of the token entropy: the two have no shares and no sum.
         share, share_column = None, None
         notes.append(NO_SHARE)
         if len(values) > 1:
@@ -222,7 +222,7 @@ def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | N
         message = (
             f"{shown(negative.column)} of run {shown(run.name)} is negative and {shown(positive.column)} is "
         )
-        hint = "one of the two is no entropy of its class, or was logged as a loss: name two columns of one "
+        hint = "one of the two is not the entropy of its class, or was logged as a loss: name two columns of one "
         hint += "logger with --planning and --execution"
         raise InputError(
             "entropy-signs-differ", f"{message}positive; entropies of one sign were expected", hint

@@ -31,9 +31,9 @@ UNKNOWN_NAME = "a name that is not in the catalog"
 
 # Columns with entropy in their name that are not the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
-    (r"(?:.*_)?(?:ent|entropy|entropy_loss)_coef(?:f|ficient)?", "a coefficient, no entropy"),
-    (r"(?:.*_)?target_entropy", "a target, no measurement"),
-    (r"(?:.*_)?entropy_threshold", "a threshold, no mean"),
+    (r"(?:.*_)?(?:ent|entropy|entropy_loss)_coef(?:f|ficient)?", "a coefficient, not an entropy"),
+    (r"(?:.*_)?target_entropy", "a target, not a measurement"),
+    (r"(?:.*_)?entropy_threshold", "a threshold, not a mean"),
     (r"(?:.*_)?cross_entropy(?:_loss)?", "a loss against labels"),
     (r"(?:.*_)?teacher_entropy", "of the teacher, not of the policy"),
     (r"(?:.*_)?kl_ent_ratio(?:_mean)?", "a ratio"),

@@ -51,7 +51,7 @@ def load(path: str) -> Content:
         files, inside = remote_files(path)
         info = _answered(path, lambda: files.info(inside))
         if info.get("type", "file") != "file":
-            raise Content(path).error("file-unreadable", "cannot be read: it is no file", "name a file")
+            raise Content(path).error("file-unreadable", "cannot be read: it is not a file", "name a file")
 
         def opened() -> Any:  # every piece has its own time limit
             file = _answered(path, lambda: files.open(inside, "rb"))
@@ -99,7 +99,7 @@ def _local_file(path: str) -> Content:
         file = Path(path)
         kind = stat.S_IFMT(file.stat().st_mode)
         if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFIFO):
-            message = f"{quoted_path(path)} cannot be read: it is a device or a socket, no file"
+            message = f"{quoted_path(path)} cannot be read: it is a device or a socket, not a file"
             hint = "name a file, a folder, a pipe, or - for standard input"
             raise InputError("file-unreadable", message, hint)
         with file.open("rb") as stream:

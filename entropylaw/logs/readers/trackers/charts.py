@@ -185,7 +185,7 @@ def read_wandb_chart(content: Content) -> Table:
     """
     layout = _wandb_layout(content)
     if layout is None:
-        message = "is no chart exported from W&B: its columns are not called 'RUN - METRIC'"
+        message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
         raise content.error("no-records", message, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
         message = (
@@ -273,7 +273,7 @@ def _wandb_notes(points: _Points) -> Iterator[str]:
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
     if layout.ignored:
-        yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
+        yield f"columns that are not 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
     if layout.repeated:
         order = "the order of their columns, which may be another one in another chart"
         yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
