@@ -100,7 +100,7 @@ def fit_phases(
     it. Drift and noise are integrated out, their covariances estimated beside splines
     (:mod:`entropylaw.engine.trend`). Where the drift's likely length is a good part of the run,
     the test is stricter (:data:`entropylaw.results.phases.STRICTER`). Points beyond
-    :data:`entropylaw.analysis.turning_point.MOST` are averaged in blocks.
+    :data:`entropylaw.analysis.turning_point.MOST_POINTS` are averaged in blocks.
 
     *The turning point and the rise* are those of draws of the curve. The two curves are drawn together, with
     the correlation of their residuals; *the order* follows from the difference of the basins.

@@ -23,7 +23,7 @@ from entropylaw.results.arms import StageChange, Transfer
 from entropylaw.results.result import Finding, note
 from entropylaw.results.stages import StageCurve, StageRows
 
-FEWEST = 4
+FEWEST_SMOOTHED = 4
 """Fewest values of a stage that are smoothed; of fewer the first or the last is taken as it is."""
 
 BREADTH = ("semantic", "planning")
@@ -233,7 +233,7 @@ def _inside(rows: StageRows, curve: StageCurve, number: int) -> tuple[FloatArray
 
 def _last_level(step: FloatArray, value: FloatArray) -> _Level | None:
     """The level at the last of some steps."""
-    if value.size < FEWEST or np.ptp(value) == 0:
+    if value.size < FEWEST_SMOOTHED or np.ptp(value) == 0:
         return _Level(float(value[-1]), 0.0) if value.size else None
     posterior = level_now(step, value)
     return _Level(float(posterior.mean()[0]), float(np.nan_to_num(posterior.standard_deviation()[0])) ** 2)

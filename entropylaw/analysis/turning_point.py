@@ -21,10 +21,10 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.phases import CURVES, LEAST_P, POWER, CurvePhases, gaps, stricter
 
-FEWEST = 20
+FEWEST_POINTS = 20
 """Points below which no turn is looked for."""
 
-MOST = 250
+MOST_POINTS = 250
 """Points above which blocks of neighbours are averaged."""
 
 DRAWS = 500
@@ -137,10 +137,10 @@ def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Te
     Raises FitError: ``too-few-points``, ``entropy-constant``, and as :func:`check_scale`.
     """
     there = np.isfinite(entropy)
-    if np.count_nonzero(there) < FEWEST:
+    if np.count_nonzero(there) < FEWEST_POINTS:
         raise FitError(
             "too-few-points",
-            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST}",
+            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST_POINTS}",
             "log the entropy of either class at every step",
         )
     check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
@@ -387,12 +387,12 @@ def of_points(points: FloatArray, level: float, method: str) -> Estimate:
 
 
 def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means over blocks of equally many neighbours, about :data:`MOST` of them, and none over a gap.
+    """Means over blocks of equally many neighbours, about :data:`MOST_POINTS` of them, and none over a gap.
 
     Only the first block, and the first one after a gap, may be shorter: with blocks of different lengths the
     noise would differ.
     """
-    size = -(-step.size // MOST)
+    size = -(-step.size // MOST_POINTS)
     if size == 1:
         return step, values
     starts = np.empty(0, dtype=int)

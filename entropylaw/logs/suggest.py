@@ -100,7 +100,7 @@ _PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
 _ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 # A table with more columns has names that say what they are.
-_FEW = 20
+_MOST_COLUMNS = 20
 
 
 class Likely(NamedTuple):
@@ -124,7 +124,7 @@ def likely(
     for name in (*(name for _, name in ranked), *close):
         if _possible(role, parse_column(columns[name]).values):
             return Likely(name, True)
-    if not by_values or len(columns) > _FEW:
+    if not by_values or len(columns) > _MOST_COLUMNS:
         return None
     resembling = (name for name in free if _resembles(role, parse_column(columns[name]).values))
     return next((Likely(name, False) for name in resembling), None)

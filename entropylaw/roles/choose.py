@@ -34,7 +34,7 @@ ENOUGH_PAIRS = 5
 ANSWERING_PAIRS = 12
 NAMED = "named by the user"
 # So many evaluations that are dropped for one reason are listed.
-FEW = 3
+MOST_LISTED = 3
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
 
@@ -234,7 +234,7 @@ def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
         yield f"the reward is a training reward ({shown(column)})"
     for reason, at in pairs.lost.items():
         # The last evaluation of any log has no entropy after it, and reading has a note on text.
-        if 0 < at.size <= FEW and reason not in (NO_NEXT, REWARD_IS_TEXT):
+        if 0 < at.size <= MOST_LISTED and reason not in (NO_NEXT, REWARD_IS_TEXT):
             yield f"{reason}: {places('step', at.tolist())}"
     if pairs.initial:
         before = shown(catalog.initial_column(reward.match.key, column, run.columns))

@@ -219,14 +219,11 @@ def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | N
     # Two kinds of entropy may come from two loggers.
     if plan.what == act.what and sign != execution.choice.meaning.sign:
         negative, positive = (plan, act) if sign < 0 else (act, plan)
-        message = (
-            f"{shown(negative.column)} of run {shown(run.name)} is negative and {shown(positive.column)} is "
-        )
-        hint = "one of the two is not the entropy of its class, or was logged as a loss: name two columns of one "
-        hint += "logger with --planning and --execution"
-        raise InputError(
-            "entropy-signs-differ", f"{message}positive; entropies of one sign were expected", hint
-        )
+        message = f"{shown(negative.column)} of run {shown(run.name)} is negative and "
+        message += f"{shown(positive.column)} is positive; entropies of one sign were expected"
+        hint = "one of the two is not the entropy of its class, or was logged as a loss: name two columns of "
+        hint += "one logger with --planning and --execution"
+        raise InputError("entropy-signs-differ", message, hint)
 
 
 def _whole(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:

@@ -21,7 +21,7 @@ from entropylaw.roles.select import of_class, select
 from entropylaw.roles.series import Series
 from entropylaw.units import MOST_NATS, largest_reward
 
-FEWEST = 2
+FEWEST_VALUES = 2
 """Fewest values of a curve in a run."""
 
 
@@ -151,7 +151,7 @@ def _columns_of(run: Run, reward: str, parts: Sequence[str]) -> list[tuple[str, 
     columns: dict[str, str] = {}
     for domain in parts:
         for column in run.columns:
-            if _without(_tokens(column), domain) in bases and run.finite(column).size >= FEWEST:
+            if _without(_tokens(column), domain) in bases and run.finite(column).size >= FEWEST_VALUES:
                 columns.setdefault(domain, column)
     return list(columns.items())
 

@@ -24,7 +24,7 @@ from entropylaw.logs.sources.gather import Rows
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _HEAD = 1 << 16
 # A table with more columns is read in part: those that are used. One with many more is no log.
-_WIDE, _WIDEST = 1 << 12, 1 << 17
+_MANY_COLUMNS, _MOST_COLUMNS = 1 << 12, 1 << 17
 _LONGEST_ROW = 1 << 26
 
 TOO_LONG = "row with more cells than the header"
@@ -59,9 +59,9 @@ def read(content: Content) -> Table:
     with _long_cells():
         rows = filter(None, csv.reader(lines, delimiter=delimiter))
         header, notes = unique_names(next(rows, []))
-        if len(header) > _WIDEST:
+        if len(header) > _MOST_COLUMNS:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
-        keep = content.column_filter if len(header) <= _WIDE else content.useful
+        keep = content.column_filter if len(header) <= _MANY_COLUMNS else content.useful
         shape = _Rectangle(Rows(header, keep), header, delimiter)
         for row in rows:
             shape.add(row)

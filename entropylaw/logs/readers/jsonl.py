@@ -31,7 +31,7 @@ _GAP = re.compile(r"[ \t\r\n,\0]*")
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _HEAD = 1 << 16
 # Names below one another add up; a longer one is no metric's.
-_LONGEST = 1000
+_LONGEST_PATH = 1000
 _SCALARS = {str, int, float, bool, type(None)}
 
 UNPARSEABLE = "unparseable line"
@@ -177,9 +177,12 @@ class _Values:
 
     def _put(self, value: dict[str, Any]) -> None:
         """Add a record, flattened."""
-        flat = _SCALARS.issuperset(map(type, value.values())) and max(map(len, value), default=0) <= _LONGEST
+        flat = (
+            _SCALARS.issuperset(map(type, value.values()))
+            and max(map(len, value), default=0) <= _LONGEST_PATH
+        )
         left_out = list[object]()
-        record = value if flat else dict(leaves(value, _LONGEST, left_out=left_out))
+        record = value if flat else dict(leaves(value, _LONGEST_PATH, left_out=left_out))
         if left_out:
             self._hide(numbers_of_metrics(left_out))
         self.records.add(record)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-_SMALL = 1 << 20
+_SMALL_FILE = 1 << 20
 """Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
 
 
@@ -51,7 +51,7 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
     import pyarrow as pa
 
     size = sum(content.size for content in contents)
-    threads = size > _SMALL
+    threads = size > _SMALL_FILE
     try:
         files = [open_part(content, threads=threads) for content in contents]
         names, leaves = files[0].schema_arrow.names, _leaves(files[0])

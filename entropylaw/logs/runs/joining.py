@@ -35,7 +35,7 @@ HALF = "this is the log of"
 NO_COUNTERPART = "log call without a step in the other file"
 
 # With fewer evaluations, the entropies of two runs may be equal by chance.
-_FEWEST = 8
+_FEWEST_ENTROPIES = 8
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -284,7 +284,7 @@ def _mark(run: Run) -> object | None:
     for match in catalog.found(run, "entropy"):
         values = run.columns[match.column]
         finite = np.isfinite(values)
-        if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
+        if finite.sum() >= _FEWEST_ENTROPIES and np.ptp(values[finite]) > 0:
             return run.step[finite].tobytes(), _as_float32(np.abs(values[finite])).tobytes()
     return None
 

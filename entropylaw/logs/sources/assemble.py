@@ -36,7 +36,7 @@ from entropylaw.logs.runs.step_column import (
 )
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.content import plain_name
-from entropylaw.logs.sources.stepless import FEWEST, evaluations
+from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.logs.suggest import no_step
 
 # Names of files that do not identify the run in them.
@@ -52,9 +52,9 @@ _GENERIC_FOLDER = re.compile(
 
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.
-_FEW = 10
+_ONE_IN_SLIPS = 10
 # So many consecutive records may be a run, however long the others are.
-_RUN = 8
+_SHORTEST_RUN = 8
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -185,7 +185,7 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     missed &= without_step
     block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
     number = int(missed.sum())
-    many = split.columns or number * _FEW > len(missed) or block.max(initial=0) >= _RUN
+    many = split.columns or number * _ONE_IN_SLIPS > len(missed) or block.max(initial=0) >= _SHORTEST_RUN
     if number > 1 and many:
         losses.append(f"{number} of {records} in {where} cannot be read or have no step")
     else:
@@ -193,7 +193,7 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         for _, rows in split.lost:
             stepless[rows] = False
         number = evaluations(table, stepless, (whole.step_column, *split.columns))
-        if number >= FEWEST:
+        if number >= FEWEST_EVALUATIONS:
             losses.append(f"{counted(number, 'value')} of metrics in {where} have no step")
     # Records without any value after the steps began again, as those of a lost run.
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
@@ -201,7 +201,7 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     for values in curves if fallen.any() else ():
         fallen &= np.isnan(values[1:])
     empty = int(fallen.sum())
-    if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(whole.step):
+    if curves and not whole.unread and empty >= _SHORTEST_RUN and empty * _ONE_IN_SLIPS > len(whole.step):
         losses.append(f"{empty} of {records} in {where} have no value at an earlier step")
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
@@ -209,7 +209,7 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         first = whole.columns.get(name)
         if first is not None and first is not values and is_metric(name):
             both = np.isfinite(first) & np.isfinite(values)
-            if both.sum() >= _RUN and (first != values)[both].any():
+            if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
                 losses.append(f"column {shown(name)} occurs twice in {where}, with other values")
     for message in losses:
         yield "", InputError("records-without-run", f"{message}; a run may be among them", hint)
@@ -243,7 +243,7 @@ def _starts(
     for start, life in enumerate(lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
-        if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
+        if len(life.rows) >= _SHORTEST_RUN and merged.conflicts * 2 >= len(life.rows):
             rows = f"{counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}"
             where = quoted_path(whole.source.path)
             message = f"{where} has several rows per step with different values of the same columns ({rows}, "

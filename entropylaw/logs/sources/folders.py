@@ -33,7 +33,7 @@ from entropylaw.logs.sources.content import (
 )
 from entropylaw.logs.sources.opening import is_remote, remote_listing
 from entropylaw.logs.sources.registry import BundleReader, find_reader
-from entropylaw.logs.sources.stepless import FEWEST, evaluations
+from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -61,9 +61,9 @@ _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IG
 _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
-_FEWEST = 8
+_FEWEST_STEPS = 8
 # With fewer rows, nothing says that a table of numbers is one of steps.
-_ROWS = 3
+_FEWEST_NUMBERS = 3
 
 UNMEASURED = "neither an entropy nor a reward among its columns"
 _RECOGNISED = {
@@ -224,7 +224,7 @@ def is_of_numbers(table: Table) -> bool:
     """Whether a table has a log's shape: two columns of numbers or more, and more of them than of texts."""
     parsed = [parse_column(cells) for cells in table.columns.values()]
     filled = [(int(np.isfinite(column.values).sum()), column.texts) for column in parsed]
-    numbers = sum(count >= _ROWS and count > texts for count, texts in filled)
+    numbers = sum(count >= _FEWEST_NUMBERS and count > texts for count, texts in filled)
     return not table.partial and numbers > max(1, sum(texts >= max(count, 1) for count, texts in filled))
 
 
@@ -280,7 +280,7 @@ def _evaluates(table: Table) -> bool:
         return False
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
-    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST
+    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
 
 
 def _is_headless(table: Table) -> bool:
@@ -293,11 +293,11 @@ def _has_steps(table: Table) -> bool:
     """Whether a column has the name of a trainer's step, and steps rarely repeat, unlike those of tokens."""
     steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
     finite = [values[np.isfinite(values)] for values in steps]
-    return any(len(values) >= _FEWEST and len(np.unique(values)) * 2 > len(values) for values in finite)
+    return any(len(values) >= _FEWEST_STEPS and len(np.unique(values)) * 2 > len(values) for values in finite)
 
 
 def _counts_rows(table: Table) -> bool:
     """Whether a column of a table of numbers rises from row to row, as steps do."""
     columns = [parse_column(cells).values for cells in table.columns.values()]
-    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST]
+    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST_STEPS]
     return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))
