@@ -7,11 +7,11 @@ events.
 from __future__ import annotations
 
 import hashlib
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,24 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     Parts of one name are joined where no value of one contradicts the other; those in different folders
     only where they hold different metrics, because different runs often have the same name.
     """
+    merged: list[Run] = []
+    for group in grouped_parts(runs):
+        by_axis = _aligned(group)
+        whole = list(map(_merged, by_axis.values()))
+        if len(by_axis) > 1:
+            note = "not joined with the other files of this run, because their x axes differ "
+            note += f"({listing(list(by_axis), 4)}): export both over one"
+            whole = [replace(run, notes=(*run.notes, note)) for run in whole]
+        merged += whole
+    merged = _halves_joined(merged)
+    by_folder: dict[PurePath, list[Run]] = {}
+    for run in merged:
+        by_folder.setdefault(_folder(run), []).append(run)
+    return tuple(_note_late_start(run, by_folder[_folder(run)]) for run in merged)
+
+
+def grouped_parts(runs: Sequence[Run]) -> list[list[Run]]:
+    """The parts of each run, in the order of their first."""
     groups: list[list[Run]] = []
     by_name: dict[str | int, list[list[Run]]] = {}
     for index, run in enumerate(runs):
@@ -54,18 +72,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
             alike.append(group)
             groups.append(group)
         group.append(run)
-    merged: list[Run] = []
-    for group in groups:
-        by_axis = _aligned(group)
-        note = "not joined with the other files of this run, because their x axes differ "
-        note += f"({listing(list(by_axis), 4)}): export both over one"
-        notes = (note,) * (len(by_axis) > 1)
-        merged += (replace(run, notes=run.notes + notes) for run in map(_merged, by_axis.values()))
-    merged = _halves_joined(merged)
-    by_folder: dict[PurePath, list[Run]] = {}
-    for run in merged:
-        by_folder.setdefault(_folder(run), []).append(run)
-    return tuple(_note_late_start(run, by_folder[_folder(run)]) for run in merged)
+    return groups
 
 
 def _folder(run: Run) -> PurePath:
@@ -130,45 +137,60 @@ def _merged(parts: Sequence[Run]) -> Run:
     if len(parts) == 1:
         return first
     step = np.unique(np.concatenate([file.step for file in parts]))
+    files = ", ".join(shown(PurePath(file.source.path).name) for file in parts)
+    note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
+    notes, unread, sources = dict.fromkeys([note]), dict[str, None](), dict[str, Source]()
+    texts, spoiled, settings, config = (dict[str, Any]() for _ in range(4))
     columns: dict[str, FloatArray] = {}
     for file in parts:
         at = np.searchsorted(step, file.step)
         for name, values in file.columns.items():
             column = columns.setdefault(name, np.full(len(step), np.nan))
             column[at] = np.where(np.isnan(column[at]), values, column[at])
-    sources = {source.path: source for file in parts for source in file.source.parts or (file.source,)}
-    files = ", ".join(shown(PurePath(file.source.path).name) for file in parts)
-    note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
+        sources |= {source.path: source for source in file.source.parts or (file.source,)}
+        notes |= dict.fromkeys(file.notes)
+        unread |= dict.fromkeys(file.unread)
+        texts |= file.texts
+        spoiled = {**file.spoiled, **spoiled}
+        settings = {**file.settings, **settings}
+        config = {**file.config, **config}
     run = replace(
         first,
         source=whole_source(" + ".join(sources), first.source.format, tuple(sources.values())),
         step=step,
         columns=columns,
-        texts={name: file.texts[name] for file in parts for name in file.texts if name not in columns},
+        texts=dict(filterfalse(lambda item: item[0] in columns, texts.items())),
         dropped=added(*(file.dropped for file in parts)),
-        spoiled=dict(ChainMap(*(dict(file.spoiled) for file in parts))),
-        notes=tuple(dict.fromkeys((note, *(note for file in parts for note in file.notes)))),
-        unread=tuple(dict.fromkeys(name for file in parts for name in file.unread)),
-        settings=dict(ChainMap(*(dict(file.settings) for file in parts))),
-        config=dict(ChainMap(*(dict(file.config) for file in parts))),
+        spoiled=spoiled,
+        notes=tuple(notes),
+        unread=tuple(unread),
+        settings=settings,
+        config=config,
     )
-    # Averages at steps where other charts have single values belong to other steps.
-    metrics = [name for name in columns if name + LEAST in columns]
-    there = np.array([~np.isnan(columns[name]) for name in metrics], dtype=bool)
-    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
+    return without_unlike_points(run)
+
+
+def without_unlike_points(run: Run) -> Run:
+    """Leave out averages at steps where other charts have single values: they belong to other steps."""
+    metrics = [name for name in run.columns if name + LEAST in run.columns]
+    if not metrics:
+        return run
+    there = np.array([~np.isnan(run.columns[name]) for name in metrics])
+    average = np.array([averaged(run, name) for name in metrics]) & there
     unlike = average & (there & ~average).any(axis=0)
+    columns = dict(run.columns)
     for metric, bad in zip(metrics, unlike, strict=True):
-        for name in (metric, metric + LEAST, metric + GREATEST) if bad.any() else ():
-            columns[name] = np.where(bad, np.nan, columns[name])
-    return replace(run, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
+        if bad.any():
+            for name in (metric, metric + LEAST, metric + GREATEST):
+                columns[name] = np.where(bad, np.nan, columns[name])
+    return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
 def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
     """Return the source of a run that is in several files."""
     digest = hashlib.sha256("".join(source.sha256 for source in parts).encode()).hexdigest()
-    return Source(
-        path=path, format=kind, sha256=digest, rows=sum(source.rows for source in parts), parts=parts
-    )
+    rows = sum(source.rows for source in parts)
+    return Source(path=path, format=kind, sha256=digest, rows=rows, parts=parts)
 
 
 def _halves_joined(runs: list[Run]) -> list[Run]:
@@ -189,16 +211,12 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
         with_reward = _partner(with_entropy, halves[False])
         if with_reward is not None and _partner(with_reward, halves[True]) is with_entropy:
             merged = _merged([with_entropy, whole.pop(id(with_reward))])
-            folder = (
-                _folder(with_entropy)
-                if _folder(with_entropy) == _folder(with_reward)
-                else _folder(with_reward).parent
-            )
-            notes = [note for note in merged.notes if not note.startswith(HALF)]
-            notes.insert(0, "entropy and reward are logged by two processes")
-            whole[id(with_entropy)] = replace(
-                merged, name=display_name(str(folder / "log")), notes=tuple(notes)
-            )
+            folder = _folder(with_reward)
+            if folder != _folder(with_entropy):
+                folder = folder.parent
+            noted = (note for note in merged.notes if not note.startswith(HALF))
+            notes = ("entropy and reward are logged by two processes", *noted)
+            whole[id(with_entropy)] = replace(merged, name=display_name(str(folder / "log")), notes=notes)
     return list(whole.values())
 
 

@@ -67,17 +67,35 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     ``column`` is the user's label column; raises ``column-not-found``.
     """
     rows = np.flatnonzero(np.isfinite(step))
+    if column is None:
+        labels, notes = chosen_labels(table, step, rows)
+    else:
+        name = require_column(column, tuple(table.columns), path, "--run")
+        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
+    columns = list(labels.values())
+    groups = _grouped(rows, columns)
+    if len(groups) > 1:
+        notes.append(f"{counted(len(groups), 'run')} in one table")
+    # Of the records without a step: those without a label, and those whose label no other record has.
+    lost, unowned = dict[tuple[str, ...], Sequence[int] | IntArray](), list[int]()
+    for key, members in _grouped(np.flatnonzero(~np.isfinite(step)), columns).items():
+        if not any(key):
+            unowned.extend(members)
+        # A record may lack some of its run's labels.
+        if not any(all(own in ("", label) for own, label in zip(key, used, strict=True)) for used in groups):
+            lost[key] = members
+    return Split(_named(groups), tuple(labels), tuple(notes), _named(lost), np.array(unowned, dtype=np.intp))
+
+
+def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
+    """Choose label columns by their names and by how often steps repeat without them; with notes."""
     labels, notes = dict[str, list[str]](), list[str]()
-    by_fold = by_folded_name(table.columns) if column is None else {}
 
     def repeats(columns: list[list[str]]) -> int:
         """Count how often a step repeats or falls within a label."""
         return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, columns).values())
 
-    if column is not None:
-        name = require_column(column, tuple(table.columns), path, "--run")
-        labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
-    # Or else they are chosen by their names and by how often steps repeat without them.
+    by_fold = by_folded_name(table.columns)
     for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _CERTAIN_NAMES and not labels
@@ -93,26 +111,12 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
                 notes.append(f"runs are separated by column {shown(name)}")
             else:
                 notes.append(f"column {shown(name)} has several values and was not taken for a run's label")
-        # The label of a run that has lost all of its steps is only on the other records.
-        elif distinct and (
-            set(cells) - distinct - {""} or (certain and not distinct.pop().startswith(f"{name}="))
-        ):
-            labels[name] = cells
-    columns = list(labels.values())
-    groups = _grouped(rows, columns)
-    if len(groups) > 1:
-        notes.append(f"{counted(len(groups), 'run')} in one table")
-    # Of the records without a step: those without a label, and those whose label no other record has.
-    stepless = {**_grouped(np.flatnonzero(~np.isfinite(step)), columns)}
-    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
-    for key in list(stepless):
-        pairs = (zip(key, used, strict=True) for used in groups)
-        if any(
-            all(own_label in ("", used_label) for own_label, used_label in labelled) for labelled in pairs
-        ):
-            del stepless[key]
-    without_label = np.array(unowned, dtype=np.intp)
-    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
+        elif distinct:
+            # The label of a run that has lost all of its steps is only on the other records.
+            (label,) = distinct
+            if set(cells) - {label, ""} or (certain and not label.startswith(f"{name}=")):
+                labels[name] = cells
+    return labels, notes
 
 
 def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...], Sequence[int] | IntArray]:

@@ -8,7 +8,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -135,19 +135,8 @@ def on_one_axis(table: Table, path: str) -> Table:
     """
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
-    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
-    if not names and entropy is not None and reward is not None:
-        # Entropies are logged per update and rewards per rollout, as one step.
-        updates, rollouts = (
-            int(np.isfinite(parse_column(table.columns[name]).values).sum()) for name in (entropy, reward)
-        )
-        if rollouts >= 4 and updates >= 1.5 * rollouts:
-            message = (
-                f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-            )
-            message += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
-            hint = "read slime's W&B log or its console, which hold both counters, or log with "
-            raise InputError("two-step-axes", message, f"{hint}--wandb-always-use-train-step")
+    if not names:
+        require_one_axis(table, by_fold, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
     read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
@@ -155,11 +144,7 @@ def on_one_axis(table: Table, path: str) -> Table:
     rollout, train, evaluation = (read.get(axis, absent) for axis in ROLLOUT_AXES)
     if ((~np.isnan([rollout, train, evaluation])).sum(axis=0) > 1).any():
         return table
-    # Updates per rollout; 1 where rollouts are numbered by updates already.
-    updates, numbers = 1, np.unique(rollout[np.isfinite(rollout)])
-    if numbers.size > 1:
-        ratio = round(np.unique(train[np.isfinite(train)]).size / numbers.size)
-        updates = max(ratio, 1) if np.median(np.diff(numbers)) < ratio else 1
+    updates = updates_per_rollout(rollout, train)
     later = ~np.isnan(train) & (train % updates != 0)
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
@@ -183,3 +168,26 @@ def on_one_axis(table: Table, path: str) -> Table:
         hidden={int(places[row]): number for row, number in table.hidden.items()},
         first_line=None,
     )
+
+
+def require_one_axis(table: Table, by_fold: Mapping[str, str], path: str) -> None:
+    """Raise ``two-step-axes`` where entropies are logged per update and rewards per rollout, as one step."""
+    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
+    if entropy is None or reward is None:
+        return
+    measured = (parse_column(table.columns[name]).values for name in (entropy, reward))
+    updates, rollouts = (int(np.isfinite(values).sum()) for values in measured)
+    if rollouts >= 4 and updates >= 1.5 * rollouts:
+        message = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+        message += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+        hint = "read slime's W&B log or its console, which hold both counters, or log with "
+        raise InputError("two-step-axes", message, f"{hint}--wandb-always-use-train-step")
+
+
+def updates_per_rollout(rollout: FloatArray, train: FloatArray) -> int:
+    """Updates per rollout; 1 where rollouts are numbered by updates already."""
+    numbers = np.unique(rollout[np.isfinite(rollout)])
+    if numbers.size < 2:
+        return 1
+    ratio = round(np.unique(train[np.isfinite(train)]).size / numbers.size)
+    return max(ratio, 1) if np.median(np.diff(numbers)) < ratio else 1

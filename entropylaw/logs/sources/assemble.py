@@ -18,6 +18,7 @@ from entropylaw.logs.runs.splitting import (
     OVERWRITTEN,
     SUPERSEDED,
     Group,
+    Merged,
     Split,
     is_bookkeeping,
     lives,
@@ -97,28 +98,27 @@ def assemble(
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
-    table = on_one_axis(table, source.path) if step is None else table
-    count_rows = step == ROW and ROW not in by_folded_name(table.columns)
-    for cells in [*table.columns.values()][:1] if count_rows else ():
-        table = replace(table, columns={**table.columns, ROW: np.arange(1.0, len(cells) + 1)})
-    steps = find_step(table, source.path, step)
-    if steps is None:
-        raise no_step(table, source.path)
-    steps = steps._replace(why=ROWS_COUNTED) if count_rows else steps
+    table, steps = with_steps(table, source.path, step)
     refuse_samples(source.path, table.columns, steps.values)
     split = split_runs(table, steps.values, source.path, run)
-    parsed = {
-        column: parse_column(cells)
-        for column, cells in table.columns.items()
-        if column != steps.name and column not in split.columns
-    }
+    others = {steps.name, *split.columns}
+    parsed = {name: parse_column(cells) for name, cells in table.columns.items() if name not in others}
+    columns, texts, spoiled = dict[str, FloatArray](), dict[str, str](), dict[str, dict[str, IntArray]]()
+    for column, cells in parsed.items():
+        if not cells.numeric:
+            texts[column] = cells.example or ""
+            continue
+        columns[column] = cells.values
+        if cells.texts or cells.nans:
+            where = {TEXT: cells.where, NAN: cells.nans}
+            spoiled[column] = {cause: np.array(rows, dtype=np.intp) for cause, rows in where.items()}
     # The whole file as one run, from which each of its runs copies what they share.
     whole = Run(
         name=name,
         source=source,
         step=steps.values,
-        columns={column: p.values for column, p in parsed.items() if p.numeric},
-        texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
+        columns=columns,
+        texts=texts,
         notes=(*table.notes, *_notes(table, steps, split, parsed)),
         step_column=steps.name,
         step_why=steps.why,
@@ -128,17 +128,28 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    spoiled = {
-        name: {TEXT: np.array(p.where, dtype=np.intp), NAN: np.array(p.nans, dtype=np.intp)}
-        for name, p in parsed.items()
-        if p.numeric and (p.texts or p.nans)
-    }
     written = {column: _coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written)]
-    read = True if table.unreadable is None else ~table.unreadable
-    dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
+    stepless = np.isnan(steps.values)
+    if table.unreadable is not None:
+        stepless &= ~table.unreadable
+    dropped = added(table.dropped, {NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
     return tuple(runs), tuple(_lost(split, whole, table))
+
+
+def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
+    """A table with its steps on one axis, or with a count of its rows, and the step column."""
+    if step is None:
+        table = on_one_axis(table, path)
+    count_rows = step == ROW and ROW not in by_folded_name(table.columns)
+    if count_rows and table.columns:
+        rows = len(next(iter(table.columns.values())))
+        table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
+    steps = find_step(table, path, step)
+    if steps is None:
+        raise no_step(table, path)
+    return table, steps._replace(why=ROWS_COUNTED) if count_rows else steps
 
 
 def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
@@ -159,7 +170,7 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
 
 def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
-    where, records = quoted_path(whole.source.path), counted(len(whole.step), "record")
+    where = quoted_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for label, rows in split.lost:
         message = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
@@ -168,8 +179,14 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         message = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
         yield name, InputError("run-without-steps", message, again)
-    losses = list[str]()
-    # Records without a step or label that hold a value or cannot be read.
+    for loss in (lost_records(split, whole, table), emptied_records(whole), *doubled_columns(whole)):
+        if loss:
+            yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
+
+
+def lost_records(split: Split, whole: Run, table: Table) -> str:
+    """Say how many records without a step or label hold a value or cannot be read; empty for slips."""
+    where = quoted_path(whole.source.path)
     missed = np.zeros(len(whole.step), dtype=bool)
     if table.unreadable is not None:
         # A run that is still writing, or was killed, leaves its last record cut off.
@@ -180,29 +197,38 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     for column in (whole.step_column, *filter(is_metric, table.columns)):
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    without_step = np.zeros(len(missed), dtype=bool)
-    without_step[split.unowned] = True
-    missed &= without_step
+    missed &= np.isin(np.arange(len(missed)), split.unowned)
     block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
     number = int(missed.sum())
     many = split.columns or number * _ONE_IN_SLIPS > len(missed) or block.max(initial=0) >= _SHORTEST_RUN
     if number > 1 and many:
-        losses.append(f"{number} of {records} in {where} cannot be read or have no step")
-    else:
-        stepless = ~np.isfinite(whole.step)
-        for _, rows in split.lost:
-            stepless[rows] = False
-        number = evaluations(table, stepless, (whole.step_column, *split.columns))
-        if number >= FEWEST_EVALUATIONS:
-            losses.append(f"{counted(number, 'value')} of metrics in {where} have no step")
-    # Records without any value after the steps began again, as those of a lost run.
+        return f"{number} of {counted(len(missed), 'record')} in {where} cannot be read or have no step"
+    stepless = ~np.isfinite(whole.step)
+    for _, rows in split.lost:
+        stepless[rows] = False
+    number = evaluations(table, stepless, (whole.step_column, *split.columns))
+    if number < FEWEST_EVALUATIONS:
+        return ""
+    return f"{counted(number, 'value')} of metrics in {where} have no step"
+
+
+def emptied_records(whole: Run) -> str:
+    """Say how many records have no value after the steps began again, as those of a lost run."""
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
     fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
-    for values in curves if fallen.any() else ():
+    if whole.unread or not curves or not fallen.any():
+        return ""
+    for values in curves:
         fallen &= np.isnan(values[1:])
-    empty = int(fallen.sum())
-    if curves and not whole.unread and empty >= _SHORTEST_RUN and empty * _ONE_IN_SLIPS > len(whole.step):
-        losses.append(f"{empty} of {records} in {where} have no value at an earlier step")
+    empty, records = int(fallen.sum()), len(whole.step)
+    if empty < _SHORTEST_RUN or empty * _ONE_IN_SLIPS <= records:
+        return ""
+    where = quoted_path(whole.source.path)
+    return f"{empty} of {counted(records, 'record')} in {where} have no value at an earlier step"
+
+
+def doubled_columns(whole: Run) -> Iterator[str]:
+    """Say which metrics occur twice, with other values."""
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
@@ -210,9 +236,8 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
         if first is not None and first is not values and is_metric(name):
             both = np.isfinite(first) & np.isfinite(values)
             if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
-                losses.append(f"column {shown(name)} occurs twice in {where}, with other values")
-    for message in losses:
-        yield "", InputError("records-without-run", f"{message}; a run may be among them", hint)
+                where = quoted_path(whole.source.path)
+                yield f"column {shown(name)} occurs twice in {where}, with other values"
 
 
 def _coded(cells: Column) -> tuple[list[str], FloatArray]:
@@ -220,6 +245,18 @@ def _coded(cells: Column) -> tuple[list[str], FloatArray]:
     texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
     codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
     return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
+
+
+def texts_of(
+    words: Mapping[str, tuple[list[str], FloatArray]], codes: Mapping[str, FloatArray]
+) -> dict[str, tuple[str, ...]]:
+    """The texts of columns, without those that are empty at every step."""
+    texts: dict[str, tuple[str, ...]] = {}
+    for column, places in codes.items():
+        if np.isfinite(places).any():
+            distinct = [*words[column][0], ""]
+            texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(places, nan=-1.0))
+    return texts
 
 
 def _starts(
@@ -249,29 +286,31 @@ def _starts(
             message = f"{where} has several rows per step with different values of the same columns ({rows}, "
             hint = "name the column that separates the runs with --run, or summarise to one row per step"
             raise InputError("several-rows-a-step", f"{message}run {shown(label)})", hint)
-        spoiled: dict[str, dict[str, FloatArray]] = {}
-        for column, causes in records.items():
-            measured = merged.step[~np.isnan(merged.columns[column])]
-            for cause, of_file in causes.items():
-                at = np.setdiff1d(whole.step[np.intersect1d(group.rows[life.rows], of_file)], measured)
-                if at.size:
-                    spoiled.setdefault(column, {})[cause] = at
-        codes = {column: places[group.rows] for column, (_, places) in words.items()}
-        written = {
-            column: tuple("" if np.isnan(code) else words[column][0][int(code)] for code in places)
-            for column, places in (merge(life, step, codes, frozenset()).columns if codes else {}).items()
-            if np.isfinite(places).any()
-        }
+        codes = {column: cells[group.rows] for column, (_, cells) in words.items()}
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
-            words=written,
+            words=texts_of(words, merge(life, step, codes, frozenset()).columns),
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
-            spoiled=spoiled,
+            spoiled=spoiled_steps(records, whole.step, group.rows[life.rows], merged),
         )
+
+
+def spoiled_steps(
+    records: Mapping[str, Mapping[str, IntArray]], step: FloatArray, rows: IntArray, merged: Merged
+) -> dict[str, dict[str, FloatArray]]:
+    """Steps of a start without a value of a column, by what its records have in place of a number."""
+    spoiled: dict[str, dict[str, FloatArray]] = {}
+    for column, causes in records.items():
+        measured = merged.step[~np.isnan(merged.columns[column])]
+        for cause, of_file in causes.items():
+            at = np.setdiff1d(step[np.intersect1d(rows, of_file)], measured)
+            if at.size:
+                spoiled.setdefault(column, {})[cause] = at
+    return spoiled
 
 
 def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
