@@ -64,8 +64,8 @@ def p_long(fits: FormFits) -> float | None:
     total = dict.fromkeys((SHORT, LONG), 0.0)
     for name, fit in fits.fits.items():
         for kind in total:
-            each = (fit.posteriors.weight * (fit.posteriors.kind == kind)).sum(axis=1)
-            total[kind] += fits.probability[name] * float(fit.weight @ each)
+            of_shape = (fit.posteriors.weight * (fit.posteriors.kind == kind)).sum(axis=1)
+            total[kind] += fits.probability[name] * float(fit.weight @ of_shape)
     if total[SHORT] + total[LONG] < LEAST_STEADY:
         return None
     # Given a constant scale both are equally probable before the data.
@@ -78,12 +78,12 @@ def _weighed(fits: FormFits, factors: Mapping[str, FloatArray]) -> FormFits | No
 
     None where hardly anything remains, or nothing of the law.
     """
-    found, probability = {}, {}
+    forms, probability = {}, {}
     for name, fit in fits.fits.items():
         weight = fit.posteriors.weight * factors[name]
         share = weight.sum(axis=1)
         if (total := float(fit.weight @ share)) > 0:
-            found[name] = replace(
+            forms[name] = replace(
                 fit,
                 posteriors=replace(fit.posteriors, weight=weight / np.where(share > 0, share, 1.0)[:, None]),
                 weight=fit.weight * share / total,
@@ -91,7 +91,7 @@ def _weighed(fits: FormFits, factors: Mapping[str, FloatArray]) -> FormFits | No
             )
             probability[name] = fits.probability[name] * total
     remaining = sum(probability.values())
-    if remaining < BELIEVED or "law" not in found:
+    if remaining < BELIEVED or "law" not in forms:
         return None
-    probability = {name: one / remaining for name, one in probability.items()}
-    return replace(fits, fits=found, probability=probability)
+    probability = {name: remaining_share / remaining for name, remaining_share in probability.items()}
+    return replace(fits, fits=forms, probability=probability)

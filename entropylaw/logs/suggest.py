@@ -100,7 +100,7 @@ _PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
 _ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 # A table with more columns has names that say what they are.
-_FEW = 20
+_MOST_COLUMNS = 20
 
 
 class Likely(NamedTuple):
@@ -124,7 +124,7 @@ def likely(
     for name in (*(name for _, name in ranked), *close):
         if _possible(role, parse_column(columns[name]).values):
             return Likely(name, True)
-    if not by_values or len(columns) > _FEW:
+    if not by_values or len(columns) > _MOST_COLUMNS:
         return None
     resembling = (name for name in free if _resembles(role, parse_column(columns[name]).values))
     return next((Likely(name, False) for name in resembling), None)
@@ -135,27 +135,29 @@ def no_step(table: Table, path: str) -> InputError:
     names = tuple(table.columns)
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
-    known = {
+    matches_of = {
         "entropy": catalog.matches("entropy", names, trainer),
         "reward": [
-            one for role in ("validation", "training") for one in catalog.matches(role, names, trainer)
+            role_match
+            for role in ("validation", "training")
+            for role_match in catalog.matches(role, names, trainer)
         ],
     }
-    roles = ("step", *(role for role, matches in known.items() if not matches))
-    taken = [match.column for matches in known.values() for match in matches]
-    found = _all_likely(roles, plain, taken)
-    step = found.get("step")
+    roles = ("step", *(role for role, matches in matches_of.items() if not matches))
+    taken = [match.column for matches in matches_of.values() for match in matches]
+    likely_columns = _all_likely(roles, plain, taken)
+    step = likely_columns.get("step")
     if step is None:
         close = nearest(STEP_NAMES, names) or sorted(plain)
         near = f"among them {listing(close)}" if close else "none is near"
     else:
         near = _near(step)
-    what = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
+    message = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
     flags = {"step": ROW} if step is None else {}
-    hint = _hint(flags | {role: one.column for role, one in found.items()}, path)
+    hint = _hint(flags | {role: role_match.column for role, role_match in likely_columns.items()}, path)
     if step is None:
         hint += f" ({ROW}: the rows are counted)"
-    return InputError("no-step-column", what, hint)
+    return InputError("no-step-column", message, hint)
 
 
 def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str]) -> InputError:
@@ -166,30 +168,32 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     where = f"{quoted_path(run.source.path)} (run {shown(run.name)})"
     if known:
         empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
-        what = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
-        return InputError("column-empty", what, f"name another column with --{role} COLUMN")
+        message = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
+        return InputError("column-empty", message, f"name another column with --{role} COLUMN")
     text = next((name for name in run.texts if catalog.is_metric(name) or _rank(role, name)), None)
     if text is not None:
-        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
+        message = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
         hint = f"name another column with --{role}, {NUMBERS}"
         path = run.source.path
         if _DECIMAL_COMMA.fullmatch(run.texts[text]) and _command("fit", path):
             plain = in_shell(str(Path(path).with_suffix(".points.csv")))
             hint = f"its numbers have decimal commas: tr , . < {in_shell(path)} > {plain}; "
             hint += _command("columns", plain)
-        return InputError("column-not-numeric", what, hint)
+        return InputError("column-not-numeric", message, hint)
     trainer, columns = catalog.detect(run.names).trainer, run.names[1:]
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    unknown = [one for one in _KINDS if one not in named and not _in_catalog(run, one)]
-    found = _all_likely(unknown, run.columns, taken, by_values=by_values)
+    unknown = [
+        other_role for other_role in _KINDS if other_role not in named and not _in_catalog(run, other_role)
+    ]
+    likely_columns = _all_likely(unknown, run.columns, taken, by_values=by_values)
     absent = trainer.absent if role == "entropy" else None
-    if role in found:
-        chosen = dict(named) | {one: likely.column for one, likely in found.items()}
+    if role in likely_columns:
+        chosen = dict(named) | {other_role: likely.column for other_role, likely in likely_columns.items()}
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
             chosen = {"step": run.step_column} | chosen
-        near, hint = _near(found[role]), _hint(chosen, path)
+        near, hint = _near(likely_columns[role]), _hint(chosen, path)
     else:
         alike = list(filter(catalog.decoy, columns))
         if role == "reward":
@@ -206,8 +210,8 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
         elif run.partial:
             hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
     hint = ". ".join(filter(None, (hint, absent)))
-    what = f"{where} has no {role} column that is in the catalog; {near}"
-    return InputError(f"no-{role}-column", what, hint)
+    message = f"{where} has no {role} column that is in the catalog; {near}"
+    return InputError(f"no-{role}-column", message, hint)
 
 
 def could_be(run: Run) -> dict[str, str]:
@@ -219,8 +223,8 @@ def could_be(run: Run) -> dict[str, str]:
     taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
     unknown = [role for role in _KINDS if not _in_catalog(run, role)]
     unknown = ["step"] * (run.step_why == ROWS_COUNTED) + unknown
-    for role, found in _all_likely(unknown, run.columns, taken).items():
-        roles.setdefault(found.column, f"{role}, by its values")
+    for role, likely_column in _all_likely(unknown, run.columns, taken).items():
+        roles.setdefault(likely_column.column, f"{role}, by its values")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
     return roles | dict.fromkeys(
         run.unread, "not read: the table is large, and --entropy or --reward reads it"
@@ -231,13 +235,13 @@ def _all_likely(
     roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str], *, by_values: bool = True
 ) -> dict[str, Likely]:
     """Find a column for each role, one for each; names have precedence over values."""
-    found: dict[str, Likely] = {}
+    chosen: dict[str, Likely] = {}
     for values in (False, True) if by_values else (False,):
         for role in roles:
-            used = [*taken, *(one.column for one in found.values())]
-            if role not in found and (one := likely(role, columns, used, by_values=values)):
-                found[role] = one
-    return {role: found[role] for role in roles if role in found}
+            used = [*taken, *(candidate.column for candidate in chosen.values())]
+            if role not in chosen and (candidate := likely(role, columns, used, by_values=values)):
+                chosen[role] = candidate
+    return {role: chosen[role] for role in roles if role in chosen}
 
 
 def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
@@ -265,7 +269,7 @@ def measured(names: Iterable[str]) -> list[str]:
 def _affixes(name: str, role: str) -> set[str]:
     """The first and the last word of a name, if another one is short for a role; nothing for other names."""
     words = _words(name)
-    places = [place for place, word in enumerate(words) if word in _WORDS[role]]
+    places = [index for index, word in enumerate(words) if word in _WORDS[role]]
     if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
         return set()
     if len(words) == 1:
@@ -290,7 +294,7 @@ def _is_measured(name: str) -> bool:
     if "entrop" in name.casefold():
         return catalog.decoy(name) == catalog.UNKNOWN_NAME
     words = _words(name)
-    places = [place for place, word in enumerate(words) if word in _METRICS]
+    places = [index for index, word in enumerate(words) if word in _METRICS]
     # None of the words behind it makes it another quantity.
     return bool(places) and words[0] not in _DURATIONS and _OTHERS.isdisjoint(words[places[-1] + 1 :])
 
@@ -304,10 +308,10 @@ def _in_catalog(run: Run, role: str) -> list[str]:
     return [match.column for match in matches if run.finite(match.column).size]
 
 
-def _near(found: Likely) -> str:
-    if found.by_name:
-        return f"{shown(found.column)} looks like one"
-    return f"no name looks like one, but by its values {shown(found.column)} may be one"
+def _near(candidate: Likely) -> str:
+    if candidate.by_name:
+        return f"{shown(candidate.column)} looks like one"
+    return f"no name looks like one, but by its values {shown(candidate.column)} may be one"
 
 
 def _hint(columns: Mapping[str, str], path: str) -> str:
@@ -339,8 +343,8 @@ def _rank(role: str, name: str) -> tuple[bool, int] | None:
     """How well a name fits a role, the least best; None where it does not."""
     if _misleading(role, name):
         return None
-    words, known = _words(name), _WORDS[role]
-    ranks = [known.index(word) for word in words if word in known]
+    words, known_words = _words(name), _WORDS[role]
+    ranks = [known_words.index(word) for word in words if word in known_words]
     if role == "entropy":
         ranks += [0 for word in words if "entrop" in word]
     return (not _TRAINING.isdisjoint(words), min(ranks)) if ranks else None

@@ -15,7 +15,7 @@ from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_fore
 from entropylaw.analysis.level_shift import find_level_shifts, fit_segments, level_shift_steps
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.seeds import averaged_curve
-from entropylaw.analysis.turning_point import FEWEST
+from entropylaw.analysis.turning_point import FEWEST_POINTS
 from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
@@ -231,7 +231,7 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
         # These columns identify a summary of tokens.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
             raise
-        hint = f"summarise the tokens of at least {FEWEST} steps with `entropylaw tokens`"
+        hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
     if NO_SHARE in series.notes:
         # The columns give the true reason; the fit only reports that the share is missing.

@@ -29,7 +29,7 @@ def explain(
     """
     chosen: Chosen | None = None
     rewarded: ChosenReward | None = None
-    found = problem
+    refusal = problem
     settings, paired = run_settings.entropy_settings(run), dict[str, Any]()
     notes, findings = list(run.notes), [*run_settings.findings(settings, run, None)]
     try:
@@ -39,14 +39,14 @@ def explain(
         rewarded = choose_reward(run, chosen, reward, pair)
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
-        found = problem or error
+        refusal = problem or error
     notes += run_settings.notes(settings)
     if rewarded is not None:
         notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
         pairs = rewarded.best.pairs
         paired = {"pair": rewarded.best.how, "pair_why": rewarded.best.why, "pairs": len(pairs)}
         paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
-    trainer, why = catalog.detect(run.names)
+    trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
@@ -60,7 +60,7 @@ def explain(
         run=run.name,
         source=run.source,
         trainer=trainer.name,
-        trainer_why=why,
+        trainer_why=trainer_why,
         step_column=run.step_column,
         step_why=run.step_why,
         steps=len(run.step),
@@ -76,11 +76,13 @@ def explain(
         other_columns=len(numeric),
         texts=tuple(run.texts),
         others={
-            suggest.showable(name, place): possible.get(name, "")
-            for place, name in enumerate((*run.names, *run.texts), start=1)
+            suggest.showable(name, position): possible.get(name, "")
+            for position, name in enumerate((*run.names, *run.texts), start=1)
             if name in others
         },
-        problem=None if found is None else Refusal(slug=found.slug, message=found.message, hint=found.hint),
+        problem=None
+        if refusal is None
+        else Refusal(slug=refusal.slug, message=refusal.message, hint=refusal.hint),
         **paired,
     )
 
@@ -95,17 +97,17 @@ def _candidates(
     for match in matches:
         if match.column not in taken:
             meanings.setdefault(match.column, match.key.meaning)
-    found = []
+    candidates = []
     for column, meaning in meanings.items():
-        values, low, high, why = run.finite(column), None, None, "no finite value"
+        values, low, high, reason = run.finite(column), None, None, "no finite value"
         if values.size:
             low, high = float(values.min()), float(values.max())
-            why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-            why += "; another one is used" * bool(used)
+            reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+            reason += "; another one is used" * bool(used)
         candidate = Candidate(
-            column=column, meaning=meaning, usable=values.size, low=low, high=high, used=False, why=why
+            column=column, meaning=meaning, usable=values.size, low=low, high=high, used=False, why=reason
         )
-        found.append(candidate)
+        candidates.append(candidate)
     if used is not None:
-        found[0] = replace(found[0], used=True, why=used.why)
-    return tuple(found)
+        candidates[0] = replace(candidates[0], used=True, why=used.why)
+    return tuple(candidates)

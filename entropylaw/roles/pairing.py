@@ -68,9 +68,9 @@ def pair_values(
     if how == "next" and logged.any():
         where = np.flatnonzero(logged)
         spacing = float(np.median(np.diff(step[where]))) if where.size > 1 else 1.0
-        place = np.searchsorted(where, every, side="right")
-        following = where[np.minimum(place, where.size - 1)]
-        near = (place < where.size) & (step[following] - step <= spacing * (1 + 1e-9))
+        next_logged = np.searchsorted(where, every, side="right")
+        following = where[np.minimum(next_logged, where.size - 1)]
+        near = (next_logged < where.size) & (step[following] - step <= spacing * (1 + 1e-9))
         partner = np.where(near, following, -1)
     from_initial = np.zeros(len(step), dtype=bool)
     if initial is not None:
@@ -117,19 +117,19 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     number = as_number(given)
     if number is not None:
         if not 0 < number < math.inf:
-            what = f"entropy sd {given}, expected a number of nats above 0"
+            message = f"entropy sd {given}, expected a number of nats above 0"
             hint = "give the standard error of one logged entropy, or the column that holds it"
-            raise UsageError("bad-entropy-sd", what, hint)
+            raise UsageError("bad-entropy-sd", message, hint)
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
     values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
         first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")
-        what = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} with the entropy of step "
-        what += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
+        message = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} with the entropy of step "
+        message += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
         hint = "leave out these rows, or give one number for all: --entropy-sd 0.02"
-        raise InputError("entropy-sd-missing", what, hint)
+        raise InputError("entropy-sd-missing", message, hint)
     return values
 
 

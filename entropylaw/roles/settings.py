@@ -72,20 +72,20 @@ def entropy_settings(run: Run) -> EntropySettings:
     return EntropySettings(
         temperature=_setting(run, *names("temperature")),
         aggregation=_setting(run, *names("loss_aggregation"), text=True),
-        entropy_weight=next((one for one in weights if one and one.value), None),
-        kl_weight=next((one for one in kl_weights if one and one.value), None),
+        entropy_weight=next((term for term in weights if term and term.value), None),
+        kl_weight=next((term for term in kl_weights if term and term.value), None),
     )
 
 
 def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Report what the settings mean for the law; ``entropy`` has the values that are used."""
     control = _control(run, entropy)
-    found = [caution("entropy-controlled", **control)] if control else []
+    reported = [caution("entropy-controlled", **control)] if control else []
     if not control and (term := settings.entropy_weight):
-        found.append(caution("entropy-term", weight=term.value, name=term.name))
+        reported.append(caution("entropy-term", weight=term.value, name=term.name))
     if term := settings.kl_weight:
-        found.append(caution("kl-term", weight=term.value, name=term.name))
-    return tuple(found)
+        reported.append(caution("kl-term", weight=term.value, name=term.name))
+    return tuple(reported)
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
@@ -161,7 +161,9 @@ def adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | Non
 def _setting(run: Run, *candidates: str, text: bool = False) -> Setting | None:
     """Return the first of some settings that a run has, if it is a number (or a text, with ``text``)."""
     by_fold = {folded(name): name for name in run.settings}
-    name = next((by_fold[folded(one)] for one in candidates if folded(one) in by_fold), None)
+    name = next(
+        (by_fold[folded(candidate)] for candidate in candidates if folded(candidate) in by_fold), None
+    )
     if name is None:
         return None
     value = run.settings[name]

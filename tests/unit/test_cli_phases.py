@@ -246,7 +246,7 @@ def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):
     path = log(tmp_path / "plans.csv", table)
     done = run("phases", path, "--planning", "entropy_semantic")
     said = " ".join(done.stdout.split())
-    assert "a semantic entropy is no part of the token entropy" in said
+    assert "a semantic entropy is not a part of the token entropy" in said
     assert "share of planning tokens" not in said
     log(tmp_path / "both.csv", CLASSES)
     assert "the log has no share of planning tokens" in " ".join(run("phases", "both.csv").stdout.split())

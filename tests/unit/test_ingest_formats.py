@@ -118,7 +118,7 @@ def test_a_forced_format_wins_and_a_real_colon_stays(tmp_path):
     assert only(write(tmp_path, "a:csv", odd)).name == "a:csv"
     with pytest.raises(InputError, match="no JSON object"):
         read_runs(f"{tmp_path / 'x.dat'}:jsonl")
-    with pytest.raises(UsageError, match="'jsnl' is no known format") as caught:
+    with pytest.raises(UsageError, match="'jsnl' is not a known format") as caught:
         read_runs(f"{tmp_path / 'x.dat'}:jsnl")
     assert caught.value.slug == "format-unknown"
     refused = {reader.name for reader in READERS if reader.refuses}

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw import FitError, fit_phases
-from entropylaw.analysis.turning_point import MOST, blocked
+from entropylaw.analysis.turning_point import MOST_POINTS, blocked
 from entropylaw.documents.document import RunPhases
 from entropylaw.engine.trend import TrendDesign
 from entropylaw.report.describe.phases import without_log
@@ -131,7 +131,7 @@ def test_gaps() -> None:
 def test_no_block_reaches_over_a_gap() -> None:
     step = np.concatenate([np.arange(301.0), 900.0 + np.arange(300.0)])
     means, values = blocked(step, np.where(step < 500, 1.0, 3.0))
-    assert means.size <= MOST
+    assert means.size <= MOST_POINTS
     assert set(values.tolist()) == {1.0, 3.0}
     assert not ((means > 300.0) & (means < 900.0)).any()
 

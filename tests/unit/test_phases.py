@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw import FitError, combine_phases, fit_phases
-from entropylaw.analysis.turning_point import MOST
+from entropylaw.analysis.turning_point import MOST_POINTS
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import EntropyLawError
 from entropylaw.results import VERDICTS
@@ -176,7 +176,7 @@ def test_long_runs_are_averaged_in_blocks_and_missing_steps_counted():
     curve = 0.2 + 0.8 * np.exp(-step / 200) + 0.02 * rng.standard_normal(1200)
     holes = np.where(step % 7 == 0, np.nan, curve)
     fit = fit_phases(step, holes, curve)
-    assert fit.execution.n == 240 <= MOST
+    assert fit.execution.n == 240 <= MOST_POINTS
     assert (fit.execution.first_step, fit.execution.last_step) == (0.0, 1199.0)
     assert fit.dropped == {"no entropy of planning at that step": int(np.isnan(holes).sum())}
 

@@ -60,11 +60,13 @@ def read(content: Content) -> Table:
     for kind, table in (log for cell in outputs for log in _logs(cell)):
         kinds.setdefault(kind, []).append(table)
     if not kinds:
-        some = f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(outputs), 'cell')}"
-        what = f"is a notebook without a training log in its outputs: {some} looked at"
+        searched = (
+            f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(outputs), 'cell')}"
+        )
+        message = f"is a notebook without a training log in its outputs: {searched} looked at"
         hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
         hint += "or name the trainer's own log, such as trainer_state.json"
-        raise content.error("no-records", what, hint)
+        raise content.error("no-records", message, hint)
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
     records, dropped, settings = Records(), Counter[str](), dict[str, object]()
     # The logs of the best kind are put behind each other, in the order of their cells.
@@ -75,8 +77,8 @@ def read(content: Content) -> Table:
         dropped.update(table.dropped)
         settings |= table.settings
     others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
-    said = dict.fromkeys(note for table in kinds[best] for note in table.notes)
-    notes = (f"read from the outputs of the notebook ({best})", *others, *said)
+    table_notes = dict.fromkeys(note for table in kinds[best] for note in table.notes)
+    notes = (f"read from the outputs of the notebook ({best})", *others, *table_notes)
     rows = sum(table.rows for table in kinds[best])
     return records.table(content, dropped, notes, rows=rows, settings=settings)
 
@@ -98,10 +100,12 @@ def _outputs(content: Content) -> list[list[dict[str, Any]]]:
             raise ValueError(size)
         notebook = JSON_DECODER.decode(text)
     except (ValueError, RecursionError) as problem:
-        what = "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty lists, "
+        message = (
+            "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty lists, "
+        )
         hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
         line = f"near line {getattr(problem, 'lineno', 1)}"
-        raise content.error("file-corrupt", what + line, f"{hint}pasted into a text file") from None
+        raise content.error("file-corrupt", message + line, f"{hint}pasted into a text file") from None
     sheets = _objects([notebook])
     sheets += [sheet for whole in sheets for sheet in _objects(whole.get("worksheets"))]
     cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
@@ -110,7 +114,9 @@ def _outputs(content: Content) -> list[list[dict[str, Any]]]:
 
 def _logs(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
     """Yield the kind and the table of every log in the outputs of one cell."""
-    printed = "".join(_text(each.get("text")) for each in outputs if each.get("output_type") == "stream")
+    printed = "".join(
+        _text(stream.get("text")) for stream in outputs if stream.get("output_type") == "stream"
+    )
     yield from _printed(printed)
     shown = printed.splitlines()
     for output in outputs:
@@ -200,4 +206,4 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 def _text(value: object) -> str:
     """Return a text of a notebook, which may be a list of its lines."""
-    return "".join(part for part in _listed(value) or [value] if isinstance(part, str))
+    return "".join(line for line in _listed(value) or [value] if isinstance(line, str))

@@ -33,7 +33,7 @@ from entropylaw.logs.sources.content import (
 )
 from entropylaw.logs.sources.opening import is_remote, remote_listing
 from entropylaw.logs.sources.registry import BundleReader, find_reader
-from entropylaw.logs.sources.stepless import FEWEST, evaluations
+from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -61,9 +61,9 @@ _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IG
 _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
-_FEWEST = 8
+_FEWEST_STEPS = 8
 # With fewer rows, nothing says that a table of numbers is one of steps.
-_ROWS = 3
+_FEWEST_NUMBERS = 3
 
 UNMEASURED = "neither an entropy nor a reward among its columns"
 _RECOGNISED = {
@@ -146,9 +146,9 @@ def _problem(path: str) -> InputError | None:
             return None
     except OSError as error:
         return missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
-    what = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+    message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
     hint = "name it on the command line to read from it, or take it out of the folder"
-    return InputError("file-unreadable", what, hint)
+    return InputError("file-unreadable", message, hint)
 
 
 def may_be_log(path: str) -> bool:
@@ -160,19 +160,19 @@ def may_be_log(path: str) -> bool:
 
 def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
     """Map files to those of which they are copies by their names, such as a run's earlier checkpoints."""
-    place = Path(where)
-    copies = {str(place / name): str(place / whole) for name, whole in _REPEATS.items() if whole in names}
-    states = [place / _STATE] if _STATE in names else []
+    folder = Path(where)
+    copies = {str(folder / name): str(folder / whole) for name, whole in _REPEATS.items() if whole in names}
+    states = [folder / _STATE] if _STATE in names else []
     matches = (re.fullmatch(r"checkpoint-(\d+)", name) for name in folders)
-    numbered = sorted((int(found[1]), found[0]) for found in matches if found)
-    states += [path for _, name in reversed(numbered) if (path := place / name / _STATE).is_file()]
+    numbered = sorted((int(match[1]), match[0]) for match in matches if match)
+    states += [path for _, name in reversed(numbered) if (path := folder / name / _STATE).is_file()]
     steps = dict.fromkeys(states, -1)
     for path in states if len(states) > 1 else ():
         with suppress(OSError), path.open("rb") as stream:
             # The step is behind the list of log entries: at the end of the file.
             stream.seek(max(0, path.stat().st_size - (1 << 16)))
-            found = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
-            steps[path] = int(found[-1]) if found else -1
+            written = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
+            steps[path] = int(written[-1]) if written else -1
     # The first of equals: the one in the run's own folder is written last.
     last = max(states, key=steps.__getitem__, default=None)
     return copies | {str(path): str(last) for path in states if path != last}
@@ -213,16 +213,18 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
 
     Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
     """
-    own = PurePath(path)
-    alike = any((log.parent, log.suffix) == (own.parent, own.suffix) or log.name == own.name for log in logs)
+    file = PurePath(path)
+    alike = any(
+        (log.parent, log.suffix) == (file.parent, file.suffix) or log.name == file.name for log in logs
+    )
     return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
 def is_of_numbers(table: Table) -> bool:
     """Whether a table has a log's shape: two columns of numbers or more, and more of them than of texts."""
     parsed = [parse_column(cells) for cells in table.columns.values()]
-    filled = [(int(np.isfinite(one.values).sum()), one.texts) for one in parsed]
-    numbers = sum(count >= _ROWS and count > texts for count, texts in filled)
+    filled = [(int(np.isfinite(column.values).sum()), column.texts) for column in parsed]
+    numbers = sum(count >= _FEWEST_NUMBERS and count > texts for count, texts in filled)
     return not table.partial and numbers > max(1, sum(texts >= max(count, 1) for count, texts in filled))
 
 
@@ -263,8 +265,8 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         first, *rest = filter(str.strip, content.opening.splitlines())
         header = [*map(str.strip, re.split(r"[,;\t]", first))]
         # A table would have rows that fit their header.
-        known = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
-        may_be = named or bool(rest) or known
+        named_as_log = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
+        may_be = named or bool(rest) or named_as_log
     elif _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
         may_be = True
     else:
@@ -278,7 +280,7 @@ def _evaluates(table: Table) -> bool:
         return False
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
-    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST
+    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
 
 
 def _is_headless(table: Table) -> bool:
@@ -290,12 +292,12 @@ def _is_headless(table: Table) -> bool:
 def _has_steps(table: Table) -> bool:
     """Whether a column has the name of a trainer's step, and steps rarely repeat, unlike those of tokens."""
     steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
-    found = [values[np.isfinite(values)] for values in steps]
-    return any(len(values) >= _FEWEST and len(np.unique(values)) * 2 > len(values) for values in found)
+    finite = [values[np.isfinite(values)] for values in steps]
+    return any(len(values) >= _FEWEST_STEPS and len(np.unique(values)) * 2 > len(values) for values in finite)
 
 
 def _counts_rows(table: Table) -> bool:
     """Whether a column of a table of numbers rises from row to row, as steps do."""
     columns = [parse_column(cells).values for cells in table.columns.values()]
-    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST]
+    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST_STEPS]
     return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))

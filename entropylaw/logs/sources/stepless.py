@@ -13,9 +13,9 @@ from entropylaw.logs.runs.number_parsing import Column, parse_column
 from entropylaw.logs.suggest import measured, measured_in_text
 
 #: Fewer evaluations cannot be fitted, and no gate could pass on them.
-FEWEST = 5
+FEWEST_EVALUATIONS = 5
 # So many records are searched for text.
-_SEARCHED = 10_000
+_MOST_SEARCHED = 10_000
 _STEP_IN_NAME = re.compile(r"(?<![^/._-])\d+(?![^/._-])")
 
 
@@ -44,7 +44,7 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
     for name in measured(numbers):
         kind = _STEP_IN_NAME.sub("#", name)
         kinds[kind] = kinds.get(kind, 0) + int(numbers[name].sum())
-    rows = np.flatnonzero(stepless & ~evaluated)[:_SEARCHED].tolist()
+    rows = np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist()
     held: dict[int, int] = {}
     for cells in texts:
         written = {row: str(cells[row]) for row in rows}

@@ -45,10 +45,10 @@ def _areal_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     # Whether a table would be the step's: there may be one below each "Stats" line.
     expected = False
     for line in lines:
-        if "Train step " in line and (found := _AREAL_STEP.search(line)):
+        if "Train step " in line and (heading := _AREAL_STEP.search(line)):
             if values:
                 yield {"step": step, **values}
-            step, values, expected = float(found[1]), {}, True
+            step, values, expected = float(heading[1]), {}, True
         elif "╘" in line:  # where a table ends
             expected = False
         elif step and not expected and "Stats (" in line and _AREAL_STATS.search(line):
@@ -150,7 +150,7 @@ class _Block:
             self.bad += not body.startswith("- ")
             return True
         key, value = _yaml_pair(body.rstrip())
-        self.parents = [(place, name) for place, name in self.parents if place < indent]
+        self.parents = [(depth, name) for depth, name in self.parents if depth < indent]
         # Indented without a parent: the start of this part is lost.
         if value is None or (indent and not self.parents):
             return False
@@ -178,10 +178,10 @@ def _easyr1_blocks(lines: Iterable[str]) -> Iterator[_Block]:
         prefix = line[: len(line) - len(text)].rstrip()
         # A block has no such long line: it ends there, as at an empty one.
         text = text if len(text) <= _LONGEST_LINE else ""
-        if found := _EASYR1_STEP.search(text):
+        if heading := _EASYR1_STEP.search(text):
             if block:
                 yield block
-            block, needle = _Block(float(found[1]), prefix), ""
+            block, needle = _Block(float(heading[1]), prefix), ""
         elif block and prefix == block.prefix and not block.take(text):
             yield block
             block, needle = None, "Step "
@@ -213,7 +213,7 @@ _MOST_OTHERS = 200
 def shows_skyrl(text: str) -> bool:
     """Whether a dict opens below a heading, with a key such as SkyRL's."""
     blocks = openings(text, _SKYRL_STEP_LINE)
-    firsts = (next((one for one, *_ in _skyrl_parts(lines) if one), {}) for lines in blocks)
+    firsts = (next((numbers for numbers, *_ in _skyrl_parts(lines) if numbers), {}) for lines in blocks)
     return any("/" in name for first in firsts for name in first)
 
 
@@ -259,13 +259,13 @@ def _skyrl_parts(lines: Iterable[str]) -> Iterator[tuple[dict[str, float], float
             step, opened, others = float(heading[1]), False, 0
             continue
         before = _SKYRL_PREFIX.match(line)
-        place = before.end() if before else 0
+        start = before.end() if before else 0
         # The first line opens the dict, all others are indented by one.
-        if step is None or not line.startswith(" '" if opened else "{'", place):
+        if step is None or not line.startswith(" '" if opened else "{'", start):
             others += 1
             step = None if others > _MOST_OTHERS else step
             continue
-        values, ends, _ = dict_pairs(line, place + 1)
+        values, ends, _ = dict_pairs(line, start + 1)
         yield values, step, not opened, ends
         step, opened, others = None if ends else step, True, 0
 

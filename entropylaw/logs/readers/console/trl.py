@@ -103,8 +103,8 @@ def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield entries, drawings of the bar and erasures, in the order of the file."""
     openings, width = set[str](), 0
-    for found in (line for block in blocks for line in _LINE.finditer(block)):
-        line, below = found.groups()
+    for match in (line for block in blocks for line in _LINE.finditer(block)):
+        line, below = match.groups()
         if not line.strip(" "):
             # As many blanks as the bar was long, unlike a blank line of other text.
             if len(line) == width and not below:
@@ -219,4 +219,4 @@ def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     if total and epochs and not note and total % len(epochs) == 0:
         every = total // len(epochs)
         how = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
-    return [float(place * every) for place in places], how
+    return [float(count * every) for count in places], how

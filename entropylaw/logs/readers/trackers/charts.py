@@ -89,8 +89,8 @@ class _Points:
         self.numbers, self.summarised = Counter[str](), Counter[str]()
         self.dropped = Counter[str]()
         self._by_run: dict[int, list[_Series]] = {}
-        for one in layout.series:
-            self._by_run.setdefault(one.run, []).append(one)
+        for series in layout.series:
+            self._by_run.setdefault(series.run, []).append(series)
         cut = False
         for line in islice(filter(str.strip, content.lines()), 1, None):
             fits = line.count(layout.delimiter) <= 2 * layout.width + 16
@@ -110,21 +110,25 @@ class _Points:
     def _take(self, cells: Sequence[str]) -> None:
         layout, put = self.layout, self.records.put
         for run, series in self._by_run.items():
-            if not any(cells[one.at] for one in series):
+            if not any(cells[column.at] for column in series):
                 continue
             self.axis.append(parse_step(cells[layout.first]))
             self.runs.append(run)
             if run in layout.counters:
                 put(_COUNTER, cells[layout.counters[run]])
-            for one in series:
-                name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
-                value, is_text = classify(cells[one.at])
-                put(name, cells[one.at] if is_text else value)
-                self.numbers[one.metric] += value == value
-                bounds = {mark: parse_number(cells[at]) for mark, at in one.bounds.items()}
+            for column in series:
+                name = (
+                    column.metric
+                    if column.metric not in (_RUN, _COUNTER, layout.axis)
+                    else f"{column.metric}#2"
+                )
+                value, is_text = classify(cells[column.at])
+                put(name, cells[column.at] if is_text else value)
+                self.numbers[column.metric] += value == value
+                bounds = {mark: parse_number(cells[at]) for mark, at in column.bounds.items()}
                 for mark, bound in bounds.items():
                     put(name + mark, bound)
-                self.summarised[one.metric] += bounds.get(_LOW, math.nan) < bounds.get(_HIGH, math.nan)
+                self.summarised[column.metric] += bounds.get(_LOW, math.nan) < bounds.get(_HIGH, math.nan)
             self.records.close()
 
     def table(self, content: Content, notes: Sequence[str]) -> Table:
@@ -181,29 +185,31 @@ def read_wandb_chart(content: Content) -> Table:
     """
     layout = _wandb_layout(content)
     if layout is None:
-        what = "is no chart exported from W&B: its columns are not called 'RUN - METRIC'"
-        raise content.error("no-records", what, "leave the format out and let the content decide")
+        message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
+        raise content.error("no-records", message, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
-        what = (
+        message = (
             f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, and "
         )
-        what += "no column holds a step"
+        message += "no column holds a step"
         hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
         hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
-        raise InputError("no-step-column", what, hint)
+        raise InputError("no-step-column", message, hint)
     points = _Points(layout, content)
     if not points.records.rows:
-        what = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
-        raise content.error("no-records", what, "check that the chart shows something, and export it again")
+        message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
+        raise content.error(
+            "no-records", message, "check that the chart shows something, and export it again"
+        )
     return points.table(content, tuple(_wandb_notes(points)))
 
 
 def _wandb_layout(content: Content) -> _Layout | None:
     """Parse the header; None where it is not a chart's."""
-    first, *more = [*islice(filter(str.strip, content.lines()), 2)] or [""]
+    first, *second = [*islice(filter(str.strip, content.lines()), 2)] or [""]
     if _BETWEEN not in first and _HIGH not in first:
         return None
-    quoted = bool(more) and all(map(_quoted, (first, *more)))
+    quoted = bool(second) and all(map(_quoted, (first, *second)))
     marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
     layouts = (_layout_of(_split(first, mark), mark, quoted=quoted) for mark in marks)
     return next(filter(None, layouts), None)
@@ -214,35 +220,35 @@ def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | N
 
     Of two runs of one name, the second has the second occurrence of a column.
     """
-    width = max((place for place, name in enumerate(names, start=1) if name.strip()), default=0)
+    width = max((width_to for width_to, name in enumerate(names, start=1) if name.strip()), default=0)
     names = names[:width]
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
     layout = _Layout(delimiter, width, first, names[first].strip(), quoted=True)
-    known = frozenset(names)
+    all_names = frozenset(names)
     seen, runs = Counter[str](), dict[tuple[str, int], int]()
     # By run and metric: the place of the values (""), and those of the bounds.
     places: dict[tuple[int, str], dict[str, int]] = {}
     for at, name in enumerate(names[first + 1 :], start=first + 1):
         seen[name] += 1
-        bound = name[-len(_LOW) :] if name.endswith(_BOUNDS) and name[: -len(_LOW)] in known else ""
+        bound = name[-len(_LOW) :] if name.endswith(_BOUNDS) and name[: -len(_LOW)] in all_names else ""
         base = name.removesuffix(bound)
-        run, between, metric = (part.strip() for part in base.rpartition(_BETWEEN))
+        run, between, metric = (piece.strip() for piece in base.rpartition(_BETWEEN))
         # Where a chart has one run, its columns may lack its name.
-        if not metric or not (between or {base + _LOW, base + _HIGH} <= known):
+        if not metric or not (between or {base + _LOW, base + _HIGH} <= all_names):
             layout.ignored.append(name)
             continue
-        own = places.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
-        if own.setdefault(bound, at) != at:
+        columns_of_metric = places.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
+        if columns_of_metric.setdefault(bound, at) != at:
             layout.ignored.append(name)
-    for (number, metric), own in places.items():
-        if "" not in own:
-            layout.ignored += [names[at] for at in own.values()]
+    for (number, metric), columns_of_metric in places.items():
+        if "" not in columns_of_metric:
+            layout.ignored += [names[at] for at in columns_of_metric.values()]
         elif metric != _COUNTER:
-            layout.series.append(_Series(number, metric, own.pop(""), own))
+            layout.series.append(_Series(number, metric, columns_of_metric.pop(""), columns_of_metric))
         elif layout.axis != _STEP_AXIS:  # there, both are the same
-            layout.counters[number] = own[""]
+            layout.counters[number] = columns_of_metric[""]
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
@@ -255,10 +261,10 @@ def is_chart(layout: _Layout, *, quoted: bool) -> bool:
         return False
     axis = layout.axis
     step_like = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _STEP_AXES
-    if bounded := sum(len(one.bounds) == 2 for one in layout.series):
+    if bounded := sum(len(series.bounds) == 2 for series in layout.series):
         named = layout.runs != [_NAMELESS] or (step_like and not layout.ignored)
         return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
+    few = len(layout.runs) == 1 or len({series.metric for series in layout.series}) <= 3
     return not layout.ignored and few and (quoted or step_like or bool(layout.counters))
 
 
@@ -267,17 +273,19 @@ def _wandb_notes(points: _Points) -> Iterator[str]:
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
     if layout.ignored:
-        yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
+        yield f"columns that are not 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
     if layout.repeated:
         order = "the order of their columns, which may be another one in another chart"
         yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
     if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-    if some := list((+points.summarised).items())[:4]:
-        shares = (f"{n} of {counted(points.numbers[name], 'point')} of {shown(name)}" for name, n in some)
+    if summaries := list((+points.summarised).items())[:4]:
+        shares = (
+            f"{n} of {counted(points.numbers[name], 'point')} of {shown(name)}" for name, n in summaries
+        )
         several = f"several logged values ({_LOW} is below {_HIGH}), of which the page took the average or "
-        kept = f"the last; they are kept, but better export the complete history: {COMPLETE_HISTORY}"
-        yield f"at least {', '.join(shares)} summarise {several}{kept}"
+        advice = f"the last; they are kept, but better export the complete history: {COMPLETE_HISTORY}"
+        yield f"at least {', '.join(shares)} summarise {several}{advice}"
     # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
     full = np.flatnonzero(np.isin(np.bincount(codes), (1000, 1500)))
     if drawn := [layout.runs[run] for run in full if np.unique(np.diff(axis[codes == run])).size > 1]:
@@ -310,8 +318,8 @@ def read_swanlab_chart(content: Content) -> Table:
     """
     series = _swanlab_series(_swanlab_labels(_split(next(filter(None, content.lines()), ""), ",")))
     if not series:
-        what = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
-        raise content.error("file-corrupt", what, "download the file again")
+        message = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
+        raise content.error("file-corrupt", message, "download the file again")
     runs = {run: number for number, run in enumerate(dict.fromkeys(run for run, _ in series))}
     layout = _Layout(",", 1 + 2 * len(series), 0, "step", list(runs))
     layout.series = [_Series(runs[run], metric, 1 + 2 * at) for at, (run, metric) in enumerate(series)]
@@ -330,7 +338,11 @@ def _swanlab_labels(header: Sequence[str]) -> list[str]:
     step, *names = [name.strip() for name in header] or [""]
     labels = [name.removesuffix("_step") for name in names[::2]]
     paired = [label + end for label in labels for end in ("_step", "_timestamp")]
-    return labels if step.lower() == "step" and names == paired and all("-" in one for one in labels) else []
+    return (
+        labels
+        if step.lower() == "step" and names == paired and all("-" in name_pair for name_pair in labels)
+        else []
+    )
 
 
 def _swanlab_series(labels: Sequence[str]) -> list[tuple[str, str]]:
@@ -347,14 +359,18 @@ def _swanlab_series(labels: Sequence[str]) -> list[tuple[str, str]]:
         for label in labels
     ]
     shared: Counter[tuple[bool, str]] = Counter()
-    for run, metric in (split for some in splits[:1000] for split in some):
+    for run, metric in (pair for candidates in splits[:1000] for pair in candidates):
         shared.update(((True, run), (False, metric)))
     return [
         max(
-            some,
-            key=lambda one: (is_metric(one[1]), shared[True, one[0]] + shared[False, one[1]], len(one[0])),
+            candidates,
+            key=lambda split: (
+                is_metric(split[1]),
+                shared[True, split[0]] + shared[False, split[1]],
+                len(split[0]),
+            ),
         )
-        for some in splits
+        for candidates in splits
     ]
 
 
@@ -402,13 +418,13 @@ def read_tensorboard_curve(content: Content) -> Table:
         points = [(int(point[2]), parse_number(point[3])) for point in _POINT.finditer(text)]
         bad = text.count("[") - 1 - len(points)
         values = np.array(points, dtype=np.float64).reshape(-1, 2)
-        given: dict[str, Column] = {"step": values[:, 0], "value": values[:, 1]} if points else {}
+        columns_read: dict[str, Column] = {"step": values[:, 0], "value": values[:, 1]} if points else {}
         dropped = {UNPARSEABLE: bad} if bad > 0 else {}
-        table = Table(columns=given, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
+        table = Table(columns=columns_read, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
     if not table.columns:
-        what = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
+        message = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
         hint = "download it again once the run has logged something, or leave the format out"
-        raise content.error("no-records", what, hint)
+        raise content.error("no-records", message, hint)
     cells = {name.strip().casefold(): column for name, column in table.columns.items()}
     (step, label, metric), notes = unique_names(("step", _RUN, tag))
     columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
@@ -436,14 +452,14 @@ def _run_and_tag(content: Content) -> tuple[str, str]:
     for suffixes in (COMPRESSION_SUFFIXES if content.packed else (), (".csv", ".json")):
         if stem.casefold().endswith(suffixes):
             stem = stem.rpartition(".")[0]
-    found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
-    if found is None:
-        what = "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
-        what += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
+    named = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
+    if named is None:
+        message = "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+        message += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
         hint = "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other"
-        raise content.error("metric-unnamed", what, f"{hint} curves")
-    run = found["run"].strip()
-    return run_label(run) if run not in ("", ".") else "", found["tag"].strip()
+        raise content.error("metric-unnamed", message, f"{hint} curves")
+    run = named["run"].strip()
+    return run_label(run) if run not in ("", ".") else "", named["tag"].strip()
 
 
 wandb = FormatFunctions(is_wandb_chart, read_wandb_chart)

@@ -117,13 +117,13 @@ def read_trackio(content: Content) -> Table:
         if "locked" in str(problem):
             hint = "try again when it has finished, or copy the file together with its -wal file"
             raise content.error("file-unreadable", "is locked by another program", hint) from None
-        what = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
+        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
         hint = "copy the file again together with the -wal file next to it"
-        raise content.error("file-corrupt", what, hint) from None
+        raise content.error("file-corrupt", message, hint) from None
     except OSError as problem:
-        what = f"cannot be read with its write-ahead log: {problem.strerror}"
+        message = f"cannot be read with its write-ahead log: {problem.strerror}"
         raise content.error(
-            "file-unreadable", what, "check the permissions of the files next to it"
+            "file-unreadable", message, "check the permissions of the files next to it"
         ) from None
 
 
@@ -161,14 +161,14 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     if not records.rows:
         hint = "check that the run has logged something; what was sent to a Space is there, not here"
         raise content.error("no-records", "is a Trackio project in which no run has logged a metric", hint)
-    found, notes = records.columns(content.size)
+    metric_columns, notes = records.columns(content.size)
     if content.local_file() is None and content.head[18:19] == b"\2":
         left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
         notes = (left, *notes)
     taken = Counter(run for run, _ in runs)
     names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
-    columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **found}
-    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
+    columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **metric_columns}
+    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
         columns["step"] = columns.pop(_OWN_STEP)
     settings: dict[str, object] = {}
     if len(runs) == 1 and "config" in _plain_columns(database, "configs"):
@@ -219,9 +219,9 @@ def read_mlflow(content: Content) -> Table:
             return _mlflow_table(connection, content)
     # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-        what = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
+        message = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
         hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
-        raise content.error("file-corrupt", what, hint) from None
+        raise content.error("file-corrupt", message, hint) from None
 
 
 def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
@@ -231,11 +231,11 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         has >= {"run_uuid", "key", "value", "timestamp", "step"}
         and run_columns >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
     ):
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
-        tables = f"'metrics' and 'runs'; its tables: {listing([str(name) for (name,) in found])}"
-        what = f"is an SQLite database without MLflow's tables {tables}"
+        table_names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
+        tables = f"'metrics' and 'runs'; its tables: {listing([str(name) for (name,) in table_names])}"
+        message = f"is an SQLite database without MLflow's tables {tables}"
         hint = "export the metrics to one CSV with a step column and a column per metric"
-        raise content.error("not-a-log", what, hint)
+        raise content.error("not-a-log", message, hint)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
     labels = _run_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
@@ -259,9 +259,9 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
             number = math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
             rows.take(step, key, math.nan if is_nan else number)
     if not rows.steps:
-        what = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
+        message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
         raise content.error(
-            "no-records", what, "check that the run has logged something, and to this database"
+            "no-records", message, "check that the run has logged something, and to this database"
         )
     settings: dict[str, object] = {}
     if len(uuids) == 1 and _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
@@ -296,7 +296,9 @@ def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
     several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())
     labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}
     taken = Counter(labels.values())
-    unique = {uuid: one if taken[one] == 1 else f"{names[uuid]} ({uuid})" for uuid, one in labels.items()}
+    unique = {
+        uuid: short if taken[short] == 1 else f"{names[uuid]} ({uuid})" for uuid, short in labels.items()
+    }
     return {uuid: run_label(label) for uuid, label in unique.items()}
 
 

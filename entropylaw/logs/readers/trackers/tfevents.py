@@ -78,9 +78,9 @@ def read(content: Content) -> Table:
     if not rows.steps:
         # The first event names the version only.
         if others > 1 and not (dropped.total() or damage.dropped):
-            what = f"holds {others - 1} records of other kinds and no scalar"
+            message = f"holds {others - 1} records of other kinds and no scalar"
             hint = "name the event file of the run; hyperparameters have one of their own"
-            raise content.error("no-scalars", what, hint)
+            raise content.error("no-scalars", message, hint)
         raise damage.none_complete(content.path, "with a scalar")
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
     # A record with a bad checksum is a damaged place, and counted already.
@@ -102,9 +102,9 @@ def wall_times(data: bytes) -> tuple[float, float]:
 def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars: tags and numbers, without text, images and histograms."""
     step, scalars = 0, list[tuple[str, float]]()
-    for key, part in fields(event):
-        step = signed(part) if key == _EVENT_STEP else step
-        for inner, message in fields(part) if key == _EVENT_SUMMARY else ():
+    for key, content in fields(event):
+        step = signed(content) if key == _EVENT_STEP else step
+        for inner, message in fields(content) if key == _EVENT_SUMMARY else ():
             value = dict(fields(message)) if inner == _SUMMARY_VALUE else {}
             tag = value.get(_VALUE_TAG, b"")
             if _VALUE_SIMPLE in value:
@@ -173,8 +173,8 @@ def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
     """Whether each part has its checksum, which is masked as TensorFlow masks it."""
-    found = crc32c_each(parts)
-    masked = (found >> 15 | found << 17) + np.uint32(0xA282EAD8)
+    checked = crc32c_each(parts)
+    masked = (checked >> 15 | checked << 17) + np.uint32(0xA282EAD8)
     return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
 
 
@@ -187,15 +187,15 @@ def crc32c_each(parts: Sequence[bytes]) -> Words:
     """
     crc = np.empty(len(parts), dtype=np.uint32)
     of_level: dict[int, list[int]] = {}
-    for index, part in enumerate(parts):
-        more_words = (len(_START) + len(part) - 1) // 4
+    for index, content in enumerate(parts):
+        more_words = (len(_START) + len(content) - 1) // 4
         of_level.setdefault(more_words.bit_length(), []).append(index)
-    for level, some in of_level.items():
-        padded = b"".join([(_START + parts[index]).rjust(4 << level, b"\0") for index in some])
-        state = np.frombuffer(padded, dtype="<u4").reshape(len(some), -1)
+    for level, indices in of_level.items():
+        padded = b"".join([(_START + parts[index]).rjust(4 << level, b"\0") for index in indices])
+        state = np.frombuffer(padded, dtype="<u4").reshape(len(indices), -1)
         for done in range(level):
             state = _moved(state[:, 0::2], done) ^ state[:, 1::2]
-        crc[some] = ~_moved(state[:, 0], 0)
+        crc[indices] = ~_moved(state[:, 0], 0)
     return crc
 
 

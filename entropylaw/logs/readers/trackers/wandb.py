@@ -116,13 +116,13 @@ def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
         intact = end <= min(at + room, len(data)) and zlib.crc32(data[begin - 1 : end]) == checksum
         if not intact or kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
             kind, end = 0, at + room
-        part, following = data[begin:end], min(end, len(data))
+        content, following = data[begin:end], min(end, len(data))
         if parts and kind not in (_MIDDLE, _LAST):
             damage.add(start, at)
             parts = []
         if parts or kind in (_FULL, _FIRST):
             start = start if parts else at
-            parts.append(part)
+            parts.append(content)
         else:
             damage.add(at, following)
         at = following
@@ -144,12 +144,12 @@ class _History:
     def take(self, record: bytes) -> None:
         """Take one record of the log."""
         try:
-            parts = {key: part for key, part in fields(record) if key in _RECORDS}
-            if _RECORD_HISTORY in parts:
-                self._row(parts[_RECORD_HISTORY])
-            if _RECORD_CONFIG in parts:
-                self._settings |= _settings(parts[_RECORD_CONFIG])
-            for key, value in fields(parts.get(_RECORD_RUN, b"")):
+            contents = {key: content for key, content in fields(record) if key in _RECORDS}
+            if _RECORD_HISTORY in contents:
+                self._row(contents[_RECORD_HISTORY])
+            if _RECORD_CONFIG in contents:
+                self._settings |= _settings(contents[_RECORD_CONFIG])
+            for key, value in fields(contents.get(_RECORD_RUN, b"")):
                 if key in (_RUN_ID, _RUN_DISPLAY_NAME):
                     self._names[key] = value.decode(errors="replace")[:LONGEST_NAME]
                 elif key == _RUN_CONFIG:
@@ -162,7 +162,7 @@ class _History:
     def table(self, size: int, damage: Damage) -> Table:
         """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
         rows = self.records.rows
-        columns, more = self.records.columns(size)
+        columns, column_notes = self.records.columns(size)
         label = self._names.get(_RUN_DISPLAY_NAME) or self._names.get(_RUN_ID) or ""
         if label and math.isnan(parse_number(label)):  # a number would pass for a metric
             columns.setdefault("run", [label] * rows)
@@ -170,7 +170,7 @@ class _History:
             columns=columns,
             rows=rows + self._lost[UNREADABLE],
             dropped={reason: number for reason, number in self._lost.items() if number} | damage.dropped,
-            notes=(*damage.notes, *more),
+            notes=(*damage.notes, *column_notes),
             settings=relevant(self._settings),
             config=self._settings,
         )
@@ -247,15 +247,15 @@ def _parts(item: bytes) -> tuple[list[bytes], bytes]:
 
 def _settings(message: bytes) -> dict[str, object]:
     """Return the settings of one record of the configuration, flat; what is no JSON is left out."""
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     updates = [value for key, value in fields(message) if key == _CONFIG_UPDATE]
     for item in updates[: 1 << 14]:
         keys, text = _parts(item)
         path = b"/".join(keys).decode(errors="replace")
         if 0 < len(path) <= LONGEST_NAME and len(text) <= 1 << 20:
             with suppress(ValueError, RecursionError):
-                found |= flat_settings({path: json.loads(text)})
-    return found
+                settings |= flat_settings({path: json.loads(text)})
+    return settings
 
 
 # --- Exports of a run ---
@@ -292,8 +292,10 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
     if rises.min() == rises.max():
         return ()
-    why = "it was sampled, as run.history() does, or only rows with certain keys were requested, which would"
-    return (f"a W&B history in which {where}: {why} be no loss; every row: {COMPLETE_HISTORY}",)
+    cause = (
+        "it was sampled, as run.history() does, or only rows with certain keys were requested, which would"
+    )
+    return (f"a W&B history in which {where}: {cause} be no loss; every row: {COMPLETE_HISTORY}",)
 
 
 def is_run_table(content: Content) -> bool:
@@ -303,8 +305,8 @@ def is_run_table(content: Content) -> bool:
         return False
     header, *rows = sample(content, 51, 1 << 22)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
-        place = header.index("summary")
-        return bool(rows) and all(len(row) > place and row[place].startswith("{") for row in rows)
+        summary = header.index("summary")
+        return bool(rows) and all(len(row) > summary and row[summary].startswith("{") for row in rows)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
     if "Name" not in at or len(at) < 4 or not complete:
@@ -313,8 +315,8 @@ def is_run_table(content: Content) -> bool:
     # While a run is active, its running time changes; the others are the same in each of its rows.
     stable = [index for name, index in at.items() if name not in ("Runtime", "Updated")]
     distinct = {tuple(row[index] for index in stable) for row in complete}
-    known = sum(state in _STATES for state in states) * 2 >= len(states)
-    return known and len(distinct) * 2 > len(complete)
+    states_fit = sum(state in _STATES for state in states) * 2 >= len(states)
+    return states_fit and len(distinct) * 2 > len(complete)
 
 
 def is_summary(content: Content) -> bool:
@@ -329,6 +331,6 @@ def is_summary(content: Content) -> bool:
     if not isinstance(value, dict) or text[end:].strip() or isinstance(value.get("_step"), (list, dict)):
         return False
     clocks = any(isinstance(value.get(clock), float) for clock in _RUN_CLOCKS)
-    if isinstance(own := value.get("_wandb"), dict):
-        return clocks or "runtime" in own
+    if isinstance(internal := value.get("_wandb"), dict):
+        return clocks or "runtime" in internal
     return clocks and isinstance(value.get("_step"), float)
