@@ -254,16 +254,6 @@ def test_every_value_that_mlflow_has(store):
         assert ours.columns[key].tobytes() == theirs.tobytes()
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_run_deleted_in_mlflow(store):
-    client, read = store
-    run = client.create_run(client.create_experiment("e"), run_name="gone")
-    for step in range(3):
-        client.log_metric(run.info.run_id, ENTROPY, 0.5, step=step)
-    client.delete_run(run.info.run_id)
-    assert any("deleted" in note for note in read(run).notes)
-
-
 def with_file(key, text):
     """A folder of three steps with a further file of a metric, or more in one."""
 

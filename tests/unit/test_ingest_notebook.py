@@ -278,22 +278,6 @@ def test_it_is_recognised_whatever_comes_first(first, indent):
         assert reader_of("ipynb").recognises(Content(name, json.dumps(value, indent=indent).encode()))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'{"step": 1, "entropy": 0.5}\n{"step": 2, "entropy": 0.4}\n',
-        b'{"best_metric": null, "log_history": [{"step": 1, "reward": 0.5}]}',
-        b'{"cells": 3, "step": 1}\n{"cells": 4, "step": 2}\n',
-        json.dumps({"text": notebook(code()).decode()}).encode() + b"\n",
-        b'{"metadata": {}, "cells": [{"cell_type": "neuron"}]}',
-        b"step:1 - actor/entropy:0.5\n",
-        b"",
-    ],
-)
-def test_other_files_are_not_taken_for_notebooks(data):
-    assert not reader_of("ipynb").recognises(Content("n.ipynb", data))
-
-
 def test_a_notebook_that_was_cut_off_is_corrupt():
     data = notebook(code(stream(verl([1, 2, 3]))))
     content = Content("n.ipynb", data[: len(data) // 2])

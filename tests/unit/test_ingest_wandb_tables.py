@@ -138,22 +138,6 @@ def test_the_table_that_wandbs_documentation_makes_of_all_runs_is_known():
     assert not RUN_TABLE.recognises(content(quoted([header, *([1, 2, 3, 4] for _ in range(3))])))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "step,entropy,reward\n1,2,3\n",
-        "Name,State,step,reward\na,finished,1,2\n",
-        "Name,State,User,Tags,Created\n",
-        "Name,State,User,Tags,Created\nBerlin,open,me,x,2020\nRome,closed,me,x,2021\n",
-        "Name\n1\n",
-        "Name of the run: x\nstep:1 - a:2\n",
-        "",
-    ],
-)
-def test_other_tables_are_no_tables_of_runs(text):
-    assert not RUN_TABLE.recognises(content(text))
-
-
 def test_a_history_with_the_runs_own_columns_on_every_row_is_no_table_of_runs():
     header = ["Name", "State", "User", "Created", "Runtime", "_step", "reward"]
     rows = [["a", "finished", "me", "2025", 9 * step, step, 0.1] for step in range(30)]
@@ -188,36 +172,6 @@ def test_a_summary_is_refused(summary, indent):
     data = json.dumps(summary, indent=indent) + "\n"
     assert SUMMARY.recognises(content(data, "wandb-summary.json"))
     assert ".wandb" in refused("last-values-only", SUMMARY, data, "wandb-summary.json").hint
-
-
-def lines(records):
-    return "".join(json.dumps(record) + "\n" for record in records)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        lines({"_step": step, "_runtime": 9.5, "reward": 0.5} for step in range(3)),
-        lines({"step": step, "data": {"actor/entropy": 0.5}} for step in range(3)),
-        lines([{"step": 1, "data": {"actor/entropy": 0.5, "_step": 1, "_runtime": 2}}]),
-        lines({"_step": step, "_runtime": 9.5, "note": "x" * 70_000} for step in range(3)),
-        json.dumps([SUMMARIES[0]]),
-        json.dumps({"_step": [1, 2, 3], "_runtime": [4, 5, 6], "reward": [7, 8, 9]}),
-        json.dumps({"_step": {"0": 1, "1": 2}, "_runtime": {"0": 3, "1": 4}, "_wandb": {"runtime": 1}}),
-        json.dumps({"_wandb": {"value": {"cli_version": "0.31.0"}}, "lr": {"value": 1e-6}}),
-        json.dumps({"log_history": [{"step": 1, "reward": 0.5}], "global_step": 1}),
-        json.dumps({"reward": 0.5}),
-        "{" * 100_000,
-        '{"_wandb": ' * 100_000,
-        '{"_step": ' + "9" * 5000,
-        "{}",
-        "[]",
-        "3",
-        "",
-    ],
-)
-def test_other_json_is_no_summary(text):
-    assert not SUMMARY.recognises(content(text, "wandb-summary.json"))
 
 
 def test_a_summary_that_was_cut_off_is_none():
