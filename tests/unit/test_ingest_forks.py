@@ -16,8 +16,9 @@ def ms_swift(step):
     return values | {"elapsed_time": "1m 2s", "memory(GiB)": 45.6, "train_speed(iter/s)": 0.1}
 
 
+SOLVED = {"batch/solve_none": 3, "batch/solve_partial": 5}
 FORKS = {
-    "rllm": {"batch/solve_partial": 5, "actor/entropy": 0.3, "reward/solver/mean": 0.5},
+    "rllm": SOLVED | {"actor/entropy": 0.3, "reward/solver/mean": 0.5},
     "prime": {"train_verify_score/all": 0.5, "actor/entropy_loss": "0.310", "critic/score/mean": "0.400"},
     "dapo": {"train/num_gen_batches": 2, "actor/entropy": "np.float64(0.3)", "critic/score/mean": -0.5},
 }
