@@ -72,7 +72,7 @@ def oracles(session: nox.Session, transformers: str) -> None:
 
 @nox.session(name="oracles-wandb")
 def oracles_wandb(session: nox.Session) -> None:
-    """Logs of six versions of W&B, read by W&B's own reader and by entropylaw's."""
+    """Logs of six versions of W&B: what is read of them is what was logged."""
     session.install("-e", ".")
     session.run("python", "-m", "tests.oracles.wandb_versions", *session.posargs)
 

@@ -167,6 +167,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     return calls
 
 
+@functools.cache
 def parameters(name: str) -> list[str]:
     """The parameters of a callable, with the options behind its ``**options``."""
     function, _ = good()[name]

@@ -21,7 +21,6 @@ from tests.token_tables import data, made, noted, summary, summary_of, written
 
 TOKENS = sorted(LAB.glob("*/tokens.parquet"))
 COLUMNS = query.TokenColumns(step="step", entropy="entropy")
-NO_CLASS = {"planning": ""}
 
 
 def bin_of(entropy):
@@ -155,21 +154,6 @@ def test_responses_by_the_ratio_estimator(tmp_path):
         assert row.entropy_se_responses == pytest.approx(error, rel=1e-4)
 
 
-def test_the_error_by_responses_is_the_deviation_between_repetitions(tmp_path):
-    """Tokens share the level of their response: the error between tokens is far too small."""
-    rng = np.random.default_rng(3)
-    repetitions, responses = 300, 60
-    lengths = rng.integers(5, 40, (repetitions, responses))
-    step, sample = (np.repeat(x, lengths.ravel()) for x in np.indices(lengths.shape).reshape(2, -1))
-    level = rng.uniform(0.2, 1.0, lengths.size).repeat(lengths.ravel())
-    entropy = level * rng.uniform(0.8, 1.2, len(level))
-    result = summary_of(tmp_path, {"step": step, "seq_key": sample, "entropy": entropy})
-    steps = result.steps.to_pandas()
-    spread = steps.entropy.std()
-    assert steps.entropy_se_responses.mean() == pytest.approx(spread, rel=0.12)
-    assert steps.entropy_se.mean() < 0.5 * spread
-
-
 @given(st.lists(st.integers(0, 3000), max_size=4), st.integers(0, 2**31), st.booleans())
 def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, seed, shuffled):
     table = made(3000)
@@ -272,15 +256,6 @@ def test_masked_tokens_are_not_searched_for_grams(with_grams):
     words = ["so", "we", "add", "so", "it", "is"]
     (row,) = with_grams(["so"], words, 1, entropy=[0.5] * 6, loss_mask=[0, 0, 1, 1, 1, 1])
     assert row | {"tokens": 4, "tokens_masked": 2, "tokens_planning": 1, "grams": 1} == row
-
-
-def test_the_lab_log_has_about_the_same_entropies(lab):
-    """The tokens are of 64 prompts, the log's entropy of all: the same curve with other noise."""
-    steps = summary(lab / "grpo_s0" / "tokens.parquet").steps.to_pandas().set_index("step")
-    log = pd.read_parquet(lab / "grpo_s0" / "metrics.parquet").set_index("step")
-    common = steps.index.intersection(log.entropy_planning.dropna().index)
-    assert len(common) >= 4
-    np.testing.assert_allclose(steps.entropy_planning[common], log.entropy_planning[common], atol=0.12)
 
 
 def test_a_fit_takes_the_noise_between_prompts_from_a_column(run, lab, tmp_path):
