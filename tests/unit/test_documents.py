@@ -12,9 +12,9 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, dumps, encode
-from entropylaw.documents.document import FitDocument
+from entropylaw.documents.document import FitDocument, refused_backtest
 from entropylaw.documents.loading import find_document, load_fit, load_json
-from entropylaw.errors import EntropyLawError
+from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.quantities import Unknown
 from entropylaw.gates.subjects import stored_subjects
@@ -99,6 +99,7 @@ CHANGES = {
     "a huge number": ((*LAW, "r_squared"), lambda old: 10**400),
     "answer and refusal": (("runs", 0, "refusal"), lambda old: {"slug": "x", "message": "x", "hint": "x"}),
     "neither": (FIT, lambda old: None),
+    "a finding": ((*FIT, "findings"), lambda old: [3]),
 }
 OF_ARRAYS = (
     *("text in an array", "a number beyond a double", "a ragged array"),
@@ -211,6 +212,11 @@ def test_rubbish_is_no_document(tmp_path, content):
     with pytest.raises(EntropyLawError) as caught:
         load_fit(tmp_path / "x.json")
     assert caught.value.slug == "not-a-document"
+
+
+def test_a_reason_names_no_absolute_path():
+    error = FitError("x", "/home/somebody/logs/x.csv is short", "")
+    assert refused_backtest("/home/somebody/logs/x.csv", None, error, "short").refusal == "logs/x.csv is short"
 
 
 def test_paths_are_shown_without_the_machine(monkeypatch, tmp_path):

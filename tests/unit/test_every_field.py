@@ -26,9 +26,7 @@ from entropylaw.documents.codec import decode
 from entropylaw.documents.document import (
     BacktestDocument,
     CheckDocument,
-    CheckedFile,
     FitDocument,
-    GateCase,
     PredictionDocument,
     ReportDocument,
     RunPhases,
@@ -250,7 +248,7 @@ def results(kind: str) -> tuple[Any, ...]:
             return tuple(map(explain, runs))
         result, commands = COMMANDS[kind]
         bodies = (ended([*shlex.split(command), "--format", "json"], None) for command in commands)
-        return tuple(_decoded(result, json.loads(body.stdout)) for body in bodies)
+        return tuple(decode(result, json.loads(body.stdout)) for body in bodies)
 
 
 def _write_logs(folder: Path) -> None:
@@ -261,16 +259,6 @@ def _write_logs(folder: Path) -> None:
     rows = inputs.evaluations(6)
     with_validation(folder / "validations.jsonl", 10)
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
-
-
-def _decoded(result: Any, body: Any) -> Any:
-    if result is not CheckDocument:
-        return decode(result, body)
-    cases = tuple(GateCase(**{**case, "sources": tuple(case["sources"])}) for case in body["cases"])
-    files = tuple(CheckedFile(**file) for file in body["inputs"])
-    texts = {name: tuple(body[name]) for name in ("gates", "warnings")}
-    config = ConfigFile(**body["config"])
-    return CheckDocument(**{**body, **texts, "cases": cases, "inputs": files, "config": config})
 
 
 def _phases() -> RunPhases:
