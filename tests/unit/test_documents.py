@@ -100,6 +100,14 @@ CHANGES = {
     "answer and refusal": (("runs", 0, "refusal"), lambda old: {"slug": "x", "message": "x", "hint": "x"}),
     "neither": (FIT, lambda old: None),
     "a finding": ((*FIT, "findings"), lambda old: [3]),
+    "no findings": ((*FIT, "findings"), lambda old: "bad"),
+    "a number for an answer": (FIT, lambda old: 3),
+    "a number for a name": (("runs", 0, "run"), lambda old: 7),
+    "no law": (LAW, lambda old: None),
+    "no ceiling": ((*FIT, "ceiling"), lambda old: None),
+    "a text for a number": ((*FIT, "ceiling", "low"), lambda old: "0.5"),
+    "a switch for a number": ((*LAW, "ceiling", "low"), lambda old: True),
+    "a list for a number": ((*LAW, "n"), lambda old: []),
 }
 OF_ARRAYS = (
     *("text in an array", "a number beyond a double", "a ragged array"),
@@ -215,8 +223,9 @@ def test_rubbish_is_no_document(tmp_path, content):
 
 
 def test_a_reason_names_no_absolute_path():
-    error = FitError("x", "/home/somebody/logs/x.csv is short", "")
-    assert refused_backtest("/home/somebody/logs/x.csv", None, error, "short").refusal == "logs/x.csv is short"
+    log = "/home/somebody/logs/x.csv"
+    refused = refused_backtest(log, None, FitError("x", f"{log} is short", ""), "short")
+    assert refused.refusal == "logs/x.csv is short"
 
 
 def test_paths_are_shown_without_the_machine(monkeypatch, tmp_path):

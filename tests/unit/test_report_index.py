@@ -23,7 +23,6 @@ from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_samples import (
-    HOSTILE,
     estimate,
     falling,
     refused,
@@ -111,10 +110,8 @@ def test_names_are_ordered_as_people_do() -> None:
     assert [one.run for one in by_name(named)] == ["a", "run-2", "Run-9", "run-10"]
 
 
-def test_hostile_and_endless_names_are_text() -> None:
-    endless = replace(row("good"), run="x" * 5000)
-    text = pages.index_page([replace(row("refused"), run=HOSTILE), endless])
-    assert HOSTILE.replace("\n", "\\n") in Page(text).text
+def test_endless_names_are_cut() -> None:
+    text = pages.index_page([replace(row("good"), run="x" * 5000)])
     assert "x" * 119 + "…" in text
     assert "x" * 120 not in text
 

@@ -26,6 +26,7 @@ def test_a_schema_is_printed(run, kind):
     jsonschema.Draft202012Validator.check_schema(body)
     assert body["title"] == KINDS[kind].schema
     assert body["properties"]["schema"] == {"const": KINDS[kind].schema}
+    assert {"schema", "version"} <= set(body["required"])
 
 
 def test_an_unknown_kind_is_a_usage_error(run):
