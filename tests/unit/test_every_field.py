@@ -415,25 +415,6 @@ def test_every_field_is_shown_or_listed(kind: str) -> None:
     assert useless == [], "these entries name no field"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "arms", *LIBRARY)])
-def test_json_has_every_field(kind: str) -> None:
-    for result in results(kind):
-        assert lost(result, result.to_json()) == set()
-
-
-def lost(value: Any, body: Any) -> set[str]:
-    """Fields that the JSON of a result lacks."""
-    if names := field_names(value):
-        members = dict(zip(getattr(value, "__struct_encode_fields__", names), names, strict=True))
-        inside = ((getattr(value, name), body[key]) for key, name in members.items() if key in body)
-        return (members.keys() - set(body)).union(*(lost(one, other) for one, other in inside))
-    if isinstance(value, Mapping):
-        return set(map(str, value)).difference(body).union(*(lost(value[key], body[key]) for key in value))
-    if isinstance(value, tuple):
-        return set().union(*(lost(one, other) for one, other in zip(value, body, strict=True)))
-    return set()
-
-
 def test_every_field_has_an_example() -> None:
     found, known = set(), set()
     for value in (value for kind in MEDIA for result in results(kind) for value in parts(result)):

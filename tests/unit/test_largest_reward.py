@@ -18,37 +18,15 @@ from tests.conftest import ROOT
 from tests.typed import typed
 
 LAB = ROOT / "data" / "lab"
-REWARDS = frozenset(
-    [
-        "ceiling",
-        "law_ceiling",
-        "reward_now",
-        "reward",
-        "mean",
-        "observation",
-        "observation_low",
-        "observation_high",
-        "fitted",
-        "forms",
-        "last_reward",
-        "curve",
-    ]
-)
+REWARDS = {
+    *("ceiling", "law_ceiling", "reward_now", "reward", "last_reward", "fitted", "forms", "curve"),
+    *("mean", "observation", "observation_low", "observation_high"),
+}
 """The fields of documents that hold rewards, in themselves or in what is below them."""
-OTHERS = frozenset(
-    [
-        "entropy",
-        "step",
-        "level",
-        "std_error",
-        "probability",
-        "parameters",
-        "shapes",
-        "residual_sd",
-        "method",
-        "note",
-    ]
-)
+OTHERS = {
+    *("entropy", "step", "level", "std_error", "probability", "parameters", "shapes", "residual_sd"),
+    *("method", "note"),
+}
 
 
 def rewards(node, path="$", *, inside=False):

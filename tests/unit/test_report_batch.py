@@ -197,21 +197,12 @@ def test_a_killed_worker_takes_nobody_with_it():
 def test_ctrl_c_leaves_a_usable_report(logs, tmp_path):
     for i in range(4, 30):
         log(logs / f"run-{i}.csv", seed=i)
-    command = [
-        sys.executable,
-        "-m",
-        "entropylaw",
-        "report",
-        "logs",
-        "-o",
-        "out",
-        "--figures",
-        "none",
-        "--jobs",
-        "2",
-    ]
     started = subprocess.Popen(
-        command, cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "entropylaw", *"report logs -o out --figures none --jobs 2".split()],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stderr=subprocess.PIPE,
+        text=True,
     )
     state = tmp_path / "out" / STATE
     while started.poll() is None and len(list(state.glob("run-*.json"))) < 4:
