@@ -56,8 +56,12 @@ def console(rows: list[Record]) -> bytes:
     return "".join(line.format(**row) for row in rows).encode()
 
 
+def jsonl(rows: list[Record]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
 WRITERS: dict[str, Callable[[list[Record]], bytes]] = {
-    ".jsonl": lambda rows: "".join(json.dumps(row) + "\n" for row in rows).encode(),
+    ".jsonl": jsonl,
     ".json": lambda rows: json.dumps(rows, indent=1).encode(),
     ".csv": comma,
     ".tsv": lambda rows: comma(rows, "\t"),

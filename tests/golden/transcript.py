@@ -43,11 +43,16 @@ def surroundings(folder: Path) -> Iterator[None]:
         yield
 
 
-def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]], folder: Path) -> str:
+def transcript(
+    commands: Sequence[str],
+    inputs: Sequence[Callable[[Path], None]],
+    folder: Path,
+    documents: set[str] | None = None,
+) -> str:
     """Write the inputs into an empty folder and run the commands there, one after another.
 
     After each command stand its output, its exit code, and every file that it wrote: what is text with its
-    content. What stands earlier in the transcript is not repeated.
+    content. What stands earlier in the transcript is not repeated. ``documents`` gets the JSON as it is.
     """
     for write in inputs:
         write(folder)
@@ -64,6 +69,8 @@ def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]]
             printed = {"stdout": finished.stdout, "stderr": finished.stderr}
             files = {path: after[path].decode("utf-8") if path.endswith(SHOWN) else "" for path in written}
             for title, whole in (printed | files).items():
+                if documents is not None and whole.startswith("{"):
+                    documents.add(whole)
                 text = _without_digests(whole, made)
                 if text in known:
                     parts.append(f"--- {title}: as {known[text]}\n")

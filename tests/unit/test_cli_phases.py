@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import phase_series
 from entropylaw.roles.series import PhaseSeries
@@ -75,12 +75,6 @@ def test_wrong_options(run, bent, tmp_path, arguments, code, words):
     assert (done.returncode, done.stdout) == (code, "")
     assert words in done.stderr
     assert set(tmp_path.iterdir()) == before
-
-
-def test_the_column_that_is_not_there_is_named_by_its_option(run, bent):
-    done = run("phases", bent, "--execution", "entropy_execusion")
-    assert "which --execution names" in done.stderr
-    assert "did you mean 'entropy_execution'" in done.stderr
 
 
 def test_several_runs_a_picture_each_and_a_last_block(run, bent, tmp_path):
@@ -241,17 +235,6 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     assert done.stderr == skipped
 
 
-def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):
-    table = {"entropy_semantic": decay(1.5, 50), "entropy_execution": decay(0.4)}
-    path = log(tmp_path / "plans.csv", table)
-    done = run("phases", path, "--planning", "entropy_semantic")
-    said = " ".join(done.stdout.split())
-    assert "a semantic entropy is not a part of the token entropy" in said
-    assert "share of planning tokens" not in said
-    log(tmp_path / "both.csv", CLASSES)
-    assert "the log has no share of planning tokens" in " ".join(run("phases", "both.csv").stdout.split())
-
-
 def test_the_share_of_tokens_from_counts(tmp_path):
     counts = {"tokens_planning": np.full(80, 30), "tokens_execution": np.full(80, 90)}
     series = series_of(tmp_path / "a.csv", CLASSES | counts)
@@ -273,9 +256,3 @@ def test_changes_that_are_no_phase(tmp_path):
     (tmp_path / "d.csv").write_text("\n".join([*lines[:50], *again]) + "\n")
     (caution,) = phase_series(only(tmp_path / "d.csv")).findings
     assert "the run was resumed" in caution.sentence
-
-
-def test_one_column_for_both(tmp_path):
-    with pytest.raises(UsageError) as caught:
-        series_of(tmp_path / "a.csv", {"entropy_planning": decay(0.9)}, execution="entropy_planning")
-    assert caught.value.slug == "same-column"

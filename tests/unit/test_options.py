@@ -161,23 +161,6 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
     assert run("predict", log, "--target-entropy", "0.1", "--interval", "ols").returncode == 0
 
 
-def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
-    """Level shifts included, and nothing is done twice."""
-    logs = [f"data/lab/{name}/metrics.parquet" for name in ("clean_start_s0", "clean_start_s1")]
-    more = ("--find-seams",)
-    pages = ("--no-phases", "--figures", "none", "--jobs", "1")
-    assert run("fit", *logs, *more, "-q", "-o", "x.json").returncode == 0
-    assert run("report", *logs, *more, *pages, "-o", "one").returncode == 0
-    assert run("report", "x.json", *pages, "-o", "two").returncode == 0
-    one = tmp_path / "one"
-    files = sorted(path.relative_to(one) for path in one.rglob("*.*") if path.is_file())
-    assert len(files) > 6
-    for file in files:
-        if ".entropylaw" not in file.parts:
-            assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
-    assert "2 of them as before" in run("report", *logs, *more, *pages, "-o", "one").stderr
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_of_commands_has_the_first_sentence_of_each(name):
     assert str(function_of(name).__doc__).partition("\n")[0] == NAMES[name]

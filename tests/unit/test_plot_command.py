@@ -112,13 +112,6 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
     assert not list(tmp_path.glob("a*"))
 
 
-def test_a_refusal_is_two_lines(run, stored):
-    done = run("plot", "law", stored["three"], "--run", HOSTILE, "-o", "a.svg")
-    assert done.returncode == 4
-    assert done.stderr.startswith("error[nothing-to-draw]: ")
-    assert len(done.stderr.splitlines()) == 2
-
-
 def test_a_forecast_that_cannot_be_says_why(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("short.fit.json").write_text(dumps(document(synthetic("few", n=6)).to_json()))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from base64 import b64encode
 from functools import cache
 
 import numpy as np
@@ -16,14 +14,13 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import RunPhases, unphased_run
 from entropylaw.errors import FitError
 from entropylaw.report import pages
-from entropylaw.report.describe.runs import MOST_POINTS, NO_CURVES, IndexRow, block_means, by_name, index_row
+from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
 from entropylaw.results import Estimate, Why
 from entropylaw.results.columns import TOKEN, PhaseColumn
 from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_samples import (
-    HOSTILE,
     estimate,
     falling,
     refused,
@@ -99,32 +96,6 @@ def test_row_comes_back_from_json() -> None:
         decode(IndexRow, {**encode(row("good")), "verdict": 7})
 
 
-def test_row_says_what_is_missing_and_why() -> None:
-    good, failing, none, few = rows()
-    assert good.readable
-    assert good.phases_words.startswith(str(good.cells["phases"]))
-    assert good.no_phases is None
-    assert failing.headline == "reward rises with entropy"
-    assert not failing.readable
-    assert failing.no_phases == NO_CURVES
-    assert not none.fitted
-    assert "forecast" not in none.cells
-    assert none.headline == "3 usable evaluations, expected at least 5"
-    assert none.refusal == "too-few-evaluations"
-    assert none.no_forecast == "the run has no fit"
-    assert "forecast" not in few.cells
-    assert few.no_forecast == "7 usable evaluations, a forecast needs at least 8"
-    assert few.no_phases == "6 entropies of planning, expected at least 20"
-
-
-def test_forecast_goes_half_a_run_beyond_the_end() -> None:
-    ahead = run_report(synthetic()).forecast
-    assert ahead is not None
-    assert ahead.step == (439.0, 488.0, 537.0, 585.0)
-    good = row("good")
-    assert (good.cells["last_step"], good.cells["forecast_step"]) == (390.0, 585.0)
-
-
 def test_spark_keeps_ends_and_means() -> None:
     thin = block_means(np.arange(1000.0))
     assert len(thin) == MOST_POINTS
@@ -141,43 +112,8 @@ def test_names_are_ordered_as_people_do() -> None:
     assert [one.run for one in by_name(named)] == ["a", "run-2", "Run-9", "run-10"]
 
 
-def test_nothing_runs_and_nothing_is_fetched() -> None:
-    warning = ("<img src=x> was empty",)
-    hostile = replace(row("good"), run=HOSTILE, headline=HOSTILE)
-    text = pages.index_page([*rows(), hostile], warnings=warning, skipped=warning)
-    parsed = Page(text)
-    assert not parsed.open
-    assert not {"iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
-    (script,) = re.findall(r"(?s)<script>(.*?)</script>", text)
-    assert len(script.splitlines()) <= 25
-    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
-    assert not re.search(r"https?://(?!c\.example)", re.sub(r'xmlns="[^"]*"', "", text))
-    assert not re.search(r"@import|url\((?!#)", text)
-    only = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{only}'"
-    assert ("content", policy) in parsed.attributes
-    assert text.index("Content-Security-Policy") < text.index("<style>")
-    assert "<img" not in text
-
-
-def test_ids_are_unique_and_every_reference_is_there() -> None:
-    parsed = Page(pages.index_page(rows()))
-    assert len(parsed.ids) == len(set(parsed.ids))
-    named = [
-        name
-        for attribute, value in parsed.attributes
-        if attribute in ("for", "aria-describedby", "aria-labelledby")
-        for name in value.split()
-    ]
-    assert {*parsed.references, *named} <= set(parsed.ids)
-    assert parsed.tags.count("label") == parsed.tags.count("input") == 4
-
-
-def test_hostile_and_endless_names_are_text() -> None:
-    endless = replace(row("good"), run="x" * 5000)
-    text = pages.index_page([replace(row("refused"), run=HOSTILE), endless])
-    assert text.count("<script") == 1
-    assert HOSTILE.replace("\n", "\\n") in Page(text).text
+def test_endless_names_are_cut() -> None:
+    text = pages.index_page([replace(row("good"), run="x" * 5000)])
     assert "x" * 119 + "…" in text
     assert "x" * 120 not in text
 
@@ -237,17 +173,6 @@ def test_of_many_runs_those_that_fail_are_folded_unless_all_do() -> None:
     assert groups(pages.index_page(failing)) == [("fails 30 runs 30 another curve", True)]
 
 
-def test_a_run_that_fails_shows_the_ceiling_of_the_curve_that_fits() -> None:
-    text = pages.index_page([failed("line", 0.7, Why.another_curve), failed("none", 0.9, Why.no_relation)])
-    fits, none = (
-        text[text.index("runs/line.html") : text.index("runs/none.html")],
-        text[text.index("runs/none.html") :],
-    )
-    assert "<b>0.7</b> <i>[−0.3, 1.7]</i>" in fits
-    assert "— no relation" in none
-    assert "0.9<" not in none
-
-
 @pytest.mark.parametrize(
     ("name", "arms", "arm"),
     [
@@ -258,18 +183,6 @@ def test_a_run_that_fails_shows_the_ceiling_of_the_curve_that_fits() -> None:
 )
 def test_an_arm_is_a_name_without_its_seed(name: str, arms: str | None, arm: str | None) -> None:
     assert pages.arm_of(name, arms) == arm
-
-
-def test_arms_that_match_no_run_are_refused(run, lab) -> None:
-    done = run("report", lab / "grpo_s0" / "metrics.parquet", "--arms", "nobody", "-o", "out")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-2].startswith("error[no-such-arm]: --arms 'nobody' matches")
-
-
-def test_arms_that_are_no_regular_expression_are_refused(run, lab) -> None:
-    done = run("report", lab / "grpo_s0" / "metrics.parquet", "--arms", "(", "-o", "out")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error[bad-option]: --arms '(' is no regular expression: missing )")
 
 
 def test_arms_have_a_row_with_the_ceilings_of_their_runs() -> None:
@@ -286,12 +199,6 @@ def test_arms_have_a_row_with_the_ceilings_of_their_runs() -> None:
         assert f'<span class="badge {badge}">1 {verdict}</span>' in table
     assert "of several runs" not in pages.index_page(rows())
     assert "3 arms of several runs" in pages.index_page([*named, row("good"), *rows()[1:]], arms="^(x|.)")
-
-
-def test_refused_run_is_a_row_with_its_reason() -> None:
-    text = Page(pages.index_page(rows())).text
-    assert "3 usable evaluations, expected at least 5" in text
-    assert "no relation" in text
 
 
 def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
@@ -317,13 +224,6 @@ def test_same_bytes_whatever_the_order() -> None:
 
 def test_no_runs_at_all() -> None:
     assert "There are no runs." in Page(pages.index_page([])).text
-
-
-def test_headings_and_language() -> None:
-    text = pages.index_page(rows())
-    assert '<html lang="en">' in text
-    assert re.findall(r"<h(\d)", text) == ["1", "2", "2"]
-    assert '<a class="skip" href="#main">' in text
 
 
 def test_a_thousand_runs_stay_below_three_megabytes() -> None:

@@ -14,7 +14,6 @@ from entropylaw.documents.document import (
     FitDocument,
     FitOptions,
     InputFile,
-    ReportDocument,
     RunFit,
     fitted_run,
     refused_run,
@@ -23,7 +22,6 @@ from entropylaw.errors import FitError
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.report import words
-from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, LawTests, Residuals, Verdict, Why
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit, FormAnswer
@@ -234,13 +232,3 @@ def test_samples_are_what_they_are_taken_for() -> None:
     assert by_hand().flaw() == ""
     assert refused().law is None
     assert refused().verdict == "refused"
-
-
-def report_markdown(report: ReportDocument) -> str:
-    """The Markdown of a report with the sections of all its runs."""
-    return rendered(report, "markdown")
-
-
-def report_csv(report: ReportDocument) -> str:
-    """The table of a report."""
-    return rendered(report, "csv")

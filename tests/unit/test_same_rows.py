@@ -1,6 +1,6 @@
 """A log has the same evaluations, columns, ceiling and verdict in every command, or the same refusal.
 
-Nightly every public log is tested, else a few that are drawn.
+Nightly every log is tested, else a few that are drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.golden.transcript import surroundings
 pytestmark = pytest.mark.usefixtures("one_cache", "undrawn")
 
 DRAWN = 5
-"""Public logs that are tested, if not all."""
+"""Public logs, and logs of the lab in other tools' formats, that are tested, if not all."""
 
 DIGITS = 6
 """Decimals of a ceiling that a stored posterior keeps."""
@@ -43,7 +43,7 @@ def public_logs() -> list[Path]:
 
 
 LOGS = [
-    *sorted(path for path in (ROOT / "data" / "formats").glob("*/*")),
+    *drawn((ROOT / "data" / "formats").glob("*/*"), DRAWN),
     *(LAB / name / "metrics.parquet" for name in ("grpo_s0", "width_96_s0")),
     *public_logs(),
 ]

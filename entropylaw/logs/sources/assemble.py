@@ -252,10 +252,10 @@ def texts_of(
 ) -> dict[str, tuple[str, ...]]:
     """The texts of columns, without those that are empty at every step."""
     texts: dict[str, tuple[str, ...]] = {}
-    for column, places in codes.items():
-        if np.isfinite(places).any():
+    for column, at_steps in codes.items():
+        if np.isfinite(at_steps).any():
             distinct = [*words[column][0], ""]
-            texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(places, nan=-1.0))
+            texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(at_steps, nan=-1.0))
     return texts
 
 
