@@ -281,7 +281,7 @@ def write(
     The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
     user. Yields the paths. Raises ValueError: the picture has nothing to draw.
     """
-    from entropylaw.documents.codec import write_atomically
+    from entropylaw.files import write_atomically
     from entropylaw.report.figures.plotting import style
 
     kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
