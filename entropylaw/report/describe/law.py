@@ -173,7 +173,7 @@ def sections(
     samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
     trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
-    stage = "Each form has a term in the step beside it: these are the numbers of the present stage."
+    stage = "Each form has a term in the step: these are the numbers of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
     said = f"{words.headline(fit)} {text}"
@@ -281,8 +281,10 @@ def residual_words(law: LawFit) -> str:
     if model.assumed is not None:
         text += f"; the intervals take them as {model.assumed}."
     else:
-        text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift: {law.n} "
-        text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}."
+        text += (
+            f"; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
+        )
+        text += f"size {format_number(residuals.effective_n, 2)} of {law.n})."
         text += memory_words(law)
     text += smoothing_words(law) + lag_words(law)
     if law.entropy_sd is not None:
