@@ -131,7 +131,7 @@ def ceiling_words(fit: Fit) -> str:
         return f"Unknown; {now}"
     over = "over all plausible curves"
     if best.probability >= LIKELY:
-        over = f"by {form_label(best.form)}{shapes_words(best)}"
+        over = f"by {form_label(best.form)}{in_brackets(shapes_words(best))}"
     if fit.present_stage:
         over += " with a term in the step"
     if fit.max_reward is not None:
@@ -161,9 +161,8 @@ def p_left(fit: Fit) -> str:
 
 
 def shapes_words(form: FormEstimate) -> str:
-    """`` (k = −1.2)``: the parameters in which a form is not linear; empty without any."""
-    shapes = [f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items()]
-    return in_brackets(", ".join(shapes))
+    """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
+    return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
 
 
 def law_line(fit: Fit) -> str:
