@@ -132,7 +132,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + (
             ""
             if values["p_value"] is None
-            else f"; a term in the step beside it has p = {values['p_value']:.2g}"
+            else f"; an added term in the step has p = {values['p_value']:.2g}"
         )
     ),
     "more-than-entropy": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
@@ -242,8 +242,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
         + ": what it does there is unknown"
     ),
-    "drift-long": "what a smooth curve leaves of {curve} moves for a good part of the run (probability "
-    "{probability:.2g}), and can look like a turn: the p-values are multiplied by {factor:g}, and a second "
+    "drift-long": "the residuals of {curve} around a smooth curve drift over much of the run (probability "
+    "{probability:.2g}), which can look like a turn: the p-values are multiplied by {factor:g}, and a second "
     "fall is not claimed",
     "series-jumps": lambda values: (
         "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
@@ -281,8 +281,10 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         f"the entropy has not begun to fall (it has {'fallen' if values['share'] >= 0 else 'risen'} by "
         f"{abs(values['share']):.0%} so far), and whether and when it will is not known"
     ),
-    "extrapolated": "at {outside} of {steps} steps the entropy is outside the fitted range of {low:.3g} to "
-    "{high:.3g} nats: extrapolated",
+    "extrapolated": lambda values: (
+        ("" if values["steps"] == 1 else "at {outside} of {steps} steps ")
+        + "the entropy is outside the fitted range of {low:.3g} to {high:.3g} nats: extrapolated"
+    ).format_map(values),
     # Segments.
     "no-level-shift": "no level shift: neither reward nor entropy shifts against its own drift",
     "segments-refused": "no law by segment: {message}",

@@ -129,22 +129,22 @@ def table(result: Result) -> b.Table:
         case Forecast():
             return b.Table(STEPS, list(_steps(result)))
         case SaturationForecast():
-            spent = {column.key: getattr(result, column.key) for column in SATURATION[:6]}
-            gains = (
-                {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
-                for gain in result.gains
-            )
-            return b.table_of(SATURATION, [spent, *gains])
+            rows = [{column.key: getattr(result, column.key) for column in SATURATION[:6]}]
+            for gain in result.gains:
+                probability = {"gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
+                rows.append({"run": result.run, **probability})
+            return b.table_of(SATURATION, rows)
         case PredictionDocument() | RunPrediction():
-            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in prediction_rows(run))
-            return b.table_of(PREDICTIONS, rows)
-    level = getattr(result, "level", None)
-    scores: list[list[b.Cell]] = []
+            return b.table_of(PREDICTIONS, [row for run in runs for row in prediction_rows(run)])
+    scores: list[b.Row] = []
     for run in runs:
-        scores += [[run.run, *cells, level, None] for cells in b.table_of(SCORES, run.scores, b.DATA).rows]
+        names = {"run": run.run, "level": getattr(result, "level", None)}
+        shown = [column for column in SCORES if b.DATA in column.shown_in]
+        for cells in b.table_of(shown, run.scores).rows:
+            scores.append({**names, **dict(zip((column.key for column in shown), cells, strict=True))})
         if run.refusal is not None:
-            scores.append([run.run, *[None] * (len(BACKTEST) - 2), run.refusal])
-    return b.Table(BACKTEST, scores)
+            scores.append({"run": run.run, "note": run.refusal})
+    return b.table_of(BACKTEST, scores)
 
 
 def sections(
@@ -161,14 +161,13 @@ def sections(
     if ahead is not None:
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [b.paragraphs(first), step_table(ahead)]
-        named = _weights({member.name: member.weight for member in ahead.members})
-        entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
+        blocks += [b.paragraphs(first), _step_table(ahead)]
+        notes.append(b.Note("weights", _weights({member.name: member.weight for member in ahead.members})))
+        if ahead.path_members:
+            notes.append(b.Note("weights", f"of the entropy: {_weights(ahead.path_members)}"))
         origins = counted(len(ahead.origins), "earlier step")
-        rests = f"what other runs did next; this run's own forecasts from {origins} moved "
-        rests += f"{format_percent(ahead.own)} of the weights"
-        notes += b.labelled("weights", [named, *entropies])
-        notes.append(b.Note("rests on", rests))
+        moved = f"this run's own forecasts from {origins} moved {format_percent(ahead.own)} of the weights"
+        notes.append(b.Note("rests on", f"what other runs did next; {moved}"))
         notes += b.labelled("note", ahead.notes)
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
@@ -180,14 +179,14 @@ def sections(
     return [*blocks, b.Notes(notes)]
 
 
-def step_table(ahead: Forecast) -> b.Table:
+def _step_table(ahead: Forecast) -> b.Table:
     """A row per step of a forecast; an entropy that was given has no interval."""
     step, reward, entropy, extrapolated = STEPS
     reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
     entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
     rows = list(_steps(ahead))
     if not ahead.blind:
-        rows = [(at, value, getattr(given, "value", None), outside) for at, value, given, outside in rows]
+        rows = [(*row[:2], getattr(row[2], "value", None), row[3]) for row in rows]
     return b.Table((step, reward, entropy, extrapolated), rows)
 
 
@@ -202,7 +201,8 @@ def _weights(weights: Mapping[str, float]) -> str:
     """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
     named = sorted(weights.items(), key=lambda item: -item[1])
     shown = [f"{name} {format_probability(weight)}" for name, weight in named if weight >= 0.05]
-    if others := named[len(shown) :]:
+    others = named[len(shown) :]
+    if others:
         total = format_probability(sum(weight for _, weight in others))
         shown.append(f"{counted(len(others), 'other')} {total}")
     return ", ".join(shown)
@@ -211,37 +211,40 @@ def _weights(weights: Mapping[str, float]) -> str:
 def saturation_notes(spending: SaturationForecast) -> list[b.Note]:
     """When the forecast entropy is spent, and the probability of the gain."""
     now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
-    said = f"The forecast entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
-    said += f"ten times the length of the run so far{earliest(spending.step)}."
-    if spending.step.value is not None:
+    entropy = f"{format_number(spending.entropy)} nats (now {now})"
+    if spending.step.value is None:
+        text = f"stays above {entropy} for ten times the length of the run so far{earliest(spending.step)}"
+    else:
         step, level = step_words(spending.step), format_percent(spending.step.level)
-        said = f"The forecast entropy falls to {format_number(spending.entropy)} nats (now {now}) by "
-        said += f"step {step}, {level} interval, with a reward of {format_interval(spending.reward)}."
+        reward = format_interval(spending.reward)
+        text = f"falls to {entropy} by step {step}, {level} interval, with a reward of {reward}"
     gains = (
         f"at least {format_number(gain.points)} above the reward now at step {format_step(gain.step)}: "
         f"probability {format_probability(gain.by_step)}"
         for gain in spending.gains
     )
-    return [b.Note("entropy", said), *b.labelled("gain", gains)]
+    return [b.Note("entropy", f"The forecast entropy {text}."), *b.labelled("gain", gains)]
 
 
 def _prediction(result: RunPrediction) -> list[b.Block]:
     """The averaged predictions for a run, then the forecasts."""
     low, high = map(format_number, result.entropy_range)
     against = f"The law fails: {headline(result)}." if result.verdict is Verdict.fails else ""
-    said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
-    verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
+    title = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
+    verdict = b.Verdict(result.verdict, title, b.HOLDS[result.verdict], titled=True)
     notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
-    left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
-    left += format_probability(result.p_headroom)
-    if result.lost or result.why is Why.no_relation:
-        without = "the run lost its reward, and none is predicted below its entropies"
-        left = f"unknown: {without if result.lost else headline(result)}"
+    if result.lost:
+        left = "unknown: the run lost its reward, and none is predicted below its entropies"
+    elif result.why is Why.no_relation:
+        left = f"unknown: {headline(result)}"
+    else:
+        left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
+        left += format_probability(result.p_headroom)
     notes.append(b.Note("on the curve", left))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
     blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
-    reasons = (reason for reason in sentences(result.findings, "reason") if reason not in said)
+    reasons = (reason for reason in sentences(result.findings, "reason") if reason not in title)
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
     if result.predictions:
@@ -255,11 +258,11 @@ def on_curve(predictions: Sequence[Prediction]) -> b.Table:
     level = format_percent(predictions[0].mean.level)
     labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
     rows = []
-    for one in predictions:
+    for point in predictions:
         # Both intervals have the same centre.
-        observation = format_estimate(one.observation).interval
-        rows.append((f"{one.entropy:.4g}", one.mean, observation, one.extrapolated))
-    return b.Table([b.Column(label, label) for label in labels], rows)
+        observation = format_estimate(point.observation).interval
+        rows.append((f"{point.entropy:.4g}", point.mean, observation, point.extrapolated))
+    return b.Table(b.columns(*labels), rows)
 
 
 def entropy_set_words(target: EntropySet) -> str:
@@ -278,18 +281,25 @@ def entropy_set_words(target: EntropySet) -> str:
 def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
     """A row per question and target."""
 
-    def row(question: str, target: float, answer: Estimate | EntropySet, **more: b.Cell) -> b.Row:
+    def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
-        known = {name: getattr(answer, name, None) for name in names}
-        return {"question": question, "target": target, **known, **more}
+        numbers = {name: getattr(answer, name, None) for name in names}
+        asked = {"run": run.run, "path": run.path, "question": question, "target": target}
+        return {**asked, **numbers, **others}
 
-    for one in run.predictions:
-        ends = {"observation_low": one.observation.low, "observation_high": one.observation.high}
-        yield row("reward at entropy", one.entropy, one.mean, extrapolated=one.extrapolated, **ends)
+    for prediction in run.predictions:
+        low, high = prediction.observation.low, prediction.observation.high
+        others: b.Row = {
+            "observation_low": low,
+            "observation_high": high,
+            "extrapolated": prediction.extrapolated,
+        }
+        yield row("reward at entropy", prediction.entropy, prediction.mean, **others)
     for target in run.entropies:
         for low, high in target.intervals or ((None, None),):
             yield row("entropy for reward", target.reward, target, low=low, high=high)
-    if (ahead := run.forecast) is not None:
+    ahead = run.forecast
+    if ahead is not None:
         for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
             yield row("reward at step", step, reward, extrapolated=outside)
     if run.spending is not None:
@@ -301,9 +311,10 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
         blocks.append(b.warned(result.warnings))
-    if refused := sum(run.refusal is not None for run in result.runs):
-        said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
-        blocks.append(b.paragraphs(said, detail=True))
+    refused = sum(run.refusal is not None for run in result.runs)
+    if refused:
+        text = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
+        blocks.append(b.paragraphs(text, detail=True))
     if result.overall:
         how = (
             f"{counted(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, "
@@ -315,13 +326,13 @@ def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
             "median over runs; its interval score (width and misses together) is over that of a normal band "
             "about the last value."
         )
-        # Each kind of forecast that errs least, with its protocols.
+        # Each kind of forecast that has the smallest error, with its protocols.
         best: dict[str, list[str]] = {}
         for skill in result.overall:
             entropies = "forecast" if skill.blind else "observed"
             best.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
         named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
-        blocks += [b.Notes([b.Note("errs least", named)]), b.paragraphs(how)]
+        blocks += [b.Notes([b.Note("smallest error", named)]), b.paragraphs(how)]
         blocks.append(b.table_of(SKILLS, result.overall, words=2))
     return blocks + [block for run in result.runs for block in _run_backtest(run)]
 

@@ -22,18 +22,20 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
-from entropylaw.results.groups import LevelShift, SameTest, SegmentFit
-from entropylaw.results.law import Comparison, Influences, LawFit, NestedTest
-from entropylaw.results.result import field_names, replace, sentences
+from entropylaw.results.groups import LevelShift, SameTest, Segment, SegmentFit
+from entropylaw.results.law import Comparison, FormResult, Influences, LawFit, NestedTest
+from entropylaw.results.result import LOST, field_names, replace, sentences
 
 Result = Fit | Influences | Comparison | SegmentFit
 
 FORM_COLUMNS = (
-    b.Column("form", "functional form", lambda one: form_label(one.form)),
+    b.Column("form", "functional form", lambda form: form_label(form.form)),
     b.Column("probability", "probability", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
     b.Column("headroom", "left", estimate=True),
-    b.Column("formula", "formula", lambda one: f"{one.formula}{words.shapes_words(one)}"),
+    b.Column(
+        "formula", "formula", lambda form: f"{form.formula}{words.in_brackets(words.shapes_words(form))}"
+    ),
     b.Column("residual_sd", "residual sd"),
 )
 
@@ -46,14 +48,8 @@ INFLUENCE_COLUMNS = (
 
 
 COMPARISON_COLUMNS = (
-    b.Column("form", "form", lambda one: form_label(one.form)),
-    b.Column(
-        "formula",
-        "formula",
-        lambda one: ", ".join(
-            [one.formula, *(f"{n} = {format_number(x.value)}" for n, x in one.shapes.items())]
-        ),
-    ),
+    b.Column("form", "form", lambda form: form_label(form.form)),
+    b.Column("formula", "formula", lambda form: _formula(form)),
     b.Column("variable", "of"),
     b.Column("probability", "probability", unit="probability"),
     b.Column("log_odds", "log odds against the law"),
@@ -62,7 +58,6 @@ COMPARISON_COLUMNS = (
     *b.columns("residual_sd", "ruled_out"),
 )
 
-LAW = ("a", "b", "ceiling")
 _LAW_COLUMNS = b.columns("a", "b", "ceiling", estimate=True)
 PARTS = (*b.columns("run", "part"), b.Column("n", "evaluations"), *b.columns("verdict"), *_LAW_COLUMNS)
 
@@ -74,8 +69,8 @@ def describe(result: Result) -> list[b.Block]:
             return sections(result, result, b.Heading(result.run, 2, about(result)))
         case Influences():
             covariance = f"range {format_number(result.length)} steps, drift share {result.drift_share:.2f}"
-            said = f"Under the most probable residual covariance: {covariance}."
-            return [b.Heading("Influence of single evaluations", 2), b.paragraphs(said), table(result)]
+            text = f"Under the most probable residual covariance: {covariance}."
+            return [b.Heading("Influence of single evaluations", 2), b.paragraphs(text), table(result)]
         case Comparison():
             return _compared(result)
     return [b.Heading("Segments"), *_segments(result)]
@@ -94,12 +89,17 @@ def table(result: Result) -> b.Table:
     return b.table_of(PARTS, segment_rows(result), words=2)
 
 
+def _formula(form: FormResult) -> str:
+    shapes = [f"{name} = {format_number(shape.value)}" for name, shape in form.shapes.items()]
+    return ", ".join([form.formula, *shapes])
+
+
 def _compared(result: Comparison) -> list[b.Block]:
     def tested(test: NestedTest) -> str:
-        what = f"{form_label(test.null)} inside {form_label(test.alternative)}"
+        forms = f"{form_label(test.null)} inside {form_label(test.alternative)}"
         if test.p_value is None:
-            return f"{what}: no test ({test.note})"
-        return f"{what}: p = {test.p_value:.2g} ({test.method})" + (f"; {test.note}" if test.note else "")
+            return f"{forms}: no test ({test.note})"
+        return f"{forms}: p = {test.p_value:.2g} ({test.method})" + (f"; {test.note}" if test.note else "")
 
     alike = ", ".join(map(form_label, result.alike)) or "no form"
     tail = f"twice the smaller probability of k < 1 and k > 1 is {format_number(result.rate_tail, 2)}"
@@ -110,19 +110,19 @@ def _compared(result: Comparison) -> list[b.Block]:
         *b.labelled("skipped", _skipped(result.skipped)),
         *b.labelled("reach", [result.reach_note] if result.reach_note else []),
     ]
-    known = (
-        ("ceiling", result.ceiling, "reward at H = 0, over the forms of the entropy"),
-        ("limit", result.limit, "in steps, over the forms of the step"),
-        ("reach", result.reach, "both, as the entropy goes to 0"),
+    limits = (
+        b.Fact("ceiling", result.ceiling, "reward at H = 0, over the forms of the entropy"),
+        b.Fact("limit", result.limit, "in steps, over the forms of the step"),
+        b.Fact("reach", result.reach, "both, as the entropy goes to 0"),
     )
-    facts = [b.Fact(name, value, what) for name, value, what in known if value is not None]
+    facts = [fact for fact in limits if fact.value is not None]
     interval = f"range over the forms not ruled out, {format_percent(result.ceiling.level)} intervals"
     return [b.Heading("Forms", 2), table(result), b.Facts("over all forms", facts, interval), b.Notes(notes)]
 
 
 def _skipped(skipped: Mapping[str, str]) -> list[str]:
     """The forms that could not be fitted, each with its reason."""
-    return [f"{form_label(form)}: {why}" for form, why in skipped.items()]
+    return [f"{form_label(form)}: {reason}" for form, reason in skipped.items()]
 
 
 def about(fit: Fit) -> str:
@@ -139,29 +139,30 @@ def sections(
     data: str = "",
     other: Sequence[b.Block] = (),
     progress: Sequence[b.Fact] = (),
-    more: Sequence[b.Block] = (),
+    further: Sequence[b.Block] = (),
 ) -> list[b.Block]:
     """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
-    ``other`` are answers for another reward, ``progress`` has more estimates, and ``more`` comes before the
-    diagnostics.
+    ``other`` are answers for another reward, ``progress`` has further estimates, and ``further`` blocks come
+    before the diagnostics.
     """
     law = fit.law
     answers = words.answers(fit)
     text = " ".join(dict(answers).values())
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
-    left = "ceiling − reward now"
+    chance = words.p_left(fit)
+    left = f"ceiling − reward now; {chance}" if chance else "ceiling − reward now"
     interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
     averaged = (
         b.Fact("ceiling", fit.ceiling, "reward at H = 0"),
         b.Fact("reward now", fit.reward_now, now),
-        b.Fact("headroom", fit.headroom, "; ".join(filter(None, (left, words.p_left(fit))))),
+        b.Fact("headroom", fit.headroom, left),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
         *_if_short(fit, ("ceiling", "headroom")),
         *progress,
     )
-    own = f"{format_percent(law.level)} interval ({law.ceiling.method})"
+    interval_of_law = f"{format_percent(law.level)} interval ({law.ceiling.method})"
     unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
     coefficients = (
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
@@ -173,20 +174,24 @@ def sections(
     samples = f", {law.eval_size} samples each" if law.eval_size is not None else ""
     trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations{samples}, "
     trust += f"effective sample size {law.residuals.effective_n:.0f}."
-    stage = "Each form has a term in the step beside it: these are the numbers of the present stage."
+    stage = "Each form has a term in the step: these are the numbers of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
-    said = f"{words.headline(fit)} {text}"
-    reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in said))
+    shown = f"{words.headline(fit)} {text}"
+    reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in shown))
     # The first answer says that reward was lost.
-    unsaid = [finding for finding in fit.findings if finding.code != "reward-lost"]
+    findings = [finding for finding in fit.findings if finding.code != LOST]
     cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
-    diagnostics = [b.Note("residual", residual_words(law)), b.Note("", influence_words(law)), *_tests(fit)]
+    diagnostics = [
+        b.Note("residual", residual_words(law)),
+        b.Note("", influence_words(law)),
+        b.Note("tests", _tests(fit)),
+    ]
     return [
         heading,
         b.Verdict(fit.verdict, words.headline(fit), b.HOLDS[fit.verdict], titled=True),
         b.Answers(list(starmap(b.Note, answers))),
-        b.Notes([b.Note("caution", "", said) for said in weightiest(unsaid)], instead=True),
+        b.Notes([b.Note("caution", "", caution) for caution in weightiest(findings)], instead=True),
         b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
         brief_forms(fit),
         b.Notes([b.Note("data", "", data)]),
@@ -204,10 +209,14 @@ def sections(
         ),
         b.Heading("The law itself", name="law"),
         b.Facts(
-            "R = b − a·exp(H)", coefficients, own, unsafe if fit.verdict is Verdict.fails else "", detail=True
+            "R = b − a·exp(H)",
+            coefficients,
+            interval_of_law,
+            unsafe if fit.verdict is Verdict.fails else "",
+            detail=True,
         ),
         b.Notes([b.Note("", trust)], detail=True),
-        *more,
+        *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(diagnostics, detail=True),
         *figures_of("trust", part),
@@ -220,22 +229,25 @@ def _if_short(fit: Fit, names: Sequence[str]) -> list[b.Fact]:
     """Numbers given that the residual's memory is short, where the fit allows for a long one."""
     if fit.if_short is None:
         return []
-    what = "if the memory of the residuals is short"
+    note = "if the memory of the residuals is short"
     labels = {"law_ceiling": "ceiling by the law"}
-    return [b.Fact(f"{labels.get(name, name)}, short", getattr(fit.if_short, name), what) for name in names]
+    return [b.Fact(f"{labels.get(name, name)}, short", getattr(fit.if_short, name), note) for name in names]
 
 
 def brief_forms(fit: Fit) -> b.Block:
     """The forms that have some probability, for a terminal; the others are counted."""
-    shown = [one for one in fit.forms if one.probability >= SHOWN or one.form == "law"]
     notes = []
-    for form in shown:
-        text = format_probability(form.probability)
-        text += "" if fit.lost else f"   ceiling {format_interval(form.ceiling)}"
-        text += words.shapes_words(form).replace(" (", "   ").replace(")", "")
-        notes.append(b.Note(form.form, "", text))
-    if more := len(fit.forms) - len(shown):
-        notes.append(b.Note(f"+{counted(more, 'form')}", "", f"below {SHOWN:g}: --details"))
+    for form in fit.forms:
+        if form.probability >= SHOWN or form.form == "law":
+            parts = [format_probability(form.probability)]
+            if not fit.lost:
+                parts.append(f"ceiling {format_interval(form.ceiling)}")
+            if form.shapes:
+                parts.append(words.shapes_words(form))
+            notes.append(b.Note(form.form, "", "   ".join(parts)))
+    others = len(fit.forms) - len(notes)
+    if others:
+        notes.append(b.Note(f"+{counted(others, 'form')}", "", f"below {SHOWN:g}: --details"))
     return b.Notes(notes, instead=True)
 
 
@@ -253,36 +265,42 @@ def influence_words(law: LawFit) -> str:
     )
 
 
-def _tests(fit: Fit) -> list[b.Note]:
+def _tests(fit: Fit) -> str:
     """The evidence from which the verdict follows."""
     tests = fit.tests
-    p_values = (
-        ("k = 1", tests.p_rate),
-        ("no term in the step", tests.p_step),
-        ("no term in its logarithm", tests.p_log_step),
-    )
-    names = [name for name in field_names(tests) if name.startswith("odds_")]
-    odds = [(name.removeprefix("odds_").replace("_", " "), getattr(tests, name)) for name in names]
-    known = [f"{what}: {_p_value(p)}" for what, p in p_values if p is not None]
-    against = [f"{what} {value:.3g}" for what, value in odds if value is not None]
-    ranks = [] if tests.spearman is None else [f"rank correlation {tests.spearman:.2f}"]
-    return b.labelled("tests", ["; ".join([*known, f"odds over the law: {', '.join(against)}", *ranks])])
+    p_values = {
+        "k = 1": tests.p_rate,
+        "no term in the step": tests.p_step,
+        "no term in its logarithm": tests.p_log_step,
+    }
+    parts = [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
+    odds = []
+    for name in field_names(tests):
+        value = getattr(tests, name)
+        if name.startswith("odds_") and value is not None:
+            odds.append(f"{name.removeprefix('odds_').replace('_', ' ')} {value:.3g}")
+    parts.append(f"odds over the law: {', '.join(odds)}")
+    if tests.spearman is not None:
+        parts.append(f"rank correlation {tests.spearman:.2f}")
+    return "; ".join(parts)
 
 
 def residual_words(law: LawFit) -> str:
     """The residuals, and the noise that smoothing removed from the entropy."""
     residuals, model = law.residuals, residual_model(law.interval)
-    sd, lag1 = format_number(residuals.sd, 2), format_number(residuals.lag1, 2)
-    text = f"The residuals have standard deviation {sd} and lag-1 autocorrelation "
-    text += "unknown" if residuals.lag1 is None else lag1
+    lag1 = "unknown" if residuals.lag1 is None else format_number(residuals.lag1, 2)
+    text = f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 "
+    text += f"autocorrelation {lag1}"
     if residuals.thirds is not None and residuals.p_thirds is not None:
         by_thirds = ", ".join(format_number(sd_of_third, 2) for sd_of_third in residuals.thirds)
         text += f"; by thirds of the run {by_thirds} ({_p_value(residuals.p_thirds)} of no change)"
     if model.assumed is not None:
         text += f"; the intervals take them as {model.assumed}."
     else:
-        text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift: {law.n} "
-        text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}."
+        text += (
+            f"; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
+        )
+        text += f"size {format_number(residuals.effective_n, 2)} of {law.n})."
         text += memory_words(law)
     text += smoothing_words(law) + lag_words(law)
     if law.entropy_sd is not None:
@@ -296,7 +314,7 @@ def smoothing_words(law: LawFit) -> str:
     model = residual_model(law.interval)
     if law.entropy_noise is None or not (model.assumed is None or model.smooths_entropy):
         return ""
-    noise = format_number(law.entropy_noise, 2) + " nats" + ("" if law.entropy_sd is None else " (given)")
+    noise = f"{format_number(law.entropy_noise, 2)} nats{'' if law.entropy_sd is None else ' (given)'}"
     return (
         " The law is fitted to the smoothed entropy; the log's values scatter around it by "
         f"{noise}. The intervals allow for the error of the smoothing."
@@ -307,19 +325,21 @@ def lag_words(law: LawFit) -> str:
     """The pairing at which fast changes of reward and entropy go together most."""
     if law.lag is None:
         return ""
-    count, odds = law.lag.evaluations, f"{law.lag.odds:.2g}"
-    where = "the same evaluation" if not count else f"{counted(abs(count), 'evaluation')} "
-    where += "" if not count else ("before" if count > 0 else "after")
-    against = f", odds {odds} to 1 against the same evaluation" if count else ""
+    count = law.lag.evaluations
+    pairing = "the same evaluation"
+    if count:
+        pairing = f"{counted(abs(count), 'evaluation')} {'before' if count > 0 else 'after'}"
+        pairing += f", odds {law.lag.odds:.2g} to 1 against the same evaluation"
     return (
-        f" Fast changes of the reward go best with those of the entropy of {where}{against} "
+        f" Fast changes of the reward go best with those of the entropy of {pairing} "
         f"({_p_value(law.lag.p_value)} of no relation)."
     )
 
 
 def memory_words(law: LawFit) -> str:
     """The probability of long memory, and whether the run is long enough to tell."""
-    if (long := law.residuals.long_memory) is None:
+    long = law.residuals.long_memory
+    if long is None:
         return ""
     text = f" They have long memory with probability {format_probability(long)}, 0.5 before the data"
     if law.n < FEWEST_FOR_MEMORY:
@@ -331,10 +351,10 @@ def segment_blocks(
     shifts: Iterable[LevelShift], fit: SegmentFit | None, notes: Iterable[str]
 ) -> list[b.Block]:
     """The level shifts and the law between them; nothing where these options were not given."""
-    found = [*map(level_shift, shifts), *notes]
-    if not found and fit is None:
+    texts = [*map(level_shift, shifts), *notes]
+    if not texts and fit is None:
         return []
-    head = [b.Heading("Segments", name="segments"), b.Notes(b.labelled("level shift", found))]
+    head = [b.Heading("Segments", name="segments"), b.Notes(b.labelled("level shift", texts))]
     return [*head, *(_segments(fit) if fit is not None else ())]
 
 
@@ -343,45 +363,54 @@ def _segments(fit: SegmentFit) -> list[b.Block]:
     same = [_same(fit.same)] if fit.same is not None else []
     heads = (*b.columns("steps"), PARTS[2], *_LAW_COLUMNS, *b.columns("verdict"))
     rows = []
-    for part in fit.segments:
-        steps = f"{format_step(part.first_step)}–{format_step(part.last_step)}"
-        coefficients = (getattr(getattr(part.fit, "law", None), name, None) for name in LAW)
-        verdict = part.refusal or "refused"
-        if part.fit is not None:
-            verdict = f"{part.fit.verdict}: {words.headline(part.fit)}"
-        rows.append((steps, part.n, *coefficients, verdict))
+    for segment in fit.segments:
+        steps = f"{format_step(segment.first_step)}–{format_step(segment.last_step)}"
+        verdict = segment.refusal or "refused"
+        if segment.fit is not None:
+            verdict = f"{segment.fit.verdict}: {words.headline(segment.fit)}"
+        rows.append((steps, segment.n, *_coefficients(segment).values(), verdict))
     return [b.paragraphs(f"{title}."), *same, b.Table(heads, rows)]
 
 
 def segment_rows(fit: SegmentFit) -> Iterator[b.Row]:
     """Every segment; the first row has the test that all are alike."""
-    for place, part in enumerate(fit.segments):
+    for number, segment in enumerate(fit.segments, start=1):
         yield {
-            "part": f"segment {place + 1}",
-            "n": part.n,
-            "verdict": part.fit.verdict.value if part.fit is not None else None,
-            **{name: getattr(getattr(part.fit, "law", None), name, None) for name in LAW},
-            "first_step": part.first_step,
-            "last_step": part.last_step,
-            "p_value": fit.same.p_value if fit.same is not None and place == 0 else None,
-            "refusal": part.refusal,
+            "part": f"segment {number}",
+            "n": segment.n,
+            "verdict": segment.fit.verdict.value if segment.fit is not None else None,
+            **_coefficients(segment),
+            "first_step": segment.first_step,
+            "last_step": segment.last_step,
+            "p_value": fit.same.p_value if fit.same is not None and number == 1 else None,
+            "refusal": segment.refusal,
         }
+
+
+def _coefficients(segment: Segment) -> b.Row:
+    """The law's coefficients and ceiling; None where there is no fit."""
+    law = None if segment.fit is None else segment.fit.law
+    return {name: getattr(law, name, None) for name in ("a", "b", "ceiling")}
 
 
 def level_shift_rows(shifts: Iterable[LevelShift]) -> Iterator[b.Row]:
     """Every level shift."""
-    for one in shifts:
-        steps: b.Row = {"first_step": one.after, "last_step": one.step, "p_value": one.p_value}
-        yield steps | {"part": f"jump of {one.series}", "jump": one.jump}
+    for shift in shifts:
+        steps: b.Row = {"first_step": shift.after, "last_step": shift.step, "p_value": shift.p_value}
+        yield steps | {"part": f"jump of {shift.series}", "jump": shift.jump}
 
 
 def segments_sentence(shifts: Iterable[LevelShift], fit: SegmentFit | None) -> str:
     """The level shifts and the test of the segments in a sentence; empty where there are none."""
-    parts = [level_shift(one) for one in shifts]
+    parts = [level_shift(shift) for shift in shifts]
     if fit is not None:
-        same = [_same(fit.same)] if fit.same is not None else []
-        parts += [_segments_title(fit), *(f"{one.badge}: {one.text}" for one in same), fit.note or ""]
-    return "; ".join(filter(None, parts))
+        parts.append(_segments_title(fit))
+        if fit.same is not None:
+            verdict = _same(fit.same)
+            parts.append(f"{verdict.badge}: {verdict.text}")
+        if fit.note:
+            parts.append(fit.note)
+    return "; ".join(parts)
 
 
 def level_shift(shift: LevelShift) -> str:
@@ -400,9 +429,10 @@ def _segments_title(fit: SegmentFit) -> str:
 
 def _same(test: SameTest) -> b.Verdict:
     """The test of a common law; equality is never claimed."""
-    said = "the segments do not share the law" if test.differs else "no sign that the segments differ"
-    said += f": {_p_value(test.p_value)} ({test.method})"
-    return b.Verdict("DIFFERENT", said, False) if test.differs else b.Verdict("SAME?", said)
+    evidence = f"{_p_value(test.p_value)} ({test.method})"
+    if test.differs:
+        return b.Verdict("DIFFERENT", f"the segments do not share the law: {evidence}", False)
+    return b.Verdict("SAME?", f"no sign that the segments differ: {evidence}")
 
 
 def _p_value(p: float) -> str:

@@ -93,7 +93,7 @@ def law_caption(part: RunFit | Fit) -> str:
     from entropylaw.report.numbers import format_percent
 
     fit = answer_of(part)
-    stage = " beside a term in the step, at its present value" * fit.present_stage
+    stage = " with a term in the step, at its present value" * fit.present_stage
     rings = any(cut.changed for cut in fit.cuts)
     marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
     if fit.lost:
