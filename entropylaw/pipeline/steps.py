@@ -62,6 +62,10 @@ class Step(Generic[R]):
         """The series of a run."""
         return self.select(run, **{name: getattr(self.options, name) for name in self.selected_by})
 
+    def compute(self, subject: Any, series: Any) -> R:
+        """The result of a run."""
+        return late(f"pipeline.answers.{self.name}", subject, series, self.options)  # type: ignore[no-any-return]
+
     def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> R:
         """The result for a run that has none; ``series`` is None where choosing it failed.
 
@@ -162,11 +166,10 @@ class Averaged(Step[RunCurve]):
 
 
 class Answer(NamedTuple, Generic[R]):
-    """The result of a step, the error behind it where that is a refusal, and whether it was ``stored``."""
+    """The result of a step, and the error behind it where that is a refusal."""
 
     result: R
     error: EntropyLawError | None = None
-    stored: bool = False
 
 
 class _Task(NamedTuple):
@@ -216,7 +219,7 @@ def answers(
         if known is None:
             waiting.append(_Task(number, step, subject, cache, key))
         else:
-            finish(number, subject, Answer(known, stored=True))
+            finish(number, subject, Answer(known))
 
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
@@ -258,7 +261,7 @@ def run_step(task: _Task) -> Answer[Any]:
     series = None
     try:
         series = step.choose(subject)
-        result = late(f"pipeline.answers.{step.name}", subject, series, step.options)
+        result = step.compute(subject, series)
     except UsageError:
         raise
     except Exception as error:
@@ -316,4 +319,4 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     inputs = gather(paths, step.options)
-    return step.document(inputs, [result.result for result in answers(step, inputs.entries)])
+    return step.document(inputs, [entry for entry, _ in answers(step, inputs.entries)])
