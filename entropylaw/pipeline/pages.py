@@ -15,11 +15,10 @@ from entropylaw.documents.codec import as_stored, dumps, write_atomically
 from entropylaw.documents.document import (
     FitDocument,
     InputFile,
+    RunFit,
     RunPhases,
     RunReport,
     from_fits,
-    refused_run,
-    unphased_run,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.logs.runs import Run
@@ -185,12 +184,12 @@ def _phases(making: Making, run: Run) -> RunPhases | None:
     except EntropyLawError:
         return None
     except Exception as error:
-        return unphased_run(run, None, steps.failed(error))
+        return RunPhases.refused(run, None, steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
-    entry = refused_run(task.input.run or task.name, None, error)
+    entry = RunFit.refused(task.input.run or task.name, None, error)
     return _write(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
 
 

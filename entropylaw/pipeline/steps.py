@@ -24,8 +24,6 @@ from entropylaw.documents.document import (
     RunPhases,
     RunReport,
     refused_backtest,
-    refused_run,
-    unphased_run,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.options import FitOptions, Option, PhaseOptions, options_of
@@ -91,7 +89,7 @@ class Fit(_Paired[RunFit]):
     """The law of a run, with its level shifts where the options say so."""
 
     name, result, few = "fit", RunFit, 12
-    refuse = staticmethod(refused_run)
+    refuse = staticmethod(RunFit.refused)
 
     def document(self, inputs: Inputs, entries: Iterable[RunFit]) -> FitDocument:
         """The fits of the runs."""
@@ -127,7 +125,7 @@ class Phases(Step[RunPhases]):
 
     name, result = "phases", RunPhases
     select, selected_by = staticmethod(phase_series), ("planning", "execution", "entropy")
-    refuse = staticmethod(unphased_run)
+    refuse = staticmethod(RunPhases.refused)
 
     def document(self, inputs: Inputs, entries: Iterable[RunPhases]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""
