@@ -124,7 +124,7 @@ def result_of(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[R]:
     """The results alone, of which some are refusals; parameters as :func:`answered`."""
-    return [answer.result for answer in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
+    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
 def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:

@@ -25,9 +25,6 @@ from entropylaw.documents.document import (
     RunPhases,
     RunPrediction,
     RunReport,
-    fitted_run,
-    phased_run,
-    refused_run,
 )
 from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
@@ -184,7 +181,7 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     try:
         entry = _fitted(run, series, options)
     except FitError as error:
-        entry = refused_run(run, series, error)
+        entry = RunFit.refused(run, series, error)
         entry = replace(entry, summary=summary(entry))
     try:
         training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
@@ -203,7 +200,7 @@ def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
         series = from_step_on(series, options.from_step)
     answer = fit_series(series, **more, **how)
     drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
-    entry = fitted_run(run, series, answer, drop)
+    entry = RunFit.of(run, series, answer=answer, drop_per_100_steps=drop)
     entry = replace(entry, summary=summary(entry))
     if not (options.seams or options.find_seams):
         return as_stored(entry)
@@ -237,7 +234,7 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
         # The columns give the true reason; the fit only reports that the share is missing.
         others = tuple(one for one in fitted.findings if one.code != "planning-share-unknown")
         fitted = replace(fitted, findings=others)
-    return phased_run(run, series, fitted)
+    return as_stored(RunPhases.of(run, series, phases=fitted))
 
 
 def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:

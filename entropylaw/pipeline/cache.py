@@ -168,9 +168,11 @@ def _program() -> str:
     """A digest of the source files of this package, and of the libraries that compute for it."""
     digest = hashlib.sha256(f"{sys.version} {platform.machine()}".encode())
     own = Path(entropylaw.__file__).parent
-    libraries = [spec.origin for spec in map(find_spec, ("numpy", "scipy")) if spec and spec.origin]
-    files = sorted(path for path in own.rglob("*") if path.suffix in (".py", ".toml"))
-    for path in (*files, *(Path(origin).with_name("version.py") for origin in libraries)):
+    names = ("numpy/version.py", "scipy/version.py", "matplotlib/_version.py")
+    specs = [(find_spec(name.partition("/")[0]), name.partition("/")[2]) for name in names]
+    libraries = [Path(spec.origin).with_name(file) for spec, file in specs if spec and spec.origin]
+    files = sorted(path for path in own.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    for path in (*files, *libraries):
         with contextlib.suppress(OSError):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,13 +1,12 @@
 """A report of many runs: gather them, make what is not made yet in parallel, write the index.
 
-Every file is written whole, and a record in the folder says which output belongs to which input: an
-interrupted report is usable, and the same command completes it.
+Every file is written whole, and the cache holds what was made of each run: an interrupted report is usable,
+and the same command completes it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     AnyDocument,
     InputFile,
-    refused_run,
 )
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_report
@@ -26,9 +24,9 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
-from entropylaw.pipeline.inputs import RUNS, gather, histogram_beside
-from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
+from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
+from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
+from entropylaw.pipeline.pages import Done, Making, Task, died, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
@@ -41,7 +39,7 @@ from entropylaw.results.result import replace
 FEW = 50
 """Runs up to which every figure is written in every format, by default."""
 
-INNER = (STATE, "runs", "figures")
+INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
 PAGE, PHASES = "index.html", "phases.html"
@@ -53,21 +51,32 @@ class Outcome:
     """The runs of a report and what was made of them.
 
     ``tasks`` are its runs in their order, all fitted as ``settings`` say; ``warnings`` are about files.
-    ``done`` lacks the runs that an interrupt left; ``unchanged`` of them were made by an earlier call.
-    ``written`` are the files over all runs.
+    ``done`` lacks the runs that an interrupt left. ``written`` are the files over all runs.
     """
 
     tasks: tuple[Task, ...]
     settings: FitOptions
     warnings: tuple[str, ...]
     done: tuple[Done, ...] = ()
-    unchanged: int = 0
     written: tuple[Path, ...] = ()
+
+    @property
+    def unchanged(self) -> int:
+        """Runs whose files were there already."""
+        return sum(one.unchanged for one in self.done)
 
     @property
     def unfinished(self) -> int:
         """Runs that an interrupt left."""
         return len(self.tasks) - len(self.done)
+
+    @property
+    def interrupted(self) -> tuple[str, ...]:
+        """What is said of runs that an interrupt left."""
+        if not self.unfinished:
+            return ()
+        missing = counted(self.unfinished, "run")
+        return (f"interrupted before {missing}; the same command finishes the report",)
 
     @property
     def failures(self) -> tuple[Done, ...]:
@@ -123,20 +132,26 @@ def report_logs(
     check_targets(targets)
     refuse_others(folder, targets)
     with only_writer(folder):
-        done, unchanged = all_done(outcome.tasks, jobs, progress)
+        first = not earlier_index(folder)
+        if first:
+            # It says whose folder this is from the first file on, and that nothing in it is finished.
+            write_atomically(folder / FILES["JSON"], dumps(index_of(outcome).to_json()))
+        done = all_done(outcome.tasks, jobs, progress)
         made = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
-        outcome = replace(outcome, done=made, unchanged=unchanged)
+        outcome = replace(outcome, done=made)
+        if outcome.answered:
+            return replace(outcome, written=write_index(outcome, folder, making.arms))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
-        if not outcome.answered:
-            return outcome
-        return replace(outcome, written=write_index(outcome, folder, making.arms))
+        if first:
+            (folder / FILES["JSON"]).unlink()
+        return outcome
 
 
 def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
     targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
     for task in tasks:
-        targets += [task.document, task.document.with_suffix(".html"), task.state]
+        targets += [task.document, task.document.with_suffix(".html")]
         figures = product(NAMED, task.making.kinds or ())
         targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
     return targets
@@ -151,24 +166,9 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     tasks: list[Task] = []
     warnings = list(inputs.warnings)
     for entry in inputs.entries:
-        known, histogram = entry.entry, None
-        if entry.run is not None:
-            beside, warning = histogram_beside(entry.run)
-            warnings += [warning] if warning else []
-            if beside:
-                histogram = beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()
-        if entry.error is not None:
-            known = refused_run(entry.path, None, entry.error, entry.name)
-        task = Task(
-            name=entry.name,
-            making=making,
-            run=entry.run,
-            known=known,
-            inputs=entry.files,
-            histogram=histogram,
-            config=making.config if entry.entry is None else entry.config,
-        )
-        tasks.append(task)
+        beside, warning = histogram_beside(entry.run) if entry.run is not None else ("", "")
+        warnings += [warning] if warning else []
+        tasks.append(Task(input=entry, making=making, histogram=beside))
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
@@ -186,81 +186,67 @@ def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
     for i, (task, slug) in enumerate(zip(ordered, slugs, strict=True)):
         before = linked[i - 1] if i else None
         after = linked[i + 1] if i + 1 < len(linked) else None
-        yield replace(task, slug=slug, making=making, before=before, after=after).with_keys()
+        yield replace(task, slug=slug, making=making, before=before, after=after)
 
 
-def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
-    """Every task's result by its slug, without those that an interrupt left, and how many were unchanged."""
+def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> dict[str, Done]:
+    """Every task's result by its slug, without those that an interrupt left."""
     done: dict[str, Done] = {}
-    waiting: list[Task] = []
-    places = {task.slug: place for place, task in enumerate(tasks)}
-    for task in tasks:
-        known = remembered(task)
-        if known is not None and known.key == task.key:
-            done[task.slug] = known
-            progress(len(done), len(tasks), places[task.slug], "")
-        else:
-            # A new neighbour or style changes a page but no number.
-            again = getattr(known, "fit_key", "") == task.fit_key
-            waiting.append(replace(task, again=True, run=None) if again else task)
-    unchanged = len(done)
-    try:
-        for task, result in results(work, waiting, jobs=jobs, died=died):
+    numbers = {task.slug: number for number, task in enumerate(tasks)}
+    with contextlib.suppress(KeyboardInterrupt):
+        for task, result in results(work, tasks, jobs=jobs, died=died):
             done[task.slug] = result
-            progress(len(done), len(tasks), places[task.slug], task.name)
-    except KeyboardInterrupt:
-        # What was in progress when the interrupt came is complete and recorded.
-        found = ((task, remembered(task)) for task in waiting)
-        done |= {task.slug: known for task, known in found if known is not None and known.key == task.key}
-    return done, unchanged
+            progress(len(done), len(tasks), numbers[task.slug], task.name)
+    return done
+
+
+def index_of(outcome: Outcome) -> IndexDocument:
+    """The index of the runs that are done."""
+    done = {one.row.slug for one in outcome.done}
+    files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
+    return IndexDocument(
+        inputs=distinct_files(files),
+        settings=outcome.settings,
+        rows=tuple(one.row for one in outcome.done),
+        unfinished=outcome.unfinished,
+        warnings=(*outcome.interrupted, *outcome.warnings),
+        across=phases_across(outcome),
+        config=outcome.tasks[0].making.config if outcome.tasks else None,
+    )
 
 
 def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
-    done = {one.row.slug: one for one in outcome.done}
-    tasks = [task for task in outcome.tasks if task.slug in done]
-    inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
-    unfinished: tuple[str, ...] = ()
-    if outcome.unfinished:
-        missing = counted(outcome.unfinished, "run")
-        unfinished = (f"interrupted before {missing}; the same command finishes the report",)
-    warnings = (*unfinished, *outcome.warnings)
-    rows, across = tuple(one.row for one in outcome.done), phases_across(outcome)
-    index = IndexDocument(
-        inputs=tuple(inputs.values()),
-        settings=outcome.settings,
-        rows=rows,
-        unfinished=outcome.unfinished,
-        warnings=warnings,
-        across=across,
-        config=tasks[0].making.config,
-    )
+    index = index_of(outcome)
+    tasks = {task.slug: task for task in outcome.tasks}
+    names = {path for one in outcome.done for path in one.figures}
     figures = {
-        slug: {name: path for name in NAMED if (path := f"figures/{slug}-{name}.svg") in one.files}
-        for slug, one in done.items()
+        one.row.slug: {
+            name: path for name in NAMED if (path := f"figures/{one.row.slug}-{name}.svg") in names
+        }
+        for one in outcome.done
     }
-    sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
-    contents = {
-        "report.md": pages.markdown(rows, sections, warnings=warnings, figures=figures, across=across),
-        "report.csv": csv_text(index_table(rows)),
+    sections = ((load_report(tasks[row.slug].document).runs[0], row.slug) for row in index.rows)
+    contents: dict[str, str] = {}
+    if index.across is not None:
+        contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
+    else:
+        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
+    contents |= {
+        "report.md": pages.markdown(
+            index.rows, sections, warnings=index.warnings, figures=figures, across=index.across
+        ),
+        "report.csv": csv_text(index_table(index.rows)),
         "report.json": dumps(index.to_json()),
         PAGE: pages.index_page(
-            rows,
-            warnings=unfinished,
+            index.rows,
+            warnings=outcome.interrupted,
             skipped=outcome.warnings,
             files=FILES,
-            phases=PHASES if across is not None else None,
+            phases=PHASES if index.across is not None else None,
             arms=arms,
         ),
     }
-    if across is not None:
-        before = earlier_index(folder)
-        same = outcome.unchanged == len(outcome.tasks) and before == contents[FILES["JSON"]].encode()
-        if not (same and is_file(folder / PHASES)):
-            slugs = {row.run: row.slug for row in rows}
-            contents = {PHASES: phases_page(across, slugs)} | contents
-    else:
-        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)
@@ -291,7 +277,7 @@ def refuse_others(folder: Path, targets: Sequence[Path]) -> None:
     Raises UsageError (``not-a-report``); it names the first of the ``targets`` that is there.
     """
     taken = next((path for path in targets if os.path.lexists(path)), None)
-    if taken is not None and not (folder / STATE).is_dir() and not is_own(earlier_index(folder)):
+    if taken is not None and not is_own(earlier_index(folder)):
         message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
         raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
 
@@ -306,26 +292,34 @@ def only_writer(folder: Path) -> Iterator[None]:
         message = f"{link} is a link, and a report writes into its own folder only"
         raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
     try:
-        (folder / STATE).mkdir(parents=True, exist_ok=True)
-        # Neither truncated nor followed: a link or a hard link of this name may be any file.
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        lock = os.fdopen(os.open(folder / STATE / "lock", flags, 0o666), "r+b")
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"{folder} could not be made or written ({error.strerror or error})"
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
-    with lock:
-        # Where a system has no locks, nothing keeps other calls out.
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            try:
-                fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                message = f"another entropylaw is writing into {folder}"
-                hint = "wait for it, or choose another folder with -o"
-                raise OutputError("folder-busy", message, hint) from None
+    with locked(folder):
         for place in (folder, *(folder / inner for inner in INNER)):
             for left in place.glob(f"{TEMPORARY}*.part"):
                 left.unlink(missing_ok=True)
+        yield
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder for this process; where a system, or the file system, has no locks, do nothing.
+
+    Raises OutputError ``folder-busy``: another process has locked it.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = f"another entropylaw is writing into {folder}"
+                hint = "wait for it, or choose another folder with -o"
+                raise OutputError("folder-busy", message, hint) from None
         yield

@@ -24,8 +24,6 @@ from entropylaw.documents.document import (
     RunPhases,
     RunReport,
     refused_backtest,
-    refused_run,
-    unphased_run,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.options import FitOptions, Option, PhaseOptions, options_of
@@ -63,6 +61,13 @@ class Step(Generic[R]):
         """The series of a run."""
         return self.select(run, **{name: getattr(self.options, name) for name in self.selected_by})
 
+    def compute(self, subject: Any, series: Any) -> R:
+        """The result of a run."""
+        from entropylaw.pipeline.answers import COMPUTED
+
+        result: R = COMPUTED[self.name](subject, series, self.options)
+        return result
+
     def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> R:
         """The result for a run that has none; ``series`` is None where choosing it failed.
 
@@ -88,7 +93,7 @@ class Fit(_Paired[RunFit]):
     """The law of a run, with its level shifts where the options say so."""
 
     name, result, few = "fit", RunFit, 12
-    refuse = staticmethod(refused_run)
+    refuse = staticmethod(RunFit.refused)
 
     def document(self, inputs: Inputs, entries: Iterable[RunFit]) -> FitDocument:
         """The fits of the runs."""
@@ -126,7 +131,7 @@ class Phases(Step[RunPhases]):
 
     name, result = "phases", RunPhases
     select, selected_by = staticmethod(phase_series), ("planning", "execution", "entropy")
-    refuse = staticmethod(unphased_run)
+    refuse = staticmethod(RunPhases.refused)
 
     def document(self, inputs: Inputs, entries: Iterable[RunPhases]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""
@@ -167,11 +172,10 @@ class Averaged(Step[RunCurve]):
 
 
 class Answer(NamedTuple, Generic[R]):
-    """The result of a step, the error behind it where that is a refusal, and whether it was ``stored``."""
+    """The result of a step, and the error behind it where that is a refusal."""
 
     result: R
     error: EntropyLawError | None = None
-    stored: bool = False
 
 
 class _Task(NamedTuple):
@@ -221,7 +225,7 @@ def answers(
         if known is None:
             waiting.append(_Task(number, step, subject, cache, key))
         else:
-            finish(number, subject, Answer(known, stored=True))
+            finish(number, subject, Answer(known))
 
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
@@ -259,13 +263,11 @@ def failed(error: Exception) -> FitError:
 
 def run_step(task: _Task) -> Answer[Any]:
     """What a worker does: the one place where the error of a run becomes a refusal."""
-    from entropylaw.pipeline.answers import COMPUTED
-
     _, step, subject, cache, key = task
     series = None
     try:
         series = step.choose(subject)
-        result = COMPUTED[step.name](subject, series, step.options)
+        result = step.compute(subject, series)
     except UsageError:
         raise
     except Exception as error:
@@ -323,4 +325,4 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     inputs = gather(paths, step.options)
-    return step.document(inputs, [result.result for result in answers(step, inputs.entries)])
+    return step.document(inputs, [entry for entry, _ in answers(step, inputs.entries)])

@@ -100,8 +100,8 @@ def difference(name: str, old: str, new: str) -> str:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """Path → content of every file, without what a report remembers for the next time."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and ".entropylaw" not in path.parts)
+    """Path → content of every file."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.as_posix(): path.read_bytes() for path in paths}
 
 

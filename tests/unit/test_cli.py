@@ -25,7 +25,7 @@ def write_phases(path: Path) -> Path:
 
 
 def folder(path: Path) -> dict[str, bytes]:
-    files = (p for p in sorted(path.rglob("*")) if p.is_file() and ".entropylaw" not in p.parts)
+    files = (p for p in sorted(path.rglob("*")) if p.is_file())
     return {str(p.relative_to(path)): p.read_bytes() for p in files}
 
 

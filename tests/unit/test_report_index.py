@@ -11,7 +11,7 @@ import pytest
 
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
-from entropylaw.documents.document import RunPhases, unphased_run
+from entropylaw.documents.document import RunPhases
 from entropylaw.errors import FitError
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
@@ -36,7 +36,7 @@ def phases() -> RunPhases:
     planning = 0.2 + np.exp(-step / 80) + noise[0]
     execution = 0.1 + 0.5 * np.exp(-step / 30) + 0.001 * np.maximum(step - 100, 0) + noise[1]
     found = fit_phases(step, planning, execution, run="sample")
-    nothing = unphased_run(
+    nothing = RunPhases.refused(
         "logs/sample.csv", None, FitError("none", "stands for phases that are put here", "none")
     )
     columns = (PhaseColumn(column=name, what=TOKEN, why="by its name", usable=50) for name in ("plan", "act"))
@@ -47,7 +47,7 @@ def phases() -> RunPhases:
 def phases_refused() -> RunPhases:
     """Too few points."""
     error = FitError("too-few-points", "6 entropies of planning, expected at least 20", "log more often")
-    return unphased_run("logs/sample.csv", None, error)
+    return RunPhases.refused("logs/sample.csv", None, error)
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -197,20 +196,7 @@ def _slug_of_writing(path: str) -> str:
     return ""
 
 
-def test_a_lock_truncates_nothing_and_follows_no_link(call, tmp_path):
-    before = (tmp_path / "log.csv").read_bytes()
-    state = tmp_path / "out" / ".entropylaw"
-    state.mkdir(parents=True)
-    (state / "lock").symlink_to("../../log.csv")
-    report = ("report", "log.csv", "-o", "out", "--figures", "none")
-    assert_error(call(*report), "cannot-write", 3)
-    (state / "lock").unlink()
-    (state / "lock").hardlink_to(tmp_path / "log.csv")
-    assert call(*report).returncode == 0
-    assert (tmp_path / "log.csv").read_bytes() == before
-
-
-@pytest.mark.parametrize("inner", [".entropylaw", "runs", "figures"])
+@pytest.mark.parametrize("inner", ["runs", "figures"])
 def test_a_report_does_not_write_through_a_link_to_another_folder(call, tmp_path, inner):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out").mkdir()
@@ -233,13 +219,12 @@ def test_a_report_replaces_no_file_of_another_program(call, tmp_path, name):
     assert [path.read_text() for path in (tmp_path / "site").rglob("*") if path.is_file()] == ["{}"]
 
 
-def test_a_report_beside_other_files_and_without_its_state(call, tmp_path):
+def test_a_report_beside_other_files(call, tmp_path):
     write_csv(tmp_path / "x.csv")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "notes.txt").write_text("")
     for _ in range(2):
         assert call("report", "x.csv", "-o", "site", "--figures", "none").returncode == 0
-        shutil.rmtree(tmp_path / "site" / ".entropylaw")
 
 
 def test_hidden_files_of_the_user_stay(call, tmp_path):
