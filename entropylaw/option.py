@@ -110,8 +110,10 @@ def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more
     words = flags.split()
     names = tuple(word for word in words if word.startswith("-"))
     metavar = kind.metavar if words[-1] in names else words[-1]
-    known = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
-    return field(metadata={"option": known}, **({} if known.required else {"default": known.default}))
+    description = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
+    if description.required:
+        return field(metadata={"option": description})
+    return field(metadata={"option": description}, default=description.default)
 
 
 def setting(flags: str, help: str, kind: Kind, group: str, **more: Any) -> Any:
@@ -127,10 +129,10 @@ def switch(flags: str, help: str, group: str = OUTPUT, *, default: bool = False)
 
 def options_of(family: type) -> dict[str, Option]:
     """Name of a field → the option, of all options of a family or a command."""
-    return {each.name: each.metadata["option"] for each in fields(family) if "option" in each.metadata}
+    return {item.name: item.metadata["option"] for item in fields(family) if "option" in item.metadata}
 
 
-def part(given: Any, family: type[T], **changes: Any) -> T:
+def part(options: Any, family: type[T], **changes: Any) -> T:
     """The options of one family of a command that has more; ``changes`` win, missing ones are unset."""
     names = options_of(family)
-    return family(**{name: getattr(given, name) for name in names if hasattr(given, name)} | changes)
+    return family(**{name: getattr(options, name) for name in names if hasattr(options, name)} | changes)

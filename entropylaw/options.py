@@ -101,9 +101,9 @@ class Command:
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
-        theirs = [known for family in families for known in options_of(family).values()]
-        own = options_of(type(self))
-        return [own[name].label for name in self.given if own[name] in theirs]
+        of_families = [option for family in families for option in options_of(family).values()]
+        options = options_of(type(self))
+        return [options[name].label for name in self.given if options[name] in of_families]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -181,7 +181,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         """A reason without a failure or the other way round, no form, or a ceiling of a lost reward."""
         if (self.why is None) == (self.verdict is Verdict.fails):
             return "a reason why the law fails, where it fails only"
-        if not any(one.form == "law" for one in self.forms):
+        if not any(form.form == "law" for form in self.forms):
             return "the law among the forms"
         if self.lost and (self.p_headroom, self.ceiling.value, self.headroom.value) != (None, None, None):
             return "no ceiling of a run that lost its reward"

@@ -92,8 +92,8 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
-        known = [self.entropy_sd] if self.entropy_sd is not None else []
-        columns = (self.step, self.entropy, self.smoothed_entropy, self.reward, self.fitted, *known)
+        noise = [self.entropy_sd] if self.entropy_sd is not None else []
+        columns = (self.step, self.entropy, self.smoothed_entropy, self.reward, self.fitted, *noise)
         listed = isinstance(self.step, list)  # for gates, which read no array
         fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
         if self.n < 2 or not fits:

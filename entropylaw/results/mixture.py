@@ -51,21 +51,21 @@ class Mixture:
     @classmethod
     def stacked(cls, each: Sequence[Mixture]) -> Mixture:
         """The numbers of several mixtures with the same degrees of freedom, and all or none cut off."""
-        most = max(one.weight.size for one in each)
+        largest = max(mixture.weight.size for mixture in each)
 
-        def filled(part: FloatArray, value: FloatArray | float) -> FloatArray:
-            wide = np.empty((len(part), most))
-            wide[:, : part.shape[1]], wide[:, part.shape[1] :] = part, value
+        def filled(values: FloatArray, value: FloatArray | float) -> FloatArray:
+            wide = np.empty((len(values), largest))
+            wide[:, : values.shape[1]], wide[:, values.shape[1] :] = values, value
             return wide
 
         def together(name: str) -> FloatArray:
             # What is missing are components of weight 0 that are like the first one.
-            parts = [getattr(one, name) for one in each]
-            return np.concatenate([filled(part, part[:, :1]) for part in parts])
+            arrays = [getattr(mixture, name) for mixture in each]
+            return np.concatenate([filled(values, values[:, :1]) for values in arrays])
 
-        weight = [np.broadcast_to(one.weight, one.location.shape) for one in each]
+        weight = [np.broadcast_to(mixture.weight, mixture.location.shape) for mixture in each]
         return cls(
-            weight=np.concatenate([filled(part, 0.0) for part in weight]),
+            weight=np.concatenate([filled(values, 0.0) for values in weight]),
             location=together("location"),
             scale=together("scale"),
             df=each[0].df,
@@ -103,32 +103,31 @@ class Mixture:
         chance = np.array(probabilities, dtype=float)
         k, (m, size) = chance.size, self.location.shape
         if m > (block := max(1, _AT_ONCE // (k * size))):
-            blocks = (self.rows(np.arange(i, min(i + block, m))) for i in range(0, m, block))
-            return np.concatenate([rows.quantiles(probabilities) for rows in blocks], axis=1)
+            blocks = np.split(np.arange(m), range(block, m, block))
+            return np.concatenate([self.rows(rows).quantiles(probabilities) for rows in blocks], axis=1)
         # One row per quantile: number r % m at probability r // m.
         row = np.arange(k * m)
-        part, of_all = self.rows(row % m), chance[row // m]
-        each = part.location + part._t_quantiles(of_all) * part.scale
-        low = high = each
+        numbers, of_all = self.rows(row % m), chance[row // m]
+        component_quantiles = numbers.location + numbers._t_quantiles(of_all) * numbers.scale
+        if size == 1 and self.upper is None:
+            return np.asarray(component_quantiles.reshape(k, m))
+        low = high = component_quantiles
         # It depends neither on the probability nor on the value, and takes as long as a step.
-        kept = None if part.upper is None else self.kept[row % m]
-        if part.upper is not None and kept is not None:
+        remaining = self.kept[row % m]
+        if numbers.upper is not None:
             # Cut off, a component's quantile is lower: at most that of the one of which least remains.
-            least = part.location + part._t_quantiles(of_all * kept.min(axis=1)) * part.scale
-            low, high = least, np.minimum(each, part.upper)
-        elif size == 1:
-            return np.asarray(each.reshape(k, m))
+            least = numbers.location + numbers._t_quantiles(of_all * remaining.min(axis=1)) * numbers.scale
+            low, high = least, np.minimum(component_quantiles, numbers.upper)
         low, high, answer = low.min(axis=1), high.max(axis=1), np.empty(k * m)
-        value = np.clip(part._mean(each), low, high)
+        value = np.clip(numbers._mean(component_quantiles), low, high)
         # Numbers with hardly any width are between neighbouring floats, where no step is shorter.
         tolerance = np.maximum(1e-13 * (high - low), np.spacing(np.maximum(np.abs(low), np.abs(high))))
         target = ndtri(chance)[row // m]
         for turn in range(200):
             if turn == _TURNS:
-                for i in range(row.size):
-                    low[i], high[i] = part.rows(np.array([i]))._beside_jumps(low[i], high[i], target[i])
+                numbers._move_beside_jumps(low, high, target)
                 value = np.clip(value, low, high)
-            below, density = part._at(value, kept)
+            below, density = numbers._at(value, remaining)
             deviate = ndtri(below)
             error = deviate - target
             low, high = np.where(error < 0, value, low), np.where(error < 0, high, value)
@@ -148,52 +147,53 @@ class Mixture:
             if done.any():
                 left = ~done
                 row, move, low, high = row[left], move[left], low[left], high[left]
-                tolerance, target, part = tolerance[left], target[left], self.rows(row % m)
-                kept = None if kept is None else kept[left]
+                tolerance, target, numbers = tolerance[left], target[left], self.rows(row % m)
+                remaining = remaining[left]
             value = move
         return answer.reshape(k, m)
 
-    def _beside_jumps(self, low: float, high: float, target: float) -> tuple[float, float]:
-        """A bracket of the quantile of one number in which its distribution is smooth.
+    def _move_beside_jumps(self, low: FloatArray, high: FloatArray, target: FloatArray) -> None:
+        """Narrow brackets (m,) of quantiles to where the distribution is smooth; ``target`` are deviates.
 
         A component with hardly any width is a jump, at which Newton's steps do not end and bisection takes
         forty. Here the quantile is searched among the middles of such components and the ends around them.
         """
-        centre, scale = self.location[0], self.scale[0]
-        sharp = (scale < _SHARP * (high - low)) & (centre > low) & (centre < high)
-        around = centre[sharp] + np.array([[-40.0], [0.0], [40.0]]) * scale[sharp]
-        edges = np.unique(around[(around > low) & (around < high)])
-        first, last = 0, edges.size
-        while first < last:
-            middle = (first + last) // 2
-            if ndtri(self.cdf(edges[[middle]])[0]) < target:
-                first, low = middle + 1, float(edges[middle])
-            else:
-                last, high = middle, float(edges[middle])
-        return low, high
+        for i, (centre, scale) in enumerate(zip(self.location, self.scale, strict=True)):
+            sharp = (scale < _SHARP * (high[i] - low[i])) & (centre > low[i]) & (centre < high[i])
+            around = centre[sharp] + np.array([[-40.0], [0.0], [40.0]]) * scale[sharp]
+            edges = np.unique(around[(around > low[i]) & (around < high[i])])
+            number, first, last = self.rows(np.array([i])), 0, edges.size
+            while first < last:
+                middle = (first + last) // 2
+                if ndtri(number.cdf(edges[[middle]])[0]) < target[i]:
+                    first, low[i] = middle + 1, edges[middle]
+                else:
+                    last, high[i] = middle, edges[middle]
 
     def _t_quantiles(self, probability: FloatArray) -> FloatArray:
         """Quantile of each component, in its scale, at one probability per number (m,): shape (m, g)."""
         df, of = np.unique(np.atleast_1d(self.df), return_inverse=True)
         finite, chance = np.isfinite(df), probability[:, None]
         # A t with infinitely many degrees of freedom is normal.
-        found = np.where(finite, stdtrit(np.where(finite, df, 1.0), chance), ndtri(chance))
-        return np.asarray(found[:, of])
+        quantiles = np.where(finite, stdtrit(np.where(finite, df, 1.0), chance), ndtri(chance))
+        return np.asarray(quantiles[:, of])
 
     @property
     def kept(self) -> FloatArray:
-        """Probability of each component below ``upper``, shape (m, g)."""
+        """Probability of each component below ``upper``, shape (m, g); 1 where nothing is cut off."""
+        if self.upper is None:
+            return np.ones_like(self.location)
         with np.errstate(over="ignore"):  # far away is infinitely far
-            z = (np.asarray(self.upper) - self.location) / self.scale
+            z = (self.upper - self.location) / self.scale
         return np.maximum(self._each(t_cdf, z), np.finfo(float).tiny)
 
-    def _at(self, value: FloatArray, kept: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    def _at(self, value: FloatArray, kept: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Distribution function, and density for Newton's steps, of each number at ``value``; (m,) each."""
         z = (value[:, None] - self.location) / self.scale
         density = np.empty_like(z)
         below = self._each(t_cdf, z, density)
         density /= self.scale
-        if self.upper is not None and kept is not None:
+        if self.upper is not None:
             below = np.minimum(below / kept, 1.0)
             density /= kept
             density[value[:, None] > self.upper] = 0.0
@@ -203,17 +203,17 @@ class Mixture:
         """A function of df and z for every component, shape (m, g) as ``z``."""
         if not isinstance(self.df, np.ndarray):
             return function(self.df, z, *out)
-        found, ends = np.empty_like(z), np.flatnonzero(self.df[1:] != self.df[:-1]) + 1
+        result, ends = np.empty_like(z), np.flatnonzero(self.df[1:] != self.df[:-1]) + 1
         # Neighbours with the same degrees of freedom together: slices, not copies.
         for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), self.df.size], strict=True):
-            some = (each[:, start:stop] for each in (z, *out))
-            found[:, start:stop] = function(float(self.df[start]), *some)
-        return found
+            slices = (array[:, start:stop] for array in (z, *out))
+            result[:, start:stop] = function(float(self.df[start]), *slices)
+        return result
 
     def _mean(self, each: FloatArray) -> FloatArray:
         """Mean over the components by weight, from shape (m, g) to (m,)."""
-        one = self.weight.ndim == 1
-        return np.asarray(each @ self.weight if one else np.einsum("mg,mg->m", each, self.weight))
+        common = self.weight.ndim == 1
+        return np.asarray(each @ self.weight if common else np.einsum("mg,mg->m", each, self.weight))
 
     def rows(self, which: IntArray) -> Mixture:
         """Some of the numbers."""
@@ -245,11 +245,11 @@ class Mixture:
             if self.upper is None:
                 return self.location, self.scale**2 * inflate
             z = np.minimum((self.upper - self.location) / self.scale, 1e8)
-            kept, hazard = self.kept, self._each(t_density, z) / self.kept
+            below, hazard = self.kept, self._each(t_density, z) / self.kept
             normal, v = np.isinf(df), np.where(np.isinf(df), 3.0, df)
             first = np.where(normal, -hazard, -hazard * (v + z**2) / (v - 1.0))
             fewer = stdtr(np.maximum(v - 2.0, 1e-9), z * np.sqrt(np.maximum(v - 2.0, 0.0) / v))
-            second = np.where(v > 2, v * ((v - 1.0) / (v - 2.0) * fewer / kept - 1.0), np.nan)
+            second = np.where(v > 2, v * ((v - 1.0) / (v - 2.0) * fewer / below - 1.0), np.nan)
             second = np.where(normal, 1.0 - z * hazard, second)
         return self.location + self.scale * first, self.scale**2 * np.maximum(second - first**2, 0.0)
 
@@ -284,30 +284,30 @@ def t_cdf(df: float, z: FloatArray, density: FloatArray | None = None) -> FloatA
             density[...] = t_density(df, z)
         return np.asarray(ndtr(z))
     # In place: a fresh array of many components takes as long to be given by the system as to be filled.
-    place = np.abs(z)
-    np.arcsinh(place, out=place)
-    place *= _PER_UNIT
-    if anything_far := bool(place.max(initial=0.0) >= _REACH * _PER_UNIT):
-        far = place >= _REACH * _PER_UNIT
-        place[far] = 0.0
-    piece = place.astype(np.intp)
-    place -= piece
+    position = np.abs(z)
+    np.arcsinh(position, out=position)
+    position *= _PER_UNIT
+    if anything_far := bool(position.max(initial=0.0) >= _REACH * _PER_UNIT):
+        far = position >= _REACH * _PER_UNIT
+        position[far] = 0.0
+    piece = position.astype(np.intp)
+    position -= piece
     table = _table(df)
     tail = table[5].take(piece)
     slope = None if density is None else np.zeros_like(tail)
-    known = np.empty_like(tail)
+    buffer = np.empty_like(tail)
     for coefficient in table[4::-1]:
         if slope is not None:
-            slope *= place
+            slope *= position
             slope += tail
-        tail *= place
-        tail += coefficient.take(piece, out=known, mode="clip")
-    if slope is not None and density is not None:
-        np.square(z, out=known)
-        known += 1.0
-        np.sqrt(known, out=known)
-        known /= -_PER_UNIT
-        np.divide(slope, known, out=density)
+        tail *= position
+        tail += coefficient.take(piece, out=buffer, mode="clip")
+    if slope is not None:
+        np.square(z, out=buffer)
+        buffer += 1.0
+        np.sqrt(buffer, out=buffer)
+        buffer /= -_PER_UNIT
+        np.divide(slope, buffer, out=density)
     # Below 0 the tail, above it what the tail leaves; a choice by sign would be a branch per component.
     below = np.subtract(z >= 0, tail, out=tail)
     np.abs(below, out=below)
@@ -337,7 +337,7 @@ def _table(df: float) -> FloatArray:
     value = stdtr(df, -z)
     slope = -density * stretch * h
     curvature = density * (z * stretch**2 * (df + 1) / (df + z**2) - z) * h**2 / 2
-    v0, v1, s0, s1, b0, b1 = (part for x in (value, slope, curvature) for part in (x[:-1], x[1:]))
+    v0, v1, s0, s1, b0, b1 = (values for x in (value, slope, curvature) for values in (x[:-1], x[1:]))
     rise, turn, twist = v1 - v0 - s0 - b0, s1 - s0 - 2 * b0, b1 - b0
     cubic = 10 * rise - 4 * turn + twist
     quartic = -15 * rise + 7 * turn - 2 * twist

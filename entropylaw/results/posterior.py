@@ -68,7 +68,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
 
         several = list(each)
         names = (name for name in cls.__struct_fields__ if name != "df")
-        arrays = {name: np.array([getattr(one, name) for one in several]) for name in names}
+        arrays = {name: np.array([getattr(posterior, name) for posterior in several]) for name in names}
         return cls(**arrays, df=several[0].df)
 
     @classmethod
@@ -79,13 +79,13 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         several = list(each)
         batches = list({id(batch): batch for batch, _ in several}.values())
         start = dict(
-            zip(map(id, batches), np.cumsum([0, *(len(one.weight) for one in batches)]), strict=False)
+            zip(map(id, batches), np.cumsum([0, *(len(batch.weight) for batch in batches)]), strict=False)
         )
         rows = np.array([start[id(batch)] + number for batch, number in several])
         if len(batches) == 1:
             return batches[0][rows]
         names = (name for name in cls.__struct_fields__ if name != "df")
-        arrays = {name: np.concatenate([getattr(one, name) for one in batches])[rows] for name in names}
+        arrays = {name: np.concatenate([getattr(batch, name) for batch in batches])[rows] for name in names}
         return cls(**arrays, df=batches[0].df)
 
     def __iter__(self) -> Iterator[Self]:
@@ -131,7 +131,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         from entropylaw.results.mixture import Mixture
 
         m = row.shape[-2]
-        drift, new = (np.reshape(each, (-1, 1)) for each in (drift_now, fresh))
+        drift, new = (np.reshape(value, (-1, 1)) for value in (drift_now, fresh))
         effective = row[..., :, None, :] - drift[..., None] * self.now_slope[..., None, :, :]
         location = row @ self.coefficient.swapaxes(-1, -2)
         level = self.now_offset - (self.now_slope * self.coefficient).sum(axis=-1)
@@ -162,11 +162,11 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
 
         order = np.argsort(self.weight, axis=-1, kind="stable")
         probable = np.cumsum(np.take_along_axis(self.weight, order, -1), axis=-1) > mass
-        kept = np.take_along_axis(probable, np.argsort(order, axis=-1), -1)
+        likely = np.take_along_axis(probable, np.argsort(order, axis=-1), -1)
         if self.weight.ndim > 1:
-            weight = self.weight * kept
+            weight = self.weight * likely
             return replace(self, weight=weight / weight.sum(axis=-1, keepdims=True))
-        left = {name: getattr(self, name)[kept] for name in _arrays(self)}
+        left = {name: getattr(self, name)[likely] for name in _arrays(self)}
         return replace(self, **left | {"weight": left["weight"] / left["weight"].sum()})
 
 

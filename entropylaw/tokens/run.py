@@ -24,9 +24,10 @@ from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
 from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
-from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, find
+from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
 from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
 from entropylaw.tokens.options import TokenOptions
+from entropylaw.tokens.shards import check_alike, check_gaps
 from entropylaw.tokens.sums import Sums
 
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
@@ -243,9 +244,9 @@ def table_format(path: str | None) -> str | None:
     """``parquet``, ``csv``, ``json`` by the suffix, None for no file; or UsageError ``unknown-suffix``."""
     if path is None or path == "-":
         return None
-    suffix, known = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
-    if suffix not in known or path.lower().endswith(SUMMARY_SUFFIX):
-        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(known)}"
+    suffix, suffixes = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
+    if suffix not in suffixes or path.lower().endswith(SUMMARY_SUFFIX):
+        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
         hint = "the suffix decides the format; .hist.parquet is for the histograms"
         raise UsageError("unknown-suffix", message, hint)
     return suffix.removeprefix(".")

@@ -10,7 +10,8 @@ import pytest
 
 from entropylaw.errors import OutputError
 from entropylaw.files import write_together
-from entropylaw.tokens.files import copies, histogram_of
+from entropylaw.tokens.files import histogram_of
+from entropylaw.tokens.shards import copies
 from tests.token_tables import made, refused, summary, summary_of, written
 from tests.typed import assert_error
 
