@@ -85,26 +85,22 @@ def flat_settings(whole: object) -> dict[str, object]:
     """
     if not isinstance(whole, Mapping):
         return {}
-    unwrapped = {
-        name: node.get("value", node) if isinstance(node, Mapping) else node
-        for name, node in whole.items()
-        if name not in ("_wandb", "wandb_version")
-    }
+    top = {name: node for name, node in whole.items() if name not in ("_wandb", "wandb_version")}
+    for name, node in top.items():
+        if isinstance(node, Mapping):
+            top[name] = node.get("value", node)
     flat: dict[str, object] = {}
-    stack: list[tuple[str, object]] = [("", unwrapped)]
+    stack: list[tuple[str, object]] = [("", top)]
     budget = _MOST_NODES
     while stack:
         path, node = stack.pop()
-        if isinstance(node, Mapping):
+        if isinstance(node, Mapping | list):
             # Counted as they are stacked: a mapping that contains itself many times is no larger than a log.
+            items = node.items() if isinstance(node, Mapping) else enumerate(node)
             before = f"{path}/" if path else ""
-            inner = [(f"{before}{name}", value) for name, value in islice(node.items(), budget)]
+            inner = [(f"{before}{name}", value) for name, value in islice(items, budget)]
             budget -= len(inner)
             stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
-        elif isinstance(node, list):
-            items = [(f"{path}/{index}", value) for index, value in enumerate(islice(node, budget))]
-            budget -= len(items)
-            stack += items if len(path) <= _LONGEST_NAME else ()
         elif isinstance(node, (bool, int, float, str)):
             flat[path] = node
     return dict(sorted(flat.items()))

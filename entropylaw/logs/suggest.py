@@ -31,19 +31,8 @@ _KINDS: Mapping[str, tuple[str, ...]] = {"entropy": ("entropy",), "reward": ("va
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "step": (
         *("step", "steps", "it", "iter", "iters", "iteration", "iterations", "update", "updates", "batch"),
-        *(
-            "schritt",
-            "schritte",
-            "paso",
-            "pasos",
-            "étape",
-            "etape",
-            "round",
-            "rollout",
-            "episode",
-            "episodes",
-        ),
-        *("epoch", "epochs", "epoche", "tick", "idx", "index", "i", "t", "n"),
+        *("schritt", "schritte", "paso", "pasos", "étape", "etape", "round", "rollout"),
+        *("episode", "episodes", "epoch", "epochs", "epoche", "tick", "idx", "index", "i", "t", "n"),
     ),
     "entropy": ("entropy", "entropie", "entropia", "entropía", "entropies", "ent", "entr", "h"),
     "reward": (
@@ -57,36 +46,11 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 # With one of these words a column is something else than the mean.
 _OTHERS = frozenset(
     (
-        *(
-            "std",
-            "sd",
-            "var",
-            "variance",
-            "min",
-            "max",
-            "median",
-            "quantile",
-            "loss",
-            "len",
-            "length",
-            "tokens",
-        ),
-        *(
-            "token",
-            "time",
-            "timing",
-            "runtime",
-            "sec",
-            "seconds",
-            "second",
-            "per",
-            "samples",
-            "kl",
-            "lr",
-            "rate",
-        ),
-        *("grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef", "coeff", "coefficient"),
-        *("target", "threshold", "bonus", "temperature", "cross", "weight", "memory", "gb", "count", "num"),
+        *("std", "sd", "var", "variance", "min", "max", "median", "quantile", "loss", "len", "length"),
+        *("tokens", "token", "time", "timing", "runtime", "sec", "seconds", "second", "per", "samples"),
+        *("kl", "lr", "rate", "grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef"),
+        *("coeff", "coefficient", "target", "threshold", "bonus", "temperature", "cross", "weight"),
+        *("memory", "gb", "count", "num"),
     )
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
@@ -135,28 +99,21 @@ def no_step(table: Table, path: str) -> InputError:
     names = tuple(table.columns)
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
-    matches_of = {
-        "entropy": catalog.matches("entropy", names, trainer),
-        "reward": [
-            role_match
-            for role in ("validation", "training")
-            for role_match in catalog.matches(role, names, trainer)
-        ],
-    }
-    roles = ("step", *(role for role, matches in matches_of.items() if not matches))
-    taken = [match.column for matches in matches_of.values() for match in matches]
-    likely_columns = _all_likely(roles, plain, taken)
-    step = likely_columns.get("step")
-    if step is None:
+    roles, taken = ["step"], list[str]()
+    for role, kinds in _KINDS.items():
+        columns = [match.column for kind in kinds for match in catalog.matches(kind, names, trainer)]
+        taken += columns
+        if not columns:
+            roles.append(role)
+    candidates = _all_likely(roles, plain, taken)
+    chosen = {role: candidate.column for role, candidate in candidates.items()}
+    if "step" in candidates:
+        near, hint = _near(candidates["step"]), _hint(chosen, path)
+    else:
         close = nearest(STEP_NAMES, names) or sorted(plain)
         near = f"among them {listing(close)}" if close else "none is near"
-    else:
-        near = _near(step)
+        hint = f"{_hint({'step': ROW, **chosen}, path)} ({ROW}: the rows are counted)"
     message = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
-    flags = {"step": ROW} if step is None else {}
-    hint = _hint(flags | {role: role_match.column for role, role_match in likely_columns.items()}, path)
-    if step is None:
-        hint += f" ({ROW}: the rows are counted)"
     return InputError("no-step-column", message, hint)
 
 
@@ -173,45 +130,52 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     text = next((name for name in run.texts if catalog.is_metric(name) or _rank(role, name)), None)
     if text is not None:
         message = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        hint = f"name another column with --{role}, {NUMBERS}"
-        path = run.source.path
-        if _DECIMAL_COMMA.fullmatch(run.texts[text]) and _command("fit", path):
-            plain = in_shell(str(Path(path).with_suffix(".points.csv")))
-            hint = f"its numbers have decimal commas: tr , . < {in_shell(path)} > {plain}; "
-            hint += _command("columns", plain)
-        return InputError("column-not-numeric", message, hint)
-    trainer, columns = catalog.detect(run.names).trainer, run.names[1:]
+        return InputError("column-not-numeric", message, numbers_hint(run, run.texts[text], role))
+    trainer = catalog.detect(run.names).trainer
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    unknown = [
-        other_role for other_role in _KINDS if other_role not in named and not _in_catalog(run, other_role)
-    ]
-    likely_columns = _all_likely(unknown, run.columns, taken, by_values=by_values)
-    absent = trainer.absent if role == "entropy" else None
-    if role in likely_columns:
-        chosen = dict(named) | {other_role: likely.column for other_role, likely in likely_columns.items()}
+    unknown = [unnamed for unnamed in _KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
+    candidates = _all_likely(unknown, run.columns, taken, by_values=by_values)
+    if role in candidates:
+        chosen = dict(named) | {other: candidate.column for other, candidate in candidates.items()}
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
             chosen = {"step": run.step_column} | chosen
-        near, hint = _near(likely_columns[role]), _hint(chosen, path)
+        near, hint = _near(candidates[role]), _hint(chosen, path)
     else:
-        alike = list(filter(catalog.decoy, columns))
-        if role == "reward":
-            alike = [name for name in columns if "reward" in folded(name)]
-        close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
-        near = (
-            f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
-        )
-        near = f"nearest by name: {listing(close)}" if close else near
-        hint = f"name it with --{role} COLUMN; `{_command('columns', path) or 'entropylaw columns LOG'}` "
-        hint += "lists all columns"
+        near, hint = nearest_names(run, role), f"name it with --{role} COLUMN; "
+        hint += f"`{_command('columns', path) or 'entropylaw columns LOG'}` lists all columns"
         if trainer.halves:
             hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
         elif run.partial:
             hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
-    hint = ". ".join(filter(None, (hint, absent)))
+    if role == "entropy" and trainer.absent:
+        hint = f"{hint}. {trainer.absent}"
     message = f"{where} has no {role} column that is in the catalog; {near}"
     return InputError(f"no-{role}-column", message, hint)
+
+
+def numbers_hint(run: Run, cell: str, role: str) -> str:
+    """What to do about a column of text that begins with a cell."""
+    path = run.source.path
+    if not _DECIMAL_COMMA.fullmatch(cell) or not _command("fit", path):
+        return f"name another column with --{role}, {NUMBERS}"
+    plain = in_shell(str(Path(path).with_suffix(".points.csv")))
+    change = f"tr , . < {in_shell(path)} > {plain}"
+    return f"its numbers have decimal commas: {change}; {_command('columns', plain)}"
+
+
+def nearest_names(run: Run, role: str) -> str:
+    """The columns whose names are nearest to those of a role."""
+    columns = run.names[1:]
+    if role == "reward":
+        alike = [name for name in columns if "reward" in folded(name)]
+    else:
+        alike = list(filter(catalog.decoy, columns))
+    close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
+    if close:
+        return f"nearest by name: {listing(close)}"
+    return f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
 
 
 def could_be(run: Run) -> dict[str, str]:
@@ -222,13 +186,13 @@ def could_be(run: Run) -> dict[str, str]:
             roles.setdefault(name, f"{role}, by its name")
     taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
     unknown = [role for role in _KINDS if not _in_catalog(run, role)]
-    unknown = ["step"] * (run.step_why == ROWS_COUNTED) + unknown
+    if run.step_why == ROWS_COUNTED:
+        unknown.insert(0, "step")
     for role, likely_column in _all_likely(unknown, run.columns, taken).items():
         roles.setdefault(likely_column.column, f"{role}, by its values")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
-    return roles | dict.fromkeys(
-        run.unread, "not read: the table is large, and --entropy or --reward reads it"
-    )
+    unread = "not read: the table is large, and --entropy or --reward reads it"
+    return roles | dict.fromkeys(run.unread, unread)
 
 
 def _all_likely(

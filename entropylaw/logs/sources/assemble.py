@@ -252,10 +252,10 @@ def texts_of(
 ) -> dict[str, tuple[str, ...]]:
     """The texts of columns, without those that are empty at every step."""
     texts: dict[str, tuple[str, ...]] = {}
-    for column, at_steps in codes.items():
-        if np.isfinite(at_steps).any():
+    for column, cells in codes.items():
+        if np.isfinite(cells).any():
             distinct = [*words[column][0], ""]
-            texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(at_steps, nan=-1.0))
+            texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(cells, nan=-1.0))
     return texts
 
 
@@ -292,7 +292,7 @@ def _starts(
             name=label,
             step=merged.step,
             columns=merged.columns,
-            words=texts_of(words, merge(life, step, codes, frozenset()).columns),
+            words=texts_of(words, merge(life, step, codes, frozenset()).columns) if words else {},
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
             spoiled=spoiled_steps(records, whole.step, group.rows[life.rows], merged),

@@ -116,27 +116,24 @@ def logs_in(folder: str) -> Iterator[Log]:
             yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
             continue
         where, inner, names = visit
-        for reader, files in _bundles(where, claimed):
-            inner[:] = [name for name in inner if name not in reader.skips]
-            yield Log(path=where, files=files, reader=reader)
+        for reader in bundle_readers():
+            for files in reader.groups(where):
+                if claimed.isdisjoint(files):
+                    claimed.update(files)
+                    inner[:] = [name for name in inner if name not in reader.skips]
+                    yield Log(path=where, files=files, reader=reader)
         copies |= _copies(where, inner, names)
         for name in names:
             path = str(Path(where) / name)
-            if path in claimed:
-                continue
-            named, problem = may_be_log(name), _problem(path) or format_not_read(path)
-            if named or not problem or problem.slug == "format-not-read":
-                copy_of = copies.get(path, copies.get(where, ""))
-                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
+            if path not in claimed:
+                yield from single_log(path, copies.get(path, copies.get(where, "")))
 
 
-def _bundles(folder: str, claimed: set[str]) -> Iterator[tuple[BundleReader, tuple[str, ...]]]:
-    """Yield files of a folder that are one log together with their reader, and add them to ``claimed``."""
-    for reader in bundle_readers():
-        for files in reader.groups(folder):
-            if not claimed.intersection(files):
-                claimed.update(files)
-                yield reader, files
+def single_log(path: str, copy_of: str) -> Iterator[Log]:
+    """Yield a file of a folder if its name lets it be a log, or if it can be opened."""
+    named, problem = may_be_log(PurePath(path).name), _problem(path) or format_not_read(path)
+    if named or not problem or problem.slug == "format-not-read":
+        yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
 
 
 def _problem(path: str) -> InputError | None:
@@ -204,8 +201,9 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
             return "a single record, such as a configuration or a summary"
     if measured or catalog.sample_columns(table.columns) or _is_headless(table):
         return ""
-    logged = _has_steps(table) or (names_a_log(path) and _counts_rows(table))
-    return "" if logged and not table.partial else UNMEASURED
+    if not table.partial and (_has_steps(table) or (names_a_log(path) and _counts_rows(table))):
+        return ""
+    return UNMEASURED
 
 
 def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
@@ -241,37 +239,47 @@ def looks_measured(content: Content) -> bool:
 
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
     """Give the reason for skipping a file with an error; empty where it may be a log that is damaged."""
-    slug, name, named = error.slug, plain_name(path), names_a_log(path)
-    suffix = name.suffix.lower()
-    if slug not in _UNUSABLE:
-        return _RECOGNISED.get(slug, "")
-    fits = named or suffix in _TABLES | _OTHERS
+    if error.slug not in _UNUSABLE:
+        return _RECOGNISED.get(error.slug, "")
     if table is not None:
-        metrics = list(filter(catalog.is_metric, table.columns))
-        if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
-            may_be = True
-        elif slug == "several-rows-a-step" or not metrics:
-            may_be = len(metrics) > 1
-        else:
-            numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-            may_be = named or suffix in _TABLES or any(numbers)
-    elif slug == "file-empty":
-        may_be = fits and not _ERROR_STREAM.fullmatch(name.name)
-    elif content is None:
-        may_be = fits
-    elif not content.is_text:
-        may_be = fits and not content.head.startswith(b"SQLite format 3\0")
-    elif suffix in (".csv", ".tsv") and slug == "no-records":
-        first, *rest = filter(str.strip, content.opening.splitlines())
+        may_be = may_be_table(path, table, error.slug)
+    elif content is not None and content.is_text and error.slug != "file-empty":
+        may_be = may_be_text(path, content, error.slug)
+    else:
+        name = plain_name(path)
+        may_be = names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS
+        if error.slug == "file-empty":
+            may_be = may_be and not _ERROR_STREAM.fullmatch(name.name)
+        elif content is not None:
+            may_be = may_be and not content.head.startswith(b"SQLite format 3\0")
+    return "" if may_be else _UNUSABLE[error.slug]
+
+
+def may_be_table(path: str, table: Table, slug: str) -> bool:
+    """Whether a table that gave an error may be a log."""
+    named = names_a_log(path)
+    if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
+        return True
+    metrics = list(filter(catalog.is_metric, table.columns))
+    if slug == "several-rows-a-step" or not metrics:
+        return len(metrics) > 1
+    if named or plain_name(path).suffix.lower() in _TABLES:
+        return True
+    return any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+
+
+def may_be_text(path: str, content: Content, slug: str) -> bool:
+    """Whether a text that gave an error may be a log."""
+    named, suffix = names_a_log(path), plain_name(path).suffix.lower()
+    if suffix in (".csv", ".tsv") and slug == "no-records":
+        first, *below = filter(str.strip, content.opening.splitlines())
         header = [*map(str.strip, re.split(r"[,;\t]", first))]
         # A table would have rows that fit their header.
-        named_as_log = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
-        may_be = named or bool(rest) or named_as_log
-    elif _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
-        may_be = True
-    else:
-        may_be = any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
-    return "" if may_be else _UNUSABLE[slug]
+        has_names = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
+        return named or bool(below) or has_names
+    if _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
+        return True
+    return any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
 
 
 def _evaluates(table: Table) -> bool:

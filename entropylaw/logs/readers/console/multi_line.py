@@ -55,22 +55,27 @@ def _areal_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             expected = True
             printout.dropped[LATER_TABLE] += bool(values)
         elif expected and _BAR in line:
-            # A row has four pairs, of which the last may be empty; a line with far more cells is no row.
-            _, *cells = (cell.strip() for cell in line.split(_BAR, 256))
-            # Behind the last bar is nothing, unless the row was cut off, maybe within its last number.
-            printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
-            pairs: dict[str, float] = {}
-            for name, cell in zip(cells[:-1:2], cells[1:-1:2], strict=False):
-                number, is_text = classify(cell)
-                if name and not is_text:
-                    pairs[name] = number
-                else:
-                    printout.dropped[BAD_PAIR] += bool(name or cell)
-            values = {**pairs, **values}
+            values = {**areal_pairs(line, printout), **values}
     if values:
         yield {"step": step, **values}
     if printout.dropped[LATER_TABLE]:
         printout.notes.append("a step has a table for every minibatch: the first one's values are kept")
+
+
+def areal_pairs(line: str, printout: Printout) -> dict[str, float]:
+    """The names and numbers of a row of a table."""
+    # A row has four pairs, of which the last may be empty; a line with far more cells is no row.
+    _, *cells = map(str.strip, line.split(_BAR, 256))
+    # Behind the last bar is nothing, unless the row was cut off, maybe within its last number.
+    printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
+    pairs: dict[str, float] = {}
+    for name, cell in zip(cells[:-1:2], cells[1:-1:2], strict=False):
+        number, is_text = classify(cell)
+        if name and not is_text:
+            pairs[name] = number
+        else:
+            printout.dropped[BAD_PAIR] += bool(name or cell)
+    return pairs
 
 
 areal = Console(
@@ -154,6 +159,11 @@ class _Block:
         # Indented without a parent: the start of this part is lost.
         if value is None or (indent and not self.parents):
             return False
+        self.put(indent, key, value)
+        return True
+
+    def put(self, indent: int, key: str, value: str) -> None:
+        """Take a key with its value, which is empty for a parent."""
         tagged = _TAGGED_NUMBER.fullmatch(value)
         number, is_text = classify(_YAML_WORDS.get(value, tagged[1] if tagged else value))
         if not value and len(self.parents) < 8:
@@ -163,7 +173,6 @@ class _Block:
             self.bad += value.startswith("!!") or not value
         else:
             self.values["/".join([*(name for _, name in self.parents), key])] = number
-        return True
 
 
 def _easyr1_blocks(lines: Iterable[str]) -> Iterator[_Block]:

@@ -103,8 +103,7 @@ def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield entries, drawings of the bar and erasures, in the order of the file."""
     openings, width = set[str](), 0
-    for match in (line for block in blocks for line in _LINE.finditer(block)):
-        line, below = match.groups()
+    for line, below in (match.groups() for block in blocks for match in _LINE.finditer(block)):
         if not line.strip(" "):
             # As many blanks as the bar was long, unlike a blank line of other text.
             if len(line) == width and not below:
@@ -112,25 +111,29 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
             continue
         if "\x1b" in line:
             line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
-        drawn = _BAR.finditer(line) if "%|" in line else ()
-        bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
-        width = bars[-1].end() if bars else width
-        marks: list[tuple[int, _Mark]] = []
-        position = 0
-        while opened := _OPENS.search(line, position):
-            key = _KEY.match(line, opened.end())
-            values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
-            if fraction := _FRACTION.search(line, opened.end(), position):
-                values.pop("global_step/max_steps", None)
-                values["step"] = parse_step(fraction[1])
-            # Dicts that have an epoch, and those that break off and open like such a one.
-            if ended and key and "epoch" in values:
-                openings.add(key[1])
-                marks.append((opened.start(), _Entry(key[1], values)))
-            elif not ended and key and key[1] in openings:
-                marks.append((opened.start(), _Entry(key[1], {})))
-        marks += [(bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars]
+        marks: list[tuple[int, _Mark]] = list(_entries(line, openings))
+        for bar in _BAR.finditer(line) if "%|" in line else ():
+            if not bar["name"] and not bar["below"]:
+                marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
+                width = bar.end()
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
+
+
+def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
+    """Yield the entries of a line with their places; ``openings`` are the first keys of whole ones."""
+    position = 0
+    while opened := _OPENS.search(line, position):
+        key = _KEY.match(line, opened.end())
+        values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
+        if fraction := _FRACTION.search(line, opened.end(), position):
+            values.pop("global_step/max_steps", None)
+            values["step"] = parse_step(fraction[1])
+        # Dicts that have an epoch, and those that break off and open like such a one.
+        if ended and key and "epoch" in values:
+            openings.add(key[1])
+            yield opened.start(), _Entry(key[1], values)
+        elif not ended and key and key[1] in openings:
+            yield opened.start(), _Entry(key[1], {})
 
 
 def _totals(marks: list[_Mark]) -> set[int]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, quoted_path, shown
-from entropylaw.logs.catalog import is_metric
+from entropylaw.logs.catalog import GREATEST, LEAST, is_metric
 from entropylaw.logs.readers import delimited
 from entropylaw.logs.readers.delimited import CUT_OFF
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
@@ -41,7 +41,7 @@ from entropylaw.logs.sources.content import COMPRESSION_SUFFIXES, Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import FormatFunctions
 
-_LOW, _HIGH = _BOUNDS = "__MIN", "__MAX"
+_BOUNDS = LEAST, GREATEST
 _COUNTER, _STEP_AXIS = "_step", "Step"
 _RUN, _NAMELESS = "run", "run="
 
@@ -128,7 +128,7 @@ class _Points:
                 bounds = {mark: parse_number(cells[at]) for mark, at in column.bounds.items()}
                 for mark, bound in bounds.items():
                     put(name + mark, bound)
-                self.summarised[column.metric] += bounds.get(_LOW, math.nan) < bounds.get(_HIGH, math.nan)
+                self.summarised[column.metric] += bounds.get(LEAST, math.nan) < bounds.get(GREATEST, math.nan)
             self.records.close()
 
     def table(self, content: Content, notes: Sequence[str]) -> Table:
@@ -189,25 +189,24 @@ def read_wandb_chart(content: Content) -> Table:
         raise content.error("no-records", message, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
         message = (
-            f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, and "
+            f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, "
         )
-        message += "no column holds a step"
+        message += "and no column holds a step"
         hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
         hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         raise InputError("no-step-column", message, hint)
     points = _Points(layout, content)
     if not points.records.rows:
         message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
-        raise content.error(
-            "no-records", message, "check that the chart shows something, and export it again"
-        )
+        hint = "check that the chart shows something, and export it again"
+        raise content.error("no-records", message, hint)
     return points.table(content, tuple(_wandb_notes(points)))
 
 
 def _wandb_layout(content: Content) -> _Layout | None:
     """Parse the header; None where it is not a chart's."""
     first, *second = [*islice(filter(str.strip, content.lines()), 2)] or [""]
-    if _BETWEEN not in first and _HIGH not in first:
+    if _BETWEEN not in first and GREATEST not in first:
         return None
     quoted = bool(second) and all(map(_quoted, (first, *second)))
     marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
@@ -226,33 +225,43 @@ def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | N
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
     layout = _Layout(delimiter, width, first, names[first].strip(), quoted=True)
-    all_names = frozenset(names)
-    seen, runs = Counter[str](), dict[tuple[str, int], int]()
-    # By run and metric: the place of the values (""), and those of the bounds.
-    places: dict[tuple[int, str], dict[str, int]] = {}
-    for at, name in enumerate(names[first + 1 :], start=first + 1):
-        seen[name] += 1
-        bound = name[-len(_LOW) :] if name.endswith(_BOUNDS) and name[: -len(_LOW)] in all_names else ""
-        base = name.removesuffix(bound)
-        run, between, metric = (piece.strip() for piece in base.rpartition(_BETWEEN))
-        # Where a chart has one run, its columns may lack its name.
-        if not metric or not (between or {base + _LOW, base + _HIGH} <= all_names):
-            layout.ignored.append(name)
-            continue
-        columns_of_metric = places.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
-        if columns_of_metric.setdefault(bound, at) != at:
-            layout.ignored.append(name)
-    for (number, metric), columns_of_metric in places.items():
-        if "" not in columns_of_metric:
-            layout.ignored += [names[at] for at in columns_of_metric.values()]
+    runs, columns = columns_of_runs(names, first, layout)
+    for (number, metric), places in columns.items():
+        if "" not in places:
+            layout.ignored += [names[at] for at in places.values()]
         elif metric != _COUNTER:
-            layout.series.append(_Series(number, metric, columns_of_metric.pop(""), columns_of_metric))
+            layout.series.append(_Series(number, metric, places.pop(""), places))
         elif layout.axis != _STEP_AXIS:  # there, both are the same
-            layout.counters[number] = columns_of_metric[""]
+            layout.counters[number] = places[""]
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout if is_chart(layout, quoted=quoted) else None
+
+
+def columns_of_runs(
+    names: Sequence[str], first: int, layout: _Layout
+) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]]]:
+    """The runs, and by run and metric the places of the values (``""``) and of their bounds.
+
+    Columns of no run are added to those that the layout ignores.
+    """
+    present = frozenset(names)
+    seen, runs = Counter[str](), dict[tuple[str, int], int]()
+    columns: dict[tuple[int, str], dict[str, int]] = {}
+    for at, name in enumerate(names[first + 1 :], start=first + 1):
+        seen[name] += 1
+        bound = name[-len(LEAST) :] if name.endswith(_BOUNDS) and name[: -len(LEAST)] in present else ""
+        base = name.removesuffix(bound)
+        run, between, metric = map(str.strip, base.rpartition(_BETWEEN))
+        # Where a chart has one run, its columns may lack its name.
+        if not metric or not (between or {base + LEAST, base + GREATEST} <= present):
+            layout.ignored.append(name)
+            continue
+        places = columns.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
+        if places.setdefault(bound, at) != at:
+            layout.ignored.append(name)
+    return list(runs), columns
 
 
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
@@ -283,7 +292,9 @@ def _wandb_notes(points: _Points) -> Iterator[str]:
         shares = (
             f"{n} of {counted(points.numbers[name], 'point')} of {shown(name)}" for name, n in summaries
         )
-        several = f"several logged values ({_LOW} is below {_HIGH}), of which the page took the average or "
+        several = (
+            f"several logged values ({LEAST} is below {GREATEST}), of which the page took the average or "
+        )
         advice = f"the last; they are kept, but better export the complete history: {COMPLETE_HISTORY}"
         yield f"at least {', '.join(shares)} summarise {several}{advice}"
     # So many points has a line that was drawn at random: 1500, by an older documentation 1000.

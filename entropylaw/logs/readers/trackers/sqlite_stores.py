@@ -135,20 +135,7 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
     records, bad = Records(), Counter[tuple[str, str]]()
     runs, run_of = dict[tuple[str, str], int](), array("i")
-    # Rows and bytes of a damaged file may be reached again and again.
-    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    (room,) = database.execute(query).fetchone()
-    # No other order: the order of the table is that of its log calls.
-    identity = "run_id" if "run_id" in has else "run_name"
-    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
-    for run, run_id, step, metrics in database.execute(query):
-        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
-        if room < 0:
-            problem = sqlite3.DatabaseError()
-            problem.sqlite_errorname = "the same pages appear again and again"
-            raise problem
-        key = str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]
-        value = _json_object(metrics, float)
+    for key, step, value in trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
         if value is None:
             bad[key] += 1
             continue
@@ -170,12 +157,6 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **metric_columns}
     if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
         columns["step"] = columns.pop(_OWN_STEP)
-    settings: dict[str, object] = {}
-    if len(runs) == 1 and "config" in _plain_columns(database, "configs"):
-        configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-        items = leaves(_json_object(configs[0][0]) or {} if len(configs) == 1 else {}, LONGEST_NAME)
-        # Trackio itself adds the user's name and the time.
-        settings = {name: leaf for name, leaf in items if not name.startswith("_")}
     return Table(
         labelled=True,
         columns=columns,
@@ -183,8 +164,36 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         dropped={UNREADABLE: bad.total()} if bad else {},
         lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
         notes=notes,
-        settings=settings,
+        settings=trackio_settings(database) if len(runs) == 1 else {},
     )
+
+
+def trackio_calls(
+    database: sqlite3.Connection, identity: str
+) -> Iterator[tuple[tuple[str, str], object, dict[str, object] | None]]:
+    """Yield the run's name and id, the step and the metrics of each log call, None where they are damaged."""
+    # Rows and bytes of a damaged file may be reached again and again.
+    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    (room,) = database.execute(query).fetchone()
+    # No other order: the order of the table is that of its log calls.
+    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+    for run, run_id, step, metrics in database.execute(query):
+        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
+        if room < 0:
+            problem = sqlite3.DatabaseError()
+            problem.sqlite_errorname = "the same pages appear again and again"
+            raise problem
+        yield (str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]), step, _json_object(metrics, float)
+
+
+def trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
+    """The configuration of the only run; empty where there is none, or one more."""
+    if "config" not in _plain_columns(database, "configs"):
+        return {}
+    configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    config = _json_object(configs[0][0]) if len(configs) == 1 else None
+    # Trackio itself adds the user's name and the time.
+    return {name: leaf for name, leaf in leaves(config or {}, LONGEST_NAME) if not name.startswith("_")}
 
 
 def _json_object(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
@@ -197,6 +206,10 @@ def _json_object(cell: object, parse_int: type | None = None) -> dict[str, objec
 
 
 # --- MLflow -----------------------------------------------------------------------------------------------
+
+_MLFLOW_METRICS = {"run_uuid", "key", "value", "timestamp", "step"}
+_MLFLOW_RUNS = {"run_uuid", "name", "start_time", "lifecycle_stage"}
+_MLFLOW_TYPES = ((str, int, str, float), (str, int, str, int))
 
 
 def read_mlflow(content: Content) -> Table:
@@ -227,15 +240,12 @@ def read_mlflow(content: Content) -> Table:
 def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
     has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
-    if not (
-        has >= {"run_uuid", "key", "value", "timestamp", "step"}
-        and run_columns >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
-    ):
-        table_names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
-        tables = f"'metrics' and 'runs'; its tables: {listing([str(name) for (name,) in table_names])}"
-        message = f"is an SQLite database without MLflow's tables {tables}"
+    if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
+        names = [str(name) for (name,) in connection.execute(query)]
+        message = "is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: "
         hint = "export the metrics to one CSV with a step column and a column per metric"
-        raise content.error("not-a-log", message, hint)
+        raise content.error("not-a-log", f"{message}{listing(names)}", hint)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
     labels = _run_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
@@ -245,9 +255,8 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         "FROM metrics AS m LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
         "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
     )
-    types = ((str, int, str, float), (str, int, str, int))
     for uuid, step, key, value, is_nan in values:
-        if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > LONGEST_NAME:
+        if (type(uuid), type(step), type(key), type(value)) not in _MLFLOW_TYPES or len(key) > LONGEST_NAME:
             bad[str(uuid)] += 1
         elif not content.keeps(key):
             unread[key] = None
@@ -260,21 +269,10 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
             rows.take(step, key, math.nan if is_nan else number)
     if not rows.steps:
         message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
-        raise content.error(
-            "no-records", message, "check that the run has logged something, and to this database"
-        )
-    settings: dict[str, object] = {}
-    if len(uuids) == 1 and _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
-        query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
-        cells = connection.execute(query, (uuids[0],))
-        settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+        hint = "check that the run has logged something, and to this database"
+        raise content.error("no-records", message, hint)
+    notes = list(mlflow_notes(content.local_file()))
     gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
-    notes, path = list[str](), content.local_file()
-    if path and _has_companion(path, "-wal"):
-        notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
-    elif path and _has_companion(path, "-journal"):
-        journal = shown(Path(path + "-journal").name)
-        notes.append(f"{journal} is next to it: its last rows may be half written")
     if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
         notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
     if len(uuids) > 1:
@@ -284,10 +282,27 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         Counter({UNREADABLE: bad.total()}),
         tuple(notes),
         lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
-        settings=settings,
+        settings=mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
         unread=tuple(unread),
         labelled=True,
     )
+
+
+def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
+    """The parameters of a run."""
+    if not _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
+        return {}
+    query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
+    cells = connection.execute(query, (run,))
+    return {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+
+
+def mlflow_notes(path: str | None) -> Iterator[str]:
+    """Note a write-ahead log or a journal next to a database."""
+    if path and _has_companion(path, "-wal"):
+        yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
+    elif path and _has_companion(path, "-journal"):
+        yield f"{shown(Path(path + '-journal').name)} is next to it: its last rows may be half written"
 
 
 def _run_labels(names: Mapping[str, str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ import math
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 
 import numpy as np
@@ -309,14 +309,17 @@ def is_run_table(content: Content) -> bool:
         return bool(rows) and all(len(row) > summary and row[summary].startswith("{") for row in rows)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
-    if "Name" not in at or len(at) < 4 or not complete:
-        return False
-    states = [row[at["State"]].casefold() for row in complete] if "State" in at else []
+    return "Name" in at and len(at) >= 4 and bool(complete) and are_of_runs(complete, at)
+
+
+def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
+    """Whether hardly two rows are of the same run, by the places of W&B's own columns."""
+    states = [row[at["State"]].casefold() for row in rows] if "State" in at else []
     # While a run is active, its running time changes; the others are the same in each of its rows.
     stable = [index for name, index in at.items() if name not in ("Runtime", "Updated")]
-    distinct = {tuple(row[index] for index in stable) for row in complete}
+    distinct = {tuple(row[index] for index in stable) for row in rows}
     states_fit = sum(state in _STATES for state in states) * 2 >= len(states)
-    return states_fit and len(distinct) * 2 > len(complete)
+    return states_fit and len(distinct) * 2 > len(rows)
 
 
 def is_summary(content: Content) -> bool:
