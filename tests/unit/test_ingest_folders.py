@@ -213,21 +213,3 @@ def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
     with pytest.raises(InputError, match="seq-mean-token-sum") as caught:
         select(read_runs(path)[0])
     assert caught.value.slug == "entropy-not-a-mean"
-
-
-@pytest.mark.parametrize(
-    "text", ["a: [", "[" * 100_000, "a: &a [*a, *a]\n", "- 1\n", "\x00", "a: !!python/object:os.system {}"]
-)
-def test_a_configuration_that_is_none_is_left_out(tmp_path, text):
-    write(tmp_path, "metrics.csv", "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
-    write(tmp_path, "config.yaml", text)
-    (run,) = read_runs(tmp_path)
-    assert run.settings == {}
-
-
-def test_references_upon_references_do_not_grow_without_end(tmp_path):
-    lines = ["a0: &a0 {x: 1}"]
-    lines += [f"a{i}: &a{i} {{{', '.join(f'k{j}: *a{i - 1}' for j in range(9))}}}" for i in range(1, 12)]
-    write(tmp_path, "config.yaml", "\n".join(lines))
-    write(tmp_path, "metrics.csv", "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
-    assert len(read_runs(tmp_path)[0].settings) <= 20_000
