@@ -19,7 +19,10 @@ from tests.fuzz.law import STEPS, entropy, reward
 from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b
 from tests.unit import test_ingest_notebook as notebooks
+from tests.unit import test_ingest_swanlab as swanlab
+from tests.unit import test_ingest_trainer_state as trainer_state
 from tests.unit import test_ingest_trl_console as trl
+from tests.unit import test_ingest_wandb_exports as wandb_exports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +111,11 @@ def _parquet(first: int = 1) -> bytes:
 
 
 def _trainer_state() -> bytes:
-    entries: list[dict[str, object]] = []
+    entries = []
     for step in STEPS:
-        entries.append({"epoch": step / 10, "step": step, "entropy": entropy(step), "reward": reward(step)})
-        entries.append({"epoch": step / 10, "step": step, "eval_reward": reward(step), "eval_runtime": 3.0})
-    whole = {"best_metric": None, "epoch": 1.2, "global_step": 12, "log_history": entries, "max_steps": 12}
-    return json.dumps(whole, indent=2, sort_keys=True).encode()
+        entries.append(trainer_state.training(step, entropy=entropy(step), reward=reward(step)))
+        entries.append(trainer_state.evaluation(step))
+    return trainer_state.text(entries).encode()
 
 
 def _verl() -> bytes:
@@ -126,9 +128,7 @@ def _verl() -> bytes:
 
 
 def _chart(metric: str, value: Callable[[int], float]) -> bytes:
-    names = [f"grpo - {metric}{bound}" for bound in ("", "__MIN", "__MAX")]
-    rows = [["Step", *names], *([str(step), *[repr(value(step))] * 3] for step in STEPS)]
-    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows).encode()
+    return wandb_exports.chart({"grpo": {step: value(step) for step in STEPS}}, metric).encode()
 
 
 def _curve(value: Callable[[int], float]) -> bytes:
@@ -137,9 +137,8 @@ def _curve(value: Callable[[int], float]) -> bytes:
 
 
 def _swanlab() -> bytes:
-    names = [f"grpo-1-{metric}{end}" for metric in ("reward", "entropy") for end in ("_step", "_timestamp")]
-    rows = [f"{step},{reward(step)!r},17607{step:08d},{entropy(step)!r},17607{step:08d}" for step in STEPS]
-    return "\n".join([",".join(["step", *names]), *rows, ""]).encode()
+    rows = [[step, reward(step), entropy(step)] for step in STEPS]
+    return swanlab.exported(["grpo-1-reward", "grpo-1-entropy"], rows)
 
 
 def _history() -> bytes:
@@ -269,11 +268,13 @@ def samples() -> dict[str, Sample]:
         for suffix, pack in PACKED.items():
             files = {sample.damaged + suffix: pack(sample.data)}
             found[name + suffix] = Sample(format=sample.format, files=files, whole=sample.whole)
-        if _is_text(sample.data) and sample.format != "ipynb":  # nobody saves notebooks as UTF-16
+        if is_text(sample) and sample.format != "ipynb":  # nobody saves notebooks as UTF-16
             files = {sample.damaged: sample.data.decode().encode("utf-16")}
             found[f"{name}-utf16"] = Sample(format=sample.format, files=files, whole=sample.whole)
     return found | _folders()
 
 
-def _is_text(data: bytes) -> bool:
-    return b"\0" not in data and not data.startswith((b"PAR1", b":W&B"))
+def is_text(sample: Sample) -> bool:
+    """Whether a sample's damaged file is text in UTF-8."""
+    data, path = sample.data, sample.damaged
+    return b"\0" not in data and not (data.startswith((b"PAR1", b":W&B")) or path.endswith((*PACKED,)))

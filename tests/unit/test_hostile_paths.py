@@ -52,7 +52,7 @@ def slug(path):
         *("x" * 5000, "a/" * 3000, "nul\0.csv", ""),
     ],
 )
-@pytest.mark.parametrize("command", ["columns", "fit", "check", "report", "phases", "predict"])
+@pytest.mark.parametrize("command", ["fit", "check", "phases"])
 def test_addresses_that_cannot_be_read(tmp_path, command, address):
     (tmp_path / "x").mkdir()
     options = ("--fail-if", "headroom < 0") if command == "check" else ()
