@@ -12,8 +12,8 @@ from tests.unit.test_ingest_trl_console import entry
 _TABLE = "step,entropy,reward\n"
 
 
-def _html() -> str:
-    output = {"output_type": "display_data", "data": {"text/html": ["<table>" + "<tr><td>" * 30_000]}}
+def _html(text: str) -> str:
+    output = {"output_type": "display_data", "data": {"text/html": ["<table>" + text]}}
     return json.dumps({"cells": [{"cell_type": "code", "outputs": [output]}], "nbformat": 4})
 
 
@@ -45,6 +45,16 @@ _POINTS = ("[", "[ ", "[1", "[1.7e9,", "[[1.7e9, 1, ", "1", " ", "Wall time,", '
 def _between(unit: str) -> str:
     return f"{entry(1)}\n{unit * (500_000 // len(unit))}\n{entry(2)}\n"
 
+
+_NOTEBOOKS = (
+    *('{"cells": ' + "[" * 99_999, '{"cells": [' + "{}," * (1 << 20) + '{}], "nbformat": 4}'),
+    *('{"cells": [' + "[]," * (1 << 22) + '[]], "nbformat": 4}', '{"cells": 5, "nbformat": 4}'),
+    *('{"cells": [], "nbformat": 4' + "9" * 9999 + "}", '{"worksheets": [1, {"cells": 2}], "nbformat": 3}'),
+    '{"cells": [1, {"outputs": [2, {"output_type": "stream"}, {"output_type": "pyout", "data": 3}]}]}',
+    '{"cells": [{"outputs": [{"output_type": "stream", "text": "\\ud800 step:1 - a:b\\n"}]}]}',
+    *(_html("<tr>" * 50_000 + "<th " * 50_000 + "<td>" + "x" * 99_999 + "</table>"), _html("<!--" * 50_000)),
+    _html("<table" * 100_000),
+)
 
 #: Name of the file and its text, by what is hostile about it.
 _FILES: dict[str, tuple[str, str]] = {
@@ -103,8 +113,9 @@ _FILES: dict[str, tuple[str, str]] = {
         "Step 1\nactor:\n" + "".join(" " * i + "a:\n" for i in range(1, 1000)),
     ),
     "a notebook that goes deep": ("x.ipynb", '{"cells": [' + "[" * 50_000),
-    "a notebook with rows": ("x.ipynb", _html()),
+    "a notebook with rows": ("x.ipynb", _html("<tr><td>" * 30_000)),
     "a state that goes deep": ("trainer_state.json", '{"log_history": [' + '{"step": 1, "a": ' * 20_000),
+    **{f"a notebook of {n}": ("x.ipynb", text) for n, text in enumerate(_NOTEBOOKS)},
     "quotes": ("x.csv", f'{_TABLE}1,"0.5' + '""' * 50_000),
     "digits": ("x.jsonl", '{"step": 1, "entropy": ' + "9" * 100_000 + "}\n"),
     "dashes": ("x.csv", _swanlab()),

@@ -21,7 +21,6 @@ from entropylaw import (
     compare_forms,
     find_level_shifts,
     fit_law,
-    fit_laws,
     fit_logs,
     fit_segments,
     forecast,
@@ -232,22 +231,6 @@ def test_charts_of_one_run_are_the_run_however_they_are_cut_and_named(seed, cut,
     assert joined["answer"] == alone["answer"]
 
 
-def test_the_command_line_gives_the_same_for_other_arrangements(run, tmp_path):
-    records = records_of(*a_run(3))
-    mixed = REARRANGED["rows in another order"](records, np.random.default_rng(3))
-    twice = [record for record in records for _ in range(2)]
-    logs = [(records, "csv"), (mixed, "csv"), (twice, "csv"), (mixed, "jsonl"), (twice, "parquet")]
-    laws = []
-    for number, (rows, suffix) in enumerate(logs):
-        (folder := tmp_path / f"{number}").mkdir()
-        write(folder / f"one.{suffix}", rows)
-        assert run("fit", f"one.{suffix}", "-o", "one.json", "--quiet", cwd=folder).returncode == 0
-        body = json.loads((folder / "one.json").read_text(encoding="utf-8"))
-        assert body["inputs"][0]["rows"] == len(rows)
-        laws.append(body["runs"][0]["answer"])
-    assert all(law == laws[0] for law in laws)
-
-
 @pytest.mark.usefixtures("fitted_once")
 @given(seed=FEW, order=st.permutations(range(3)))
 def test_the_order_of_the_files_does_not_matter(seed, order):
@@ -304,23 +287,6 @@ def assert_same_verdict(one, other):
         assert (left is None) == (right is None), name
         if left is not None:
             assert left == pytest.approx(right, rel=1e-6)
-
-
-@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
-def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
-    runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
-    steps, entropies, rewards = (list(part) for part in zip(*runs, strict=True))
-    plain = fit_laws(entropies, rewards, steps)
-    moved = fit_laws(entropies, [shift + scale * r for r in rewards], [unit * (origin + s) for s in steps])
-    turned = fit_laws(entropies[::-1], rewards[::-1], steps[::-1])
-    for name in NUMBERS:
-        before, after, back = (getattr(batch, name) for batch in (plain, moved, turned))
-        width = after.high - after.low
-        offset = shift if name in ("b", "ceiling", "reward_now") else 0.0
-        for end in ("value", "low", "high"):
-            expected = offset + scale * getattr(before, end)
-            assert np.all(np.abs(getattr(after, end) - expected) <= 1e-6 * width), (name, end)
-            np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
 
 
 @rare

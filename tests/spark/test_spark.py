@@ -19,7 +19,7 @@ from entropylaw.tokens.options import TokenOptions
 from tests.conftest import nightly
 
 NAN = float("nan")
-ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "40000"))
+ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "8000"))
 CHUNK = 1_000_000
 
 pytestmark = [
@@ -99,6 +99,7 @@ def test_the_same_bytes_from_both(tokens, tmp_path, summarised):
     assert None not in table.column("entropy_se_prompts").to_pylist()
 
 
+@nightly
 def test_sequences_in_json_lines_too(tmp_path, summarised):
     folder = tmp_path / "token_exports" / "step_3"
     folder.mkdir(parents=True)
@@ -141,6 +142,7 @@ def test_rows_without_an_identifier_and_flags_of_text(tmp_path, summarised):
     assert max(table.column("responses").to_pylist()) > 10
 
 
+@nightly
 def test_partitions_named_by_folders_too(tokens, tmp_path, summarised):
     table = pq.read_table(next(tokens.iterdir())).slice(0, 2000)
     pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])

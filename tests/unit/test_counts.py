@@ -40,13 +40,6 @@ def test_a_record_with_a_log_history_does_not_hide_the_others(tmp_path, place):
     assert not any("damaged" in note for note in report["notes"])
 
 
-def test_a_trainer_state_is_still_one_whole_or_cut_off(tmp_path):
-    state = json.dumps({"global_step": 50, "log_history": rows()}, indent=1)
-    for name, text in {"whole": state, "tail": state + '"}\n]', "cut": state[:3000]}.items():
-        (tmp_path / f"{name}.json").write_text(text)
-        assert columns(tmp_path, f"{name}.json")["source"]["format"] == "trainer-state"
-
-
 def test_bad_lines_beside_an_object_of_columns_are_counted(tmp_path):
     table = {name: [row[name] for row in rows()] for name in ("step", "entropy", "reward")}
     (tmp_path / "log.jsonl").write_text(json.dumps(table) + "\n{broken\n")

@@ -50,12 +50,8 @@ ADDRESSES = (
     *("dbfs://x", "http://[::1", "http://", "s3://", "://", "memory://x.csv"),
     *("x" * 5000, "a/" * 3000, "nul\0.csv", ""),
 )
-COMMANDS = ("columns", "fit", "check --fail-if headroom<0", "report", "phases", "predict")
-
-
-# All commands read alike: each of these addresses is given to one of them.
-@pytest.mark.parametrize(("address", "command"), [*zip(ADDRESSES, cycle(COMMANDS), strict=False)])
-def test_addresses_that_cannot_be_read(tmp_path, address, command):
+@pytest.mark.parametrize("command", ["fit", "check", "phases"])
+def test_addresses_that_cannot_be_read(tmp_path, command, address):
     (tmp_path / "x").mkdir()
     name, *options = command.split()
     done = typed(name, address, *options, cwd=tmp_path / "x")

@@ -12,7 +12,7 @@ import pytest
 
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.results.result import replace
-from lab import answers, comparisons, editions, findings, overview, page, second
+from lab import comparisons, editions, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
 from lab.make import is_finished, left_of, record, recorded
@@ -80,16 +80,6 @@ def test_a_config_is_read_as_it_was_written(config, tmp_path):
 def test_finished_runs_have_the_settings_of_the_list():
     assert [name for name in FINISHED if not is_finished(RUNS[name], LAB2)] == []
     assert len(left_of(list(RUNS.values()), LAB2)) == len(RUNS) - len(FINISHED)
-
-
-def test_tables_without_runs_name_what_is_not_made(tmp_path):
-    nothing = edition({}, tmp_path)
-    assert comparisons.arms(nothing, ("rloo",), ()) == "Not made yet: `rloo`."
-    for table in (comparisons.sizes, comparisons.supervised, comparisons.orders, comparisons.spreads):
-        assert table(nothing).startswith("Not made yet: `")
-    assert page.failures(nothing) == "Not made yet."
-    assert answers.holds(nothing) == "Not made yet: `grpo`, `steady` and `width_96`."
-    assert answers.forgets(nothing).startswith("Not made yet: ")
 
 
 def test_a_number_against_the_size_is_a_line_through_the_means():

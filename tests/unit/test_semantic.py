@@ -4,16 +4,13 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.errors import InputError
-from entropylaw.results.result import replace
-from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, default_grams, parse_grams
+from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, parse_grams
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import common_size, rarefied_entropy, semantic_entropy
-from tests.conftest import LAB
 
 # 249 types with Zipf's frequencies, as many as the published list of grams has.
 ZIPF = 1 / np.arange(1, 250)
@@ -309,32 +306,3 @@ def test_columns_that_do_not_identify_responses_fail_early():
     with pytest.raises(InputError, match="from 2 to 0"):
         list(GramScan(GRAMS, COLUMNS, chunk_rows=30).batches(source))
     assert len(list(source)) == 90
-
-
-# --- the lab
-
-KEPT = sorted(path.parent.name for path in LAB.glob("*/answers.parquet"))
-assert KEPT
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_the_plans_themselves_as_grams_give_the_true_class(name):
-    """A plan of the lab is not a phrase: only a list of all plans matches them, and then exactly.
-
-    A response without = is a plan throughout for the lab, and not a gram.
-    """
-    answers = pq.read_table(LAB / name / "answers.parquet").to_pandas()
-    finished = answers["answer"].str.contains("=")
-    plans = set(answers["answer"][finished].str.partition("=")[0] + "=")
-    grams = parse_grams("\n".join(sorted(plans)), "plans")
-    assert len(plans) > 50
-    key = ["step", "prompt", "sample"]
-    tokens = pq.read_table(LAB / name / "tokens.parquet")
-    columns = replace(COLUMNS, response=("prompt", "sample"))
-    _, out = scanned(tokens, grams, columns=columns)
-    rows_of = out.to_pandas().merge(answers.assign(finished=finished)[[*key, "finished"]], on=key)
-    truth = rows_of["is_planning"] & rows_of["finished"]
-    assert len(rows_of) == tokens.num_rows
-    assert 0.1 < truth.mean() < 0.9
-    np.testing.assert_array_equal(rows_of[PLANNING], truth)
-    assert not scanned(tokens, default_grams(), columns=columns)[1][PLANNING].to_numpy().any()

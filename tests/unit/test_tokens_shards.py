@@ -132,12 +132,6 @@ def test_gaps_in_numbers_and_steps_are_noted(tmp_path, names, absent):
     assert notes == ([] if absent is None else [f"{absent}: were they written, and not copied?"])
 
 
-def test_both_files_or_neither(run, tokens, tmp_path):
-    (tmp_path / "steps.parquet").mkdir()
-    assert_error(run("tokens", tokens.name, "-o", "steps.parquet"), "cannot-write", 3)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["steps.parquet", "tokens.parquet"]
-
-
 def test_the_first_file_is_put_back_if_the_second_fails(tmp_path, monkeypatch):
     names = [tmp_path / name for name in ("a", "b")]
     names[0].write_bytes(b"old a")
