@@ -1,4 +1,4 @@
-"""The pages of a report: safe, small, whole, and what is missing is said."""
+"""The page of one run: safe, small, whole, and what is missing is said."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
-from tests.unit.test_report_index import phases, phases_refused, row, rows
+from tests.unit.test_report_index import phases, phases_refused
 from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -62,14 +62,7 @@ def none() -> str:
     return page(refused(HOSTILE))
 
 
-@cache
-def index() -> str:
-    warning = ("<img src=x> was empty",)
-    hostile = replace(row("good"), run=HOSTILE, headline=HOSTILE)
-    return pages.index_page([*rows(), hostile], warnings=warning, skipped=warning)
-
-
-ALL = [good, failing, short, none, index]
+ALL = [good, failing, short, none]
 
 
 @pytest.mark.parametrize("made", ALL)
@@ -91,9 +84,8 @@ def test_nothing_runs_and_nothing_is_fetched(made) -> None:
 def test_ids_references_headings_tables(made) -> None:
     parsed = Page(made())
     assert len(parsed.ids) == len(set(parsed.ids))
-    naming = ("aria-labelledby", "aria-describedby", "for")
-    names = [word for name, value in parsed.attributes if name in naming for word in value.split()]
-    assert {*parsed.references, *names} <= set(parsed.ids)
+    labels = [v for name, value in parsed.attributes if name == "aria-labelledby" for v in value.split()]
+    assert {*parsed.references, *labels} <= set(parsed.ids)
     headings = [int(level) for level in re.findall(r"<h(\d)", made())]
     assert headings[0] == 1
     assert set(headings[1:]) == {2}
