@@ -1,8 +1,10 @@
-"""The page of one run: safe, small, whole, and what is missing is said."""
+"""The pages of a report: safe, small, whole, and what is missing is said."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
 
@@ -15,7 +17,7 @@ from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
-from tests.unit.test_report_index import phases, phases_refused
+from tests.unit.test_report_index import phases, phases_refused, row, rows
 from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -62,7 +64,14 @@ def none() -> str:
     return page(refused(HOSTILE))
 
 
-ALL = [good, failing, short, none]
+@cache
+def index() -> str:
+    warning = ("<img src=x> was empty",)
+    hostile = replace(row("good"), run=HOSTILE, headline=HOSTILE)
+    return pages.index_page([*rows(), hostile], warnings=warning, skipped=warning)
+
+
+ALL = [good, failing, short, none, index]
 
 
 @pytest.mark.parametrize("made", ALL)
@@ -70,12 +79,18 @@ def test_nothing_runs_and_nothing_is_fetched(made) -> None:
     text = made()
     parsed = Page(text)
     assert not parsed.open
-    assert not {"script", "iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
+    assert not {"iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
+    scripts = re.findall(r"(?s)<script>(.*?)</script>", text)
+    assert parsed.tags.count("script") == len(scripts)
+    assert all(len(script.splitlines()) <= 25 for script in scripts)
     assert not [name for name, _ in parsed.attributes if name.startswith("on")]
     outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text).replace("[b](http://c.example)", "")
     assert not re.search(r"https?://", outside)
     assert not re.search(r"@import|url\((?!#)", outside)
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    # A page has at most our own script, which the policy knows by its digest.
+    digests = [b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    policy += "".join(f"; script-src 'sha256-{digest}'" for digest in digests)
     assert ("content", policy) in parsed.attributes
     assert text.index("Content-Security-Policy") < text.index("<style>")
 
@@ -84,8 +99,9 @@ def test_nothing_runs_and_nothing_is_fetched(made) -> None:
 def test_ids_references_headings_tables(made) -> None:
     parsed = Page(made())
     assert len(parsed.ids) == len(set(parsed.ids))
-    labels = [v for name, value in parsed.attributes if name == "aria-labelledby" for v in value.split()]
-    assert {*parsed.references, *labels} <= set(parsed.ids)
+    naming = ("aria-labelledby", "aria-describedby", "for")
+    names = [word for name, value in parsed.attributes if name in naming for word in value.split()]
+    assert {*parsed.references, *names} <= set(parsed.ids)
     headings = [int(level) for level in re.findall(r"<h(\d)", made())]
     assert headings[0] == 1
     assert set(headings[1:]) == {2}
