@@ -125,9 +125,12 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
     assert not (tmp_path / "out" / "phases.html").exists()
 
 
-def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
+def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, lab, tmp_path):
     pytest.importorskip("duckdb")
-    assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet").returncode == 0
+    from entropylaw.pipeline.tokens import token_histogram
+
+    source = lab / "grpo_s0" / "tokens.parquet"
+    assert run("tokens", source, "-o", "steps.parquet").returncode == 0
     # The lab keeps the tokens of six steps: a picture, and too few for a turn.
     done = run("phases", "steps.parquet", "--figure", "pictures")
     assert (done.returncode, "error[too-few-points]" in done.stderr) == (4, True)
@@ -136,14 +139,6 @@ def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
     series = phase_series(only(tmp_path / "steps.parquet"))
     assert series.planning_column.column == "entropy_planning"
     assert (series.share_column, series.length_column) == ("planning_share", "response_length")
-
-
-def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
-    pytest.importorskip("duckdb")
-    from entropylaw.pipeline.tokens import token_histogram
-
-    source = lab / "grpo_s0" / "tokens.parquet"
-    assert run("tokens", source, "-o", "steps.parquet").returncode == 0
     histogram = token_histogram(str(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)

@@ -8,9 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.documents.codec import encode
 from entropylaw.logs.load import read_runs
-from entropylaw.pipeline.answers import fit_log
 from entropylaw.results.result import replace
 from entropylaw.roles.select import select
 from tests.findings import said

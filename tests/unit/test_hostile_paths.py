@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 import zlib
-from itertools import cycle
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +49,8 @@ ADDRESSES = (
     *("dbfs://x", "http://[::1", "http://", "s3://", "://", "memory://x.csv"),
     *("x" * 5000, "a/" * 3000, "nul\0.csv", ""),
 )
+
+
 @pytest.mark.parametrize("command", ["fit", "check", "phases"])
 def test_addresses_that_cannot_be_read(tmp_path, command, address):
     (tmp_path / "x").mkdir()

@@ -48,6 +48,10 @@ def logs(tmp_path):
     return tmp_path / "logs"
 
 
+QUICK = ("--figures", "none", "--jobs", "1")
+"""Of what is written, and not of what is drawn: with ``undrawn`` in this process."""
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
@@ -57,8 +61,9 @@ def times(folder: Path) -> dict[str, int]:
     return {name: (folder / name).stat().st_mtime_ns for name in contents(folder)}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
-    command = ("report", "logs", "-o", "out", "--figures", "none")
+    command = ("report", "logs", "-o", "out", *QUICK)
     assert run(*command).returncode == 0
     before = times(tmp_path / "out")
     again = run(*command)
@@ -96,8 +101,9 @@ def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     assert "run-4.html" in (tmp_path / "out" / "runs" / "run-3.html").read_text()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_lost_or_cut_file_is_made_again(run, logs, tmp_path):
-    command = ("report", "logs", "-o", "out", "--figures", "none")
+    command = ("report", "logs", "-o", "out", *QUICK)
     run(*command)
     whole = contents(tmp_path / "out")
     (tmp_path / "out" / "runs" / "run-0.html").unlink()
@@ -107,23 +113,22 @@ def test_a_lost_or_cut_file_is_made_again(run, logs, tmp_path):
 
 
 def test_the_number_of_processes_does_not_matter(run, logs, tmp_path):
-    for i in range(4, 6):
-        log(logs / f"run-{i}.csv", seed=i)
     for jobs in ("1", "2"):
         assert run("report", "logs", "-o", f"out{jobs}", "--jobs", jobs, "--figures", "svg").returncode == 0
     assert contents(tmp_path / "out1") == contents(tmp_path / "out2")
 
 
+@pytest.mark.usefixtures("undrawn", "one_cache")
 def test_one_bad_run_stops_no_other(run, logs, tmp_path):
     (logs / "short.csv").write_text("step,entropy,reward\n0,1,0.1\n5,0.5,0.2\n")
     (logs / "torn.csv").write_bytes(b"PAR1\xff\x00")
-    done = run("report", "logs", "nosuch.csv", "-o", "out", "--figures", "none")
+    done = run("report", "logs", "nosuch.csv", "-o", "out", *QUICK)
     assert done.returncode == 0
     assert "error[file-not-found]" in done.stderr
     assert "error[too-few-evaluations]: short" in done.stderr
     page = (tmp_path / "out" / "runs" / "short.html").read_text()
     assert "too-few-evaluations" in page
-    strict = run("report", "logs", "nosuch.csv", "-o", "out", "--figures", "none", "--strict")
+    strict = run("report", "logs", "nosuch.csv", "-o", "out", *QUICK, "--strict")
     assert strict.returncode == 4
 
 
@@ -144,18 +149,20 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
     assert "ZeroDivisionError: made up" in failure.message
 
 
+@pytest.mark.usefixtures("undrawn", "one_cache")
 def test_nothing_fitted_leaves_the_old_index(run, logs, tmp_path):
-    run("report", "logs", "-o", "out", "--figures", "none")
+    run("report", "logs", "-o", "out", *QUICK)
     index = (tmp_path / "out" / "index.html").read_bytes()
-    done = run("report", "nosuch.csv", "-o", "out", "--figures", "none")
+    done = run("report", "nosuch.csv", "-o", "out", *QUICK)
     assert_error(done, "file-not-found", 3)
     assert (tmp_path / "out" / "index.html").read_bytes() == index
 
 
+@pytest.mark.usefixtures("undrawn", "one_cache")
 def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
-    assert run("fit", "logs").returncode == 0
-    assert run("report", "logs", "-o", "fresh", "--figures", "none").returncode == 0
-    assert run("report", "reports", "-o", "stored", "--figures", "none").returncode == 0
+    assert run("fit", "logs", "--jobs", "1").returncode == 0
+    assert run("report", "logs", "-o", "fresh", *QUICK).returncode == 0
+    assert run("report", "reports", "-o", "stored", *QUICK).returncode == 0
     assert contents(tmp_path / "stored") == contents(tmp_path / "fresh")
     assert_error(run("report", "reports", "-o", "x", "--level", "0.5"), "fit-is-fixed", 2)
     assert_error(run("report", "fresh/report.json", "-o", "x"), "not-a-document", 3)
@@ -202,19 +209,7 @@ def test_ctrl_c_leaves_a_usable_report(logs, tmp_path):
     for i in range(4, 30):
         log(logs / f"run-{i}.csv", seed=i)
     started = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "entropylaw",
-            "report",
-            "logs",
-            "-o",
-            "out",
-            "--figures",
-            "none",
-            "--jobs",
-            "2",
-        ],
+        [sys.executable, "-m", "entropylaw", "report", "logs", "-o", "out", *QUICK[:3], "2"],
         cwd=tmp_path,
         env=clean_environment(),
         stderr=subprocess.PIPE,
@@ -251,7 +246,7 @@ def test_killed_at_any_moment_every_file_is_whole_and_the_next_run_completes_it(
     def finished():
         return {path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").glob("run-*.json")}
 
-    for kill in range(20 if NIGHTLY else 4):
+    for kill in range(20 if NIGHTLY else 3):
         before = finished()
         level = ["--level", f"{when.uniform(0.5, 0.9):.3f}"] if kill % 3 == 0 else []
         started = subprocess.Popen(
