@@ -89,8 +89,6 @@ def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str,
 
     Plain JSON values; ``where`` is None for a default, ``value`` None for what the command chooses.
     """
-    from entropylaw.gates.expression import parse
-
     for key, setting in known.items():
         tables = {command: values for command, values in options.settings.items() if key in values}
         if "" not in tables:
@@ -98,13 +96,18 @@ def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str,
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
         for command, values in tables.items():
             assert options.config is not None
-            value = values[key]
-            if key == "gates":
-                value = [parse(gate).shown for gate in value]
-            elif setting.kind is PATH:
-                value = shown_path(value)
             where = f"{options.config.path}: {f'{command}.{key}' if command else key}"
+            value = shown_value(key, setting, values[key])
             yield {"key": key, "command": command or None, "value": value, "source": "file", "where": where}
+
+
+def shown_value(key: str, setting: Option, value: Any) -> Any:
+    """A value of a settings file as it is shown: gates as expressions, and no absolute path."""
+    from entropylaw.gates.expression import parse
+
+    if key == "gates":
+        return [parse(gate).shown for gate in value]
+    return shown_path(value) if setting.kind is PATH else value
 
 
 def config_text(
