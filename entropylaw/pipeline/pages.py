@@ -250,9 +250,9 @@ def _page(task: Task, document: ReportDocument) -> Iterator[tuple[str, bytes]]:
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{slug}-{entry.name}"
-                images: Mapping[str, bytes] = entry.files(available[entry.needs], drawn, name)
+                images = entry.files(available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
-                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in kinds)
+                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
     page = pages.run_page(document, report, svgs, links, previous=task.before, following=task.after)
     yield f"runs/{slug}.html", page.encode()

@@ -70,7 +70,7 @@ def _page(title: str, heading: str, body: str, **parts: Any) -> str:
     """A page in the shell; ``parts`` are those beside its body, as the template names them."""
     empty = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
     lists = dict.fromkeys(("summary", "warnings", "tiles", "orders", "skipped", "links"), ())
-    known = {
+    values = {
         "title": title,
         "heading": heading,
         "body": body,
@@ -79,7 +79,7 @@ def _page(title: str, heading: str, body: str, **parts: Any) -> str:
         "written": True,
         "version": __version__,
     }
-    return environment().get_template("page.html.j2").render(empty | lists | known | parts)
+    return environment().get_template("page.html.j2").render(empty | lists | values | parts)
 
 
 def run_page(
@@ -277,7 +277,7 @@ def _ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
 
 def _arms(arms: Mapping[str, Sequence[IndexRow]]) -> RunsTable:
     """A row per arm: how many of its runs have which verdict, and the ranges of their numbers."""
-    cells = []
+    cells: list[list[Any]] = []
     for name, rows in arms.items():
         verdicts = Counter(row.verdict for row in rows).items()
         badges = [Verdict(f"{number} {verdict}", "", HOLDS.get(verdict)) for verdict, number in verdicts]

@@ -53,6 +53,8 @@ ARMS = (
 )
 """A row per arm: its runs, those that failed, and the entropies of its mean curve."""
 
+NEXT = "add a seed to an arm, or give the standard deviation of rewards between seeds by --between-sd"
+
 _OK = {Decision.above: True, Decision.below: False}
 
 _OF_RUNS = {
@@ -69,6 +71,7 @@ def describe(result: ArmComparison) -> list[b.Block]:
     Of more than :data:`MOST_DESCRIBED` comparisons the answers are a table, with a row each.
     """
     few = len(result.pairs) <= MOST_DESCRIBED
+    alone = result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms)
     named = [(result.name_of(pair), pair) for pair in result.pairs]
     cautions = [f"{name}: {sentence}" for name, pair in named for sentence in pair.cautions]
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
@@ -92,7 +95,7 @@ def describe(result: ArmComparison) -> list[b.Block]:
         *figures_of("arms", result),
         *quantities,
         b.Notes(_unknown(named), detail=not few),
-        b.Notes(_methods(named, result)),
+        b.Notes([*_methods(named, result), *b.labelled("next", [NEXT] if alone else [])]),
         b.Heading("What the intervals rest on", name="intervals"),
         _spreads(named),
         *stages(result),
@@ -348,7 +351,7 @@ def _unknown(named: Named) -> list[b.Note]:
 
 
 def _methods(named: Named, result: ArmComparison) -> list[b.Note]:
-    """How the intervals were made, with the quantities where that is another method; and what is next."""
+    """How the intervals were made, with the quantities where that is another method."""
     quantities: dict[str, dict[str, None]] = {}
     freedom = set()
     for _, pair in named:
@@ -370,9 +373,6 @@ def _methods(named: Named, result: ArmComparison) -> list[b.Note]:
     for method, labels in quantities.items():
         if method != most:
             notes.append(b.Note("method", f"{'; '.join(labels)}: {method}", ""))
-    if result.between_sd is None and all(len(arm.runs) < 2 for arm in result.arms):
-        option = "give the standard deviation of rewards between seeds by --between-sd"
-        notes.append(b.Note("next", f"add a seed to an arm, or {option}"))
     return notes
 
 

@@ -83,16 +83,23 @@ def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]
         text = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
     if result.overall:
-        # Each kind of forecast that has the smallest error, with its protocols.
-        best: dict[str, list[str]] = {}
-        for skill in result.overall:
-            entropies = "forecast" if skill.blind else "observed"
-            best.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
-        named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
-        how = _HOW.format(counted(result.overall[0].runs, "run"), format_percent(result.level))
-        blocks += [b.Notes([b.Note("smallest error", named)]), b.paragraphs(how)]
-        blocks.append(b.table_of(SKILLS, result.overall, words=2))
+        blocks += over_all_runs(result)
     return blocks + [block for run in result.runs for block in _of_run(run)]
+
+
+def over_all_runs(result: Backtest | BacktestDocument) -> list[b.Block]:
+    """What has the smallest error, and the errors as ratios."""
+    best: dict[str, list[str]] = {}
+    for skill in result.overall:
+        entropies = "forecast" if skill.blind else "observed"
+        best.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
+    named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
+    how = _HOW.format(counted(result.overall[0].runs, "run"), format_percent(result.level))
+    return [
+        b.Notes([b.Note("smallest error", named)]),
+        b.paragraphs(how),
+        b.table_of(SKILLS, result.overall, words=2),
+    ]
 
 
 def table(result: Backtest | BacktestDocument | RunBacktest) -> b.Table:

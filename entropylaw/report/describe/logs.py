@@ -53,10 +53,7 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
     for name, (first, last) in sorted(result.coefficients.items()):
         notes.append(b.Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
     notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
-    notes += b.labelled(
-        "could be", (f"{shown(name)}: {what}" for name, what in result.others.items() if what)
-    )
-    notes.append(b.Note("other", unknown_columns([name for name, what in result.others.items() if not what])))
+    notes += _others(result)
     return [b.Heading(result.run, 2, about), usable, b.Notes(hint), b.Notes(notes)]
 
 
@@ -71,11 +68,11 @@ def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[b.Note]:
     if not candidates:
         yield b.Note(role, "none found")
     for candidate in candidates[:_MOST]:
-        values, known = "no usable values", meaning(candidate.meaning)
+        values, facts = "no usable values", meaning(candidate.meaning)
         if candidate.low is not None and candidate.high is not None:
             ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
             values = f"{counted(candidate.usable, 'value')}, {ends}"
-        text = f"'{candidate.column}' ({values}{f'; {known}' if known else ''}): {candidate.why}"
+        text = f"'{candidate.column}' ({values}{f'; {facts}' if facts else ''}): {candidate.why}"
         yield b.Note(f"{role} *" if candidate.used else role, text)
     yield from b.labelled(role, _more([candidate.column for candidate in candidates]))
 
@@ -86,12 +83,20 @@ def _more(names: Sequence[str]) -> list[str]:
     return [f"and {len(rest)} more: {listing(rest, _MOST_NAMES)}"] if rest else []
 
 
-def unknown_columns(names: Sequence[str]) -> str:
-    """The columns of which nothing is known."""
-    text = counted(len(names), "other column")
-    if names:
-        text += f": {listing(names, _MOST_NAMES)}"
-    return f"{text}; --format csv has them all" if len(names) > _MOST_NAMES else text
+def _others(report: ColumnReport) -> Iterator[b.Note]:
+    """The columns without a role: what they could be, and those of which nothing is known."""
+    unknown = []
+    for name, could_be in report.others.items():
+        if could_be:
+            yield b.Note("could be", f"{shown(name)}: {could_be}")
+        else:
+            unknown.append(name)
+    text = counted(len(unknown), "other column")
+    if unknown:
+        text += f": {listing(unknown, _MOST_NAMES)}"
+    if len(unknown) > _MOST_NAMES:
+        text += "; --format csv has them all"
+    yield b.Note("other", text)
 
 
 def _roles(report: ColumnReport) -> Iterator[b.Row]:
@@ -101,13 +106,13 @@ def _roles(report: ColumnReport) -> Iterator[b.Row]:
     steps: b.Row = {"column": report.step_column, "values": report.steps, "why": report.step_why}
     yield base | steps | {"role": "step", "used": True, "low": first, "high": last}
     for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
-        for one in candidates:
-            known: b.Row = {name: getattr(one.meaning, name) for name in _MEANING}
-            known |= {name: getattr(one, name) for name in ("column", "used", "low", "high", "why")}
-            yield base | known | {"values": one.usable, "role": role}
+        for candidate in candidates:
+            row: b.Row = {name: getattr(candidate.meaning, name) for name in _MEANING}
+            row |= {name: getattr(candidate, name) for name in ("column", "used", "low", "high", "why")}
+            yield base | row | {"values": candidate.usable, "role": role}
     for name, (low, high) in sorted(report.coefficients.items()):
         yield base | {"role": "coefficient", "column": name, "low": low, "high": high}
     for decoy in report.decoys:
         yield base | {"role": "no entropy", "column": decoy.column, "why": decoy.why}
-    for name, what in report.others.items():
-        yield base | {"role": "other", "column": name, "why": what}
+    for name, reason in report.others.items():
+        yield base | {"role": "other", "column": name, "why": reason}

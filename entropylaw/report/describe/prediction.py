@@ -28,14 +28,7 @@ def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
     title = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, title, b.HOLDS[result.verdict], titled=True)
     notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
-    if result.lost:
-        left = "unknown: the run lost its reward, and none is predicted below its entropies"
-    elif result.why is Why.no_relation:
-        left = f"unknown: {headline(result)}"
-    else:
-        left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
-        left += format_probability(result.p_headroom)
-    notes.append(b.Note("on the curve", left))
+    notes.append(b.Note("on the curve", gain_words(result)))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
     blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
@@ -46,6 +39,16 @@ def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
         blocks.append(on_curve(result.predictions))
     ahead = forecast.sections(result.forecast, result.spending, result.forecast, against)
     return [*blocks, b.Notes(notes), *ahead]
+
+
+def gain_words(result: RunPrediction) -> str:
+    """The probability that the gain that counts is left on the curve."""
+    if result.lost:
+        return "unknown: the run lost its reward, and none is predicted below its entropies"
+    if result.why is Why.no_relation:
+        return f"unknown: {headline(result)}"
+    probability = format_probability(result.p_headroom)
+    return f"at least {result.gain:.3g} above the reward now at H = 0: probability {probability}"
 
 
 def on_curve(predictions: Sequence[Prediction]) -> b.Table:
@@ -85,7 +88,7 @@ def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
     def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
-        asked = {"run": run.run, "path": run.path, "question": question, "target": target}
+        asked: b.Row = {"run": run.run, "path": run.path, "question": question, "target": target}
         return {**asked, **numbers, **others}
 
     for prediction in run.predictions:

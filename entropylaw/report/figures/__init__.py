@@ -235,7 +235,7 @@ FIGURES = (
     FigureEntry(
         name="differences",
         needs="arms",
-        maker="arms:differences_figure",
+        maker="differences:differences_figure",
         about="differences of the arms with their intervals",
         label="differences",
         title="Differences:",
@@ -255,7 +255,7 @@ NAMED = {entry.name: entry for entry in FIGURES}
 def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
     """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
     names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
-    return [FigureBlock(name, part, "" if place else described) for place, name in enumerate(names)]
+    return [FigureBlock(name, part, "" if i else described) for i, name in enumerate(names)]
 
 
 def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:
