@@ -67,18 +67,18 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         if isinstance(error, EntropyLawError):
-            known = error
+            shown = error
         elif isinstance(error, MemoryError):
-            known = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
+            shown = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
         else:
             import traceback
 
             frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
-            place = f" in {frames[-1]}" if frames else ""
-            known = EntropyLawError(
+            where = f" in {frames[-1]}" if frames else ""
+            shown = EntropyLawError(
                 "bug",
-                f"{type(error).__name__}{place}: {error}",
+                f"{type(error).__name__}{where}: {error}",
                 "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
             )
-        show_error(known)
-        sys.exit(known.exit_code)
+        show_error(shown)
+        sys.exit(shown.exit_code)

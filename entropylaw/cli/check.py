@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,8 +19,9 @@ from entropylaw.kinds import GATE, PATH
 from entropylaw.paths import check_targets, shown_path
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import CheckDocument
+    from entropylaw.documents.document import CheckDocument, CheckedFile
     from entropylaw.documents.loading import Stored
+    from entropylaw.gates.expression import Gate
     from entropylaw.gates.quantities import Part
     from entropylaw.gates.subjects import Subject
     from entropylaw.pipeline.inputs import Inputs
@@ -86,10 +87,10 @@ def check(options: CheckCommand) -> None:
     follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
     several.
     """
-    from entropylaw.documents.document import CheckDocument, CheckedFile
+    from entropylaw.documents.document import CheckDocument
     from entropylaw.gates.decide import Rules, decide, load_baselines
     from entropylaw.gates.expression import parse
-    from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, unread
+    from entropylaw.gates.subjects import READ, joined
 
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
@@ -98,20 +99,14 @@ def check(options: CheckCommand) -> None:
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
     settings, fixed = opt.part(options, opt.FitOptions), options.flags_given(opt.FitOptions)
-    inputs = output.gather(options.sources, settings, options.jobs, kinds=READ, fixed=fixed, strict=True)
+    more: dict[str, Any] = {"kinds": READ, "fixed": fixed, "strict": True}
+    inputs = output.gather(options.sources, options, settings, options.jobs, **more)
     refuse_settings(options, inputs.documents)
-    files = list(map(checked_file, inputs.documents))
-    files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
-    subjects = [unread(path, error) for path, error in inputs.flaws]
-    subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
-    if inputs.entries:
-        parts = {gate.quantity.part for gate in gates}
-        subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)
+    subjects = joined(subjects_in(inputs, gates, options))
     rules = {name: getattr(options, name) for name in ("strict", "point", "even_if_fails")}
-    subjects = joined(subjects)
     cases = decide(gates, subjects, baselines, Rules(**rules))
     document = CheckDocument(
-        inputs=tuple(dict.fromkeys(files)),
+        inputs=checked_files(inputs),
         config=options.config,
         gates=tuple(gate.shown for gate in gates),
         **rules,
@@ -123,11 +118,35 @@ def check(options: CheckCommand) -> None:
     # A gate never skips a file in silence, not even with --quiet.
     output.say_skipped(document.warnings, quiet=False)
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
-    for one in (*subjects, *chain.from_iterable(baselines.values())):
-        if one.refusal is not None:
-            output.show_error(output.refused(one.run, one.refusal))
-    if document.failed or unwritten:
-        raise typer.Exit(TRIPPED if document.failed else OutputError.exit_code)
+    for subject in (*subjects, *chain.from_iterable(baselines.values())):
+        if subject.refusal is not None:
+            output.show_error(output.refused(subject.run, subject.refusal))
+    if document.failed:
+        raise typer.Exit(TRIPPED)
+    if unwritten:
+        raise typer.Exit(OutputError.exit_code)
+
+
+def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
+    """The documents and the logs that were read, each once."""
+    from entropylaw.documents.document import CheckedFile
+    from entropylaw.gates.subjects import checked_file
+
+    files = list(map(checked_file, inputs.documents))
+    files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
+    return tuple(dict.fromkeys(files))
+
+
+def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) -> list[Subject]:
+    """The runs of the documents and of the logs, and what could not be read."""
+    from entropylaw.gates.subjects import stored_subjects, unread
+
+    subjects = [unread(path, error) for path, error in inputs.flaws]
+    subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
+    if inputs.entries:
+        parts = {gate.quantity.part for gate in gates}
+        subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)
+    return subjects
 
 
 def summary_file() -> str:
@@ -166,7 +185,7 @@ def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
     """
     from entropylaw.documents.codec import encode
 
-    own = opt.options_of(type(options))
+    flags = opt.options_of(type(options))
     theirs = opt.options_of(opt.FitOptions)
     named = {name: encode(getattr(options, name)) for name in options.from_file if name in theirs}
     for document in documents:
@@ -177,7 +196,7 @@ def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
             if name in settings and settings[name] != value:
                 made = "its default" if settings[name] is None else f"{settings[name]}"
                 path = shown_path(document.path)
-                message = f"a settings file sets {own[name].key} = {value}, and {path} was made with {made}"
+                message = f"a settings file sets {flags[name].key} = {value}, and {path} was made with {made}"
                 hint = "give the log itself to fit it anew, or leave the setting out with --no-config"
                 raise UsageError("fit-is-fixed", message, hint)
 
@@ -192,25 +211,32 @@ def write_check(
     files = {path: output.rendered(document, kind) for path, kind in formats.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])
     problems: list[OutputError] = []
-    try:
+    with output.noted(problems):
         output.write_out(files, None, quiet=quiet)
-    except OutputError as error:
-        problems.append(error)
-    try:
-        if summary is not None:
-            # Other steps write to it, too.
-            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(output.rendered(document, "markdown"))
+    if summary is not None:
+        with output.noted(problems):
+            append_summary(document, summary)
             output.say(f"appended to {SUMMARY}", quiet=quiet)
-    except OSError as error:
-        why = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
-        hint = "leave out --github-summary, or write -o summary.md"
-        problems.append(OutputError("cannot-write", why, hint))
     for problem in problems:
         output.show_error(problem)
-    try:
-        if "-" in formats:
+    unprinted: list[OutputError] = []
+    if "-" in formats:
+        with output.noted(unprinted):
             output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
-    except OutputError as error:
-        output.show_error(error)
+    for problem in unprinted:
+        output.show_error(problem)
     return bool(problems)
+
+
+def append_summary(document: CheckDocument, summary: str) -> None:
+    """Append a check to the file of a step's summary, as other steps do.
+
+    Raises OutputError (``cannot-write``).
+    """
+    try:
+        with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(output.rendered(document, "markdown"))
+    except OSError as error:
+        message = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
+        hint = "leave out --github-summary, or write -o summary.md"
+        raise OutputError("cannot-write", message, hint) from error

@@ -75,7 +75,7 @@ def with_flags(function: Any) -> Callable[..., None]:
         function(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [parameter_of(name, known) for name, known in options_of(function.options).items()]
+    parameters = [parameter_of(name, option) for name, option in options_of(function.options).items()]
     made: Any = call
     made.__signature__ = inspect.Signature([context, *parameters])
     made.__annotations__ = {}
@@ -92,7 +92,9 @@ def all_settings() -> dict[str, dict[str, Option]]:
     from entropylaw.options import options_of
 
     taken = {name: options_of(function_of(name).options).values() for name in NAMES}
-    keyed = {name: {known.key: known for known in options if known.key} for name, options in taken.items()}
+    keyed = {
+        name: {option.key: option for option in options if option.key} for name, options in taken.items()
+    }
     return {name: settings for name, settings in keyed.items() if settings}
 
 
@@ -113,6 +115,15 @@ def parameter_of(name: str, known: Option) -> inspect.Parameter:
     )
 
 
+def refuse_deleted_folder() -> None:
+    """Raise UsageError ``no-working-folder`` where the current folder has been deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        hint = "cd to a folder that exists"
+        raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
+
+
 class _Reader:
     """How the commands and the program itself read arguments."""
 
@@ -126,20 +137,20 @@ class _Reader:
         if ctx.resilient_parsing or (not args and self.no_args_is_help):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
         try:
-            given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+            values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         except Exception as error:  # typer's own, whose module differs between its releases
             from entropylaw.removed import refuse_removed
 
             refuse_removed(getattr(error, "option_name", ""))
             raise
-        given = {name: value for name, value in given.items() if value not in (None, ())}
+        values = {name: value for name, value in values.items() if value not in (None, ())}
         for parameter in self.get_params(ctx):
             # An option without a value for the command acts at once, such as --version and completion.
-            if parameter.name in given and (parameter.is_eager or not parameter.expose_value):
-                parameter.handle_parse_result(ctx, given, rest)
+            if parameter.name in values and (parameter.is_eager or not parameter.expose_value):
+                parameter.handle_parse_result(ctx, values, rest)
         if not rest and self.no_args_is_help:
             return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
-        self.accept(ctx, given)
+        self.accept(ctx, values)
         self._read = True
         try:
             return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
@@ -173,24 +184,19 @@ class Command(_Reader, TyperCommand):
         """
         from entropylaw.cli.settings import in_force, values_of
 
-        known = self.known
-        values = {name: known[name].parsed(given[name]) for name in known if name in given}
+        flags = self.known
+        values = {name: flag.parsed(given[name]) for name, flag in flags.items() if name in given}
         typed = tuple(values)
-        try:
-            Path.cwd()
-        except FileNotFoundError:
-            hint = "cd to a folder that exists"
-            raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
+        refuse_deleted_folder()
         config, tables = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
-        lacking = {name: option for name, option in known.items() if name not in values}
+        lacking = {name: flag for name, flag in flags.items() if name not in values}
         filled = values_of(tables, str(self.name), lacking)
-        values |= filled
-        for name, option in known.items():
-            if option.required and name not in values:
-                what = "option" if option.flags else "argument"
-                ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
+        for name, flag in lacking.items():
+            if flag.required and name not in filled:
+                kind = "option" if flag.flags else "argument"
+                ctx.fail(f"Missing {kind} '{' / '.join(flag.flags) or flag.metavar}'.")
         sources = {"given": typed, "from_file": tuple(filled), "config": config, "settings": tables}
-        options = self.callback.options(**values, **sources)  # type: ignore[union-attr]
+        options = self.callback.options(**values, **filled, **sources)  # type: ignore[union-attr]
         if config is not None and self.name != "config":
             from entropylaw.escaping import one_line
 
@@ -206,10 +212,10 @@ class Command(_Reader, TyperCommand):
         from entropylaw.options import GENERAL, GROUPS
 
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *GROUPS)}
-        for each in self.known.values():
-            heading = each.group if each.flags else "Arguments"
-            required = " [required]" * (each.required and bool(each.flags))
-            sections[heading].append((each.usage, each.help_with_default + required))
+        for parameter in self.known.values():
+            heading = parameter.group if parameter.flags else "Arguments"
+            required = " [required]" * (parameter.required and bool(parameter.flags))
+            sections[heading].append((parameter.usage, parameter.help_with_default + required))
         sections[GENERAL].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
@@ -256,7 +262,7 @@ class Commands(_Reader, TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The commands, without making them, and the options before a command."""
-        records = {each.name: each.get_help_record(ctx) for each in self.get_params(ctx)}
+        records = {parameter.name: parameter.get_help_record(ctx) for parameter in self.get_params(ctx)}
         usual = {name: records.pop(name) for name in ("version", "help")}
         sections = {"Commands": list(NAMES.items()), "Options": usual.values(), "Advanced": records.values()}
         for heading, rows in sections.items():

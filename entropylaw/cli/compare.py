@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -73,11 +73,10 @@ def compare(options: CompareCommand) -> None:
         message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
-    extra = output.style_of(options.style, quiet=quiet)
-    from entropylaw.documents.document import RunFit
+    style = output.style_of(options.style, quiet=quiet)
     from entropylaw.pipeline import steps
     from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import answer_of, baseline_of, by_arm, compared, entries_of, gather_arms
+    from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_runs, gather_arms
 
     settings = opt.part(options, opt.CompareOptions)
     arms = by_arm(options.logs, options.arms)
@@ -88,27 +87,33 @@ def compare(options: CompareCommand) -> None:
     baseline = baseline_of(list(grouping.arms), settings)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
         output.say(line, quiet=quiet)
-    step = steps.Fit(inputs.settings)
-    entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
-    runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
-    if any(entry.answer is not None for entry in runs):
-        curves = partial(output.result_of, steps.Averaged(), jobs=options.jobs)
-        document = compared(grouping, entries, settings, inputs, curves)
+    computed = partial(output.result_of, jobs=options.jobs, quiet=True)
+    runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
+    if any(run.fit is not None for run in runs):
+        document = compared(grouping, runs, settings, inputs, partial(computed, steps.Averaged()))
         document = replace(document, config=options.config)
-        check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
-        for path in draw(document, options.figure, picture, extra):
+        check_targets([*options.output, *filter(None, [options.figure])])
+        for path in draw(document, options.figure, picture, style):
             output.say(f"wrote {path}", quiet=quiet)
-        made = {}
-        if pages:
-            from entropylaw.report.pages import single_page
-
-            made = dict.fromkeys(pages, single_page(document))
-        output.deliver(document, formats, others=made, quiet=quiet)
-        for path in made:
-            output.say(f"wrote {path}", quiet=quiet)
+        write_comparison(document, formats, pages, quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
-    lacking = [arm for arm in entries.values() if all(answer_of(entry) is None for entry in arm)]
-    output.finish_fits([entry for arm in lacking for entry in arm if isinstance(entry, RunFit)] or runs)
+    fitted = {run.arm for run in runs if run.fit is not None}
+    entries = [run.entry for run in runs if run.arm not in fitted] or [run.entry for run in runs]
+    output.finish_fits([entry for entry in entries if entry is not None])
+
+
+def write_comparison(
+    document: ComparisonDocument, formats: Mapping[str, str], pages: Sequence[str], *, quiet: bool
+) -> None:
+    """Write a comparison in all formats, and as pages."""
+    made: dict[str, str] = {}
+    if pages:
+        from entropylaw.report.pages import single_page
+
+        made = dict.fromkeys(pages, single_page(document))
+    output.deliver(document, formats, others=made, quiet=quiet)
+    for path in made:
+        output.say(f"wrote {path}", quiet=quiet)
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
@@ -119,29 +124,29 @@ def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
     yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
     for arm in grouping.grouped:
         yield one_line(f"  {arm.sentence}")
-    reasons: dict[str, list[str]] = {}
-    for one in grouping.left_out:
-        reasons.setdefault(one.why, []).append(one.run)
-    for why, names in reasons.items():
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{more} ({why})")
+    names_by_reason: dict[str, list[str]] = {}
+    for run in grouping.left_out:
+        names_by_reason.setdefault(run.why, []).append(run.run)
+    for reason, names in names_by_reason.items():
+        rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{rest} ({reason})")
     if first is not None:
         yield one_line(f"baseline: {first}, the first (--baseline ARM names another)")
 
 
 def draw(
-    document: ComparisonDocument, figure: str | None, picture: str, extra: Mapping[str, Any] | None
+    document: ComparisonDocument, figure: str | None, picture: str, style: Mapping[str, Any] | None
 ) -> Iterator[str]:
     """Write the ``picture`` of the arms, or every figure into a folder; yields the paths.
 
-    ``extra`` is a style of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
+    ``style`` is one of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
     """
     if figure is None:
         return
     from entropylaw.report.figures import write
 
     try:
-        yield from write({"arms": document.comparison}, figure, picture, extra=extra)
+        yield from write({"arms": document.comparison}, figure, picture, extra=style)
     except ValueError as error:
         message = f"the arms have no figure: {error}"
         raise FitError("nothing-to-draw", message, "leave out --figure") from error

@@ -24,11 +24,9 @@ from entropylaw.options import (
     part,
     switch,
 )
-from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument
-    from entropylaw.pipeline.inputs import Inputs
     from entropylaw.results.fit import Fit as FitResult
 
 MOST_NAMED = 3
@@ -68,31 +66,33 @@ def fit(options: FitCommand) -> None:
 
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
-    inputs = output.gather(options.logs, part(options, FitOptions), options.jobs, kinds=())
+    inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
     from entropylaw.pipeline.steps import Fit
 
     step = Fit(inputs.settings)
     results = output.result_of(step, inputs.entries, options.jobs, quiet=quiet)
-    entries = dict(zip(inputs.entries, results, strict=True))
-
-    def document_of(some: Inputs) -> FitDocument:
-        document = step.document(some, [entries[entry] for entry in some.entries])
-        return replace(document, config=options.config)
-
-    combined = document_of(inputs)
-    parts = {path: document_of(part) for path, part in inputs.by_argument().items()}
-    output.say_skipped(combined.warnings, quiet=quiet)
-    stored, kept = store(parts) if options.save and not options.output else ({}, [])
-    files = {path: dumps(document.to_json()) for path, document in stored.items()}
+    document = step.document(inputs, results)
+    output.say_skipped(document.warnings, quiet=quiet)
+    stored: dict[str, FitDocument] = {}
+    earlier: list[str] = []
+    if options.save and not options.output:
+        results_of = dict(zip(inputs.entries, results, strict=True))
+        parts: dict[str, FitDocument] = {}
+        for argument, argument_inputs in inputs.by_argument().items():
+            parts[argument] = step.document(
+                argument_inputs, [results_of[entry] for entry in argument_inputs.entries]
+            )
+        stored, earlier = store(parts)
+    files = {path: dumps(fitted.to_json()) for path, fitted in stored.items()}
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
-    if not combined.answered and format in ("text", "details"):
+    if not document.answered and format in ("text", "details"):
         formats.pop("-", None)
-    output.deliver(combined, formats, others=files, quiet=quiet)
+    output.deliver(document, formats, others=files, quiet=quiet)
     if options.to_wandb:
-        output.say(f"wrote the summary of {to_wandb(options.to_wandb, combined)}", quiet=quiet)
-    for line in filter(None, lines_of_stored(stored, kept)):
+        output.say(f"wrote the summary of {to_wandb(options.to_wandb, document)}", quiet=quiet)
+    for line in filter(None, lines_of_stored(stored, earlier)):
         output.say(line, quiet=quiet)
-    output.finish_fits(combined.runs)
+    output.finish_fits(document.runs)
 
 
 def to_wandb(run_path: str, document: FitDocument) -> str:
@@ -103,8 +103,8 @@ def to_wandb(run_path: str, document: FitDocument) -> str:
     from entropylaw.wandb_runs import write_summary
 
     if len(document.fitted) != 1:
-        what = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
-        raise UsageError("to-wandb-several", what, "name the log of that run alone")
+        message = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
+        raise UsageError("to-wandb-several", message, "name the log of that run alone")
     write_summary(run_path, summary_values(document.fitted[0]))
     return run_path
 
@@ -122,17 +122,17 @@ def summary_values(fit: FitResult) -> dict[str, float | str | None]:
     return values
 
 
-def lines_of_stored(stored: Mapping[str, FitDocument], kept: Sequence[str]) -> list[str]:
+def lines_of_stored(stored: Mapping[str, FitDocument], earlier: Sequence[str]) -> list[str]:
     """What was stored, which earlier fits are kept, and a command to try next; nothing where none was."""
-    return [stored_line([*stored]), *kept, next_command(stored)] if stored else []
+    return [stored_line([*stored]), *earlier, next_command(stored)] if stored else []
 
 
 def stored_line(paths: Sequence[str]) -> str:
     """What was stored, in one line."""
     if len(paths) == 1:
         return f"Stored the fit in {paths[0]}, which `entropylaw predict` reads (--no-save stores none)."
-    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return f"Stored {len(paths)} fits in {', '.join(paths[:MOST_NAMED])}{more} (--no-save stores none)."
+    rest = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return f"Stored {len(paths)} fits in {', '.join(paths[:MOST_NAMED])}{rest} (--no-save stores none)."
 
 
 def next_command(stored: Mapping[str, FitDocument]) -> str:
@@ -153,15 +153,15 @@ def store(fitted: Mapping[str, FitDocument]) -> tuple[dict[str, FitDocument], li
     output.refuse_link(FOLDER)
     taken: set[str] = set()
     stored: dict[str, FitDocument] = {}
-    kept: list[str] = []
+    earlier: list[str] = []
     for log, document in fitted.items():
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
             path, others = free_path(name, document, taken, moved=moved)
             stored[path] = document
-            kept += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
-    return stored, kept
+            earlier += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
+    return stored, earlier
 
 
 def free_path(
@@ -180,33 +180,34 @@ def free_path(
     def identity(combined: FitDocument) -> list[tuple[str, str]]:
         return [(file.path, file.sha256 if moved else "") for file in combined.inputs]
 
-    kept: dict[str, str] = {}
+    others: dict[str, str] = {}
     while True:
         path = f"{FOLDER}/{safe_name(name, taken)}.fit.json"
         taken.add(Path(path).name.removesuffix(".fit.json"))
         if not Path(path).exists():
-            return path, kept
+            return path, others
         try:
             earlier = load_fit(path)
         except EntropyLawError:
             continue
         if identity(earlier) == identity(document):
             if earlier.settings == document.settings:
-                return path, kept
-            kept[path] = settings_that_differ(earlier.settings, document.settings)
+                return path, others
+            others[path] = settings_that_differ(earlier.settings, document.settings)
 
 
 def settings_that_differ(earlier: FitOptions, now: FitOptions) -> str:
     """The options of an earlier fit that differ from those now, as they are typed."""
     words = []
-    for name, known in options_of(FitOptions).items():
+    for name, flag in options_of(FitOptions).items():
         value = getattr(earlier, name)
         if value == getattr(now, name):
             continue
         if value in (None, (), False):
-            words.append(f"without {known.label}")
-            continue
-        values = value if isinstance(value, tuple) else [value]
-        typed = (known.label if known.kind is SWITCH else f"{known.label} {one}" for one in values)
-        words.append(f"with {' '.join(typed)}")
+            words.append(f"without {flag.label}")
+        elif flag.kind is SWITCH:
+            words.append(f"with {flag.label}")
+        else:
+            values = value if isinstance(value, tuple) else [value]
+            words.append(f"with {' '.join(f'{flag.label} {item}' for item in values)}")
     return ", ".join(words)

@@ -10,6 +10,7 @@ from entropylaw.cli.command import all_settings, takes
 from entropylaw.cli.output import gather, print_result, show_error, shown
 from entropylaw.cli.settings import OWN_FILE, general_settings
 from entropylaw.documents.kinds import KINDS
+from entropylaw.errors import EntropyLawError
 from entropylaw.kinds import PATH, one_of
 from entropylaw.options import ColumnOptions, Command, ConfigFile, Logs, Option, formats, option
 from entropylaw.paths import shown_path
@@ -35,29 +36,27 @@ def columns(options: ColumnsCommand) -> None:
     from entropylaw.logs.runs.step_column import ROW
     from entropylaw.roles.explain import explain
 
-    inputs = gather(options.logs, options)
+    inputs = gather(options.logs, options, options)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
-    problems = {
-        entry.path: entry.error
-        for entry in inputs.entries
-        if entry.error is not None
-        and entry.error.slug == "no-step-column"
-        and entry.path in options.logs
-        and entry.path != "-"
-    }
-    counted = gather(list(problems), replace(options, step=ROW)).runs if problems else []
-    errors = [entry.error for entry in inputs.entries if entry.error is not None]
-    if not (inputs.runs or counted):
-        raise errors[0]
-    for error in errors:
+    named = [entry for entry in inputs.entries if entry.path in options.logs and entry.path != "-"]
+    problems = {entry.path: entry.error for entry in named if is_without_step(entry.error)}
+    runs = inputs.runs
+    if problems:
+        runs += gather(list(problems), options, replace(options, step=ROW)).runs
+    if not runs:
+        raise inputs.errors[0]
+    for error in inputs.errors:
         if error not in problems.values():
             show_error(error)
     chosen = {name: getattr(options, name) for name in ("entropy", "reward", "pair")}
-    reports = [
-        explain(run, **chosen, problem=problems.get(run.source.path)) for run in (*inputs.runs, *counted)
-    ]
+    reports = [explain(run, **chosen, problem=problems.get(run.source.path)) for run in runs]
     document = replace(columns_document(reports), config=options.config)
     print_result(shown(document, options.format))
+
+
+def is_without_step(error: EntropyLawError | None) -> bool:
+    """Whether a log has no step column."""
+    return error is not None and error.slug == "no-step-column"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -76,10 +75,10 @@ def config(options: ConfigCommand) -> None:
     """
     from entropylaw.documents.codec import dumps, encode
 
-    known = general_settings(all_settings())
-    rows = list(rows_of(options, known))
+    settings = general_settings(all_settings())
+    rows = list(rows_of(options, settings))
     if options.format == "text":
-        print_result(config_text(options.config, rows, known))
+        print_result(config_text(options.config, rows, settings))
         return
     document = {"schema": "entropylaw/config/2", "version": __version__, "settings": rows}
     print_result(dumps(document | {"config": encode(options.config)}))
@@ -93,17 +92,18 @@ def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str,
     from entropylaw.gates.expression import parse
 
     for key, setting in known.items():
-        there = [(command, values[key]) for command, values in options.settings.items() if key in values]
-        if not there or there[0][0]:
+        tables = {command: values for command, values in options.settings.items() if key in values}
+        if "" not in tables:
             default = None if setting.default == () else setting.default
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
-        for command, value in there:
+        for command, values in tables.items():
             assert options.config is not None
+            value = values[key]
             if key == "gates":
                 value = [parse(gate).shown for gate in value]
             elif setting.kind is PATH:
                 value = shown_path(value)
-            where = f"{options.config.path}: {'.'.join(filter(None, (command, key)))}"
+            where = f"{options.config.path}: {f'{command}.{key}' if command else key}"
             yield {"key": key, "command": command or None, "value": value, "source": "file", "where": where}
 
 

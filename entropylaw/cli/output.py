@@ -24,6 +24,7 @@ from entropylaw.paths import check_targets, is_folder, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunFit
+    from entropylaw.options import Command
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
     from entropylaw.pipeline.steps import Answer, Step
@@ -98,12 +99,19 @@ def _files(log: str) -> Iterator[str]:
         yield from () if isinstance(visit, OSError) else visit[2]
 
 
-def gather(arguments: Sequence[str], options: Any, jobs: int | None = None, **more: Any) -> Inputs:
-    """Gather inputs behind a progress bar; see :func:`entropylaw.pipeline.inputs.gather`."""
+def gather(
+    arguments: Sequence[str], command: Command, options: Any, jobs: int | None = None, **more: Any
+) -> Inputs:
+    """Gather inputs behind a progress bar, with the ``options`` of a ``command``; ``more`` as there.
+
+    See :func:`entropylaw.pipeline.inputs.gather`.
+    """
     from entropylaw.pipeline.inputs import gather
 
     with reading_shown():
-        return gather(arguments, options, before=lambda logs: begin(logs, jobs), **more)
+        return gather(
+            arguments, options, before=lambda logs: begin(logs, jobs), config=command.config, **more
+        )
 
 
 def answered(
@@ -127,44 +135,44 @@ def result_of(
     return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
-def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
+def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
 
     Raises UsageError (``unknown-suffix``).
     """
     from entropylaw.options import JUNIT, SUFFIXES
 
-    suffix, known = Path(path).suffix.lower(), known or tuple(SUFFIXES)
-    suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in known}
-    format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
+    suffix, choices = Path(path).suffix.lower(), choices or tuple(SUFFIXES)
+    suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
+    format = "markdown" if suffix == ".markdown" and "markdown" in choices else suffixes.get(suffix)
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        hint = file_to_name(path, suffix, known, flag, next(iter(suffixes)))
+        hint = file_to_name(path, suffix, choices, flag, next(iter(suffixes)))
         raise UsageError("unknown-suffix", message, f"the suffix decides the format; {hint}")
     return format
 
 
-def file_to_name(path: str, suffix: str, known: Sequence[str], flag: str, ending: str) -> str:
+def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, ending: str) -> str:
     """What to type where the suffix of a file is that of no ``known`` format; ``ending`` is that of one."""
     from entropylaw.options import JUNIT
 
     typed = shlex.quote(path)
     if is_folder(path):
         return f"{typed} is a folder: name a file in it"
-    if suffix in (".html", ".htm") and "text" in known:
+    if suffix in (".html", ".htm") and "text" in choices:
         return f"type `entropylaw report LOG -o {typed}`"
-    if suffix in JUNIT.values() and "text" in known:
+    if suffix in JUNIT.values() and "text" in choices:
         return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
-    if suffix in SHEETS and "csv" in known:
+    if suffix in SHEETS and "csv" in choices:
         ending = ".csv"
     return f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
 
 
-def destinations(output: Sequence[str], format: str, known: Sequence[str] = ()) -> dict[str, str]:
+def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()) -> dict[str, str]:
     """Path of an output → its format, as :func:`format_of`; all are checked before any work is done."""
 
     def of(path: str) -> str:
-        found = format if path == "-" else format_of(path, known)
+        found = format if path == "-" else format_of(path, choices)
         # Text has its details in files, too.
         return format if (format, found) == ("details", "text") else found
 
@@ -269,29 +277,38 @@ def write_out(
     Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
     standard error; UsageError ``output-is-input``: nothing is written.
     """
+    targets: list[str | int] = [*files]
     # A closed descriptor may be any file by now.
-    check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
-    written, problems = list[str](), list[OutputError]()
+    if printed is not None and sys.stdout is not None:
+        targets.append(1)
+    check_targets(targets)
+    problems: list[OutputError] = []
+    lines: list[str] = []
     for path, content in files.items():
         # Not at the top: the help would wait for it.
         from entropylaw.files import write_atomically
 
-        try:
+        with noted(problems):
             write_atomically(path, content)
-            written.append(path)
-        except OutputError as error:
-            problems.append(error)
-    try:
-        if printed is not None:
+            lines += [] if path in unsaid else [f"wrote {path}"]
+    if printed is not None:
+        with noted(problems):
             print_result(printed)
-    except OutputError as error:
-        problems.append(error)
-    for path in written:
-        say(f"wrote {path}", quiet=quiet or path in unsaid)
+    for line in lines:
+        say(line, quiet=quiet)
     for problem in problems[:-1]:
         show_error(problem)
     if problems:
         raise problems[-1]
+
+
+@contextmanager
+def noted(problems: list[OutputError]) -> Iterator[None]:
+    """Add the error of an output that cannot be written to some problems, and go on."""
+    try:
+        yield
+    except OutputError as error:
+        problems.append(error)
 
 
 def refuse_link(folder: str) -> None:
@@ -317,8 +334,8 @@ def finish_runs(
 
     Where nothing was ``answered``, no text is written but the errors.
     """
-    kept = {path: format for path, format in formats.items() if answered or format != "text"}
-    deliver(document, kept, quiet=quiet)
+    wanted = {path: format for path, format in formats.items() if answered or format != "text"}
+    deliver(document, wanted, quiet=quiet)
     pairs = zip(inputs.entries, answers, strict=True)
     errors = (_named(entry.name, answer.error) for entry, answer in pairs if answer.error is not None)
     finish(list(errors), answered=answered)
@@ -380,12 +397,12 @@ def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     from entropylaw.escaping import one_line
 
     strangers, copies, others = list[str](), list[str](), list[str]()
-    for path, skipped, why in (warning.partition(NOT_READ) for warning in warnings):
+    for path, skipped, reason in (warning.partition(NOT_READ) for warning in warnings):
         name = PurePath(path).name
-        if why.startswith("written by entropylaw"):
+        if reason.startswith("written by entropylaw"):
             continue  # a table or a text beside its document
-        if why.endswith(SAME_RUN):
-            copies.append(f"{name} of {PurePath(why.removesuffix(SAME_RUN).strip(chr(39))).name}")
+        if reason.endswith(SAME_RUN):
+            copies.append(f"{name} of {PurePath(reason.removesuffix(SAME_RUN).strip(chr(39))).name}")
         elif skipped:
             strangers.append(name)
         else:

@@ -14,7 +14,6 @@ from entropylaw.cli.progress import share_shown
 from entropylaw.errors import UsageError
 from entropylaw.kinds import PATH
 from entropylaw.paths import check_targets
-from entropylaw.results.result import replace
 from entropylaw.tokens.options import TokenOptions
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def phases(options: PhasesCommand) -> None:
     figure, quiet = options.figure, options.quiet
     targets = output.destinations(options.output or ["-"], options.format)
     picture = picture_of(figure)
-    inputs = output.gather(options.logs, opt.part(options, opt.PhaseOptions), options.jobs, kinds=())
+    inputs = output.gather(options.logs, options, opt.part(options, opt.PhaseOptions), options.jobs, kinds=())
     from entropylaw.pipeline.steps import Phases
 
     step = Phases(inputs.settings)
@@ -113,7 +112,6 @@ def phases(options: PhasesCommand) -> None:
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
     answers = output.answered(step, inputs.entries, options.jobs, quiet=quiet)
     document = step.document(inputs, [answer.result for answer in answers])
-    document = replace(document, config=options.config)
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
@@ -145,8 +143,8 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     taken: set[str] = set()
     for run in document.runs:
         slug = safe_name(run.run, taken)
-        known: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
+        drawable: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
         # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
-            known["tokens"] = token_histogram(histograms[run.run])
-        yield from write(known, figure, picture, slug)
+            drawable["tokens"] = token_histogram(histograms[run.run])
+        yield from write(drawable, figure, picture, slug)

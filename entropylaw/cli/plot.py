@@ -92,8 +92,8 @@ plot.__doc__ = (
 )
 
 
-def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
-    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
+def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
+    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
 def _result(options: PlotCommand) -> RunReport | RunPhases:
@@ -103,31 +103,45 @@ def _result(options: PlotCommand) -> RunReport | RunPhases:
     # --run names the run here, and no column.
     fresh: Any = opt.part(options, opt.PhaseOptions if phases else opt.FitOptions, run=None)
     fixed = options.flags_given(opt.FitOptions, opt.PhaseOptions)
-    inputs = gather([options.source], fresh, kinds=("fit", "report", "phases"), fixed=fixed)
-    from entropylaw.documents.document import RunFit, RunPhases, RunReport
+    inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
+    from entropylaw.documents.document import RunReport
     from entropylaw.pipeline.steps import Ahead, Fit, Phases
 
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
-        raise next(entry.error for entry in inputs.entries if entry.error is not None)
-    other = RunFit if phases else RunPhases
-    if isinstance(held[0].entry, other):
-        kind, command = ("fit", "phases") if phases else ("phases", "fit")
-        expected = "phases" if phases else "law"
-        message = f"{options.source} is a {kind} document, which holds no {expected}"
-        hint = f"give the log, or what `entropylaw {command}` wrote"
-        raise UsageError("figure-not-in-source", message, hint)
+        raise inputs.errors[0]
+    refuse_other_document(held[0].entry, options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
     result = result_of(step, [_chosen(held, options)])[0]
+    if phases:
+        return _phases(result) if isinstance(result, RunReport) else result
     if isinstance(result, RunReport):
-        if phases and result.phases is None:
-            why = "the log had no entropies of planning or execution tokens"
-            _nothing(result.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-        return result.phases or result if phases else result
+        return result
     if needs == "forecast":
         # So many steps that the fan of a forecast is smooth.
         return result_of(Ahead(FAN), [result])[0]
-    return result if phases else RunReport(fit=result)
+    return RunReport(fit=result)
+
+
+def refuse_other_document(entry: Any, source: str, *, phases: bool) -> None:
+    """Refuse a document of fits where phases are drawn, and of phases where something else is.
+
+    Raises UsageError (``figure-not-in-source``).
+    """
+    from entropylaw.documents.document import RunFit, RunPhases
+
+    kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
+    if isinstance(entry, RunFit if phases else RunPhases):
+        message = f"{source} is a {kind} document, which holds no {expected}"
+        hint = f"give the log, or what `entropylaw {command}` wrote"
+        raise UsageError("figure-not-in-source", message, hint)
+
+
+def _phases(report: RunReport) -> RunPhases:
+    if report.phases is None:
+        reason = "the log had no entropies of planning or execution tokens"
+        _nothing(report.run, "phases", reason, "`entropylaw tokens` makes them of token-level logs")
+    return report.phases
 
 
 def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
@@ -138,8 +152,9 @@ def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
     names = [run.name for run in runs]
     if name in names:
         return runs[names.index(name)]
-    more = f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
-    there = ", ".join(names[:MOST_NAMED]) + more
+    there = ", ".join(names[:MOST_NAMED])
+    if names[MOST_NAMED:]:
+        there += f" and {len(names) - MOST_NAMED} more"
     if name is None:
         message = f"{source} holds {len(names)} runs, and a figure shows one: {there}"
         raise UsageError("which-run", message, "add --run NAME")

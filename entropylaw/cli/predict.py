@@ -81,7 +81,7 @@ def predict(options: PredictCommand) -> None:
     unset = [name for name in ("gain", "level") if getattr(options, name) is None]
     fresh = opt.part(options, opt.FitOptions, **{name: getattr(opt.FitOptions, name) for name in unset})
     fixed = options.flags_given(opt.LawOptions)
-    inputs = output.gather([source], fresh, kinds=("fit",), fixed=fixed)
+    inputs = output.gather([source], options, fresh, kinds=("fit",), fixed=fixed)
     from entropylaw.pipeline.steps import Fit
 
     step = Fit(inputs.settings)
@@ -154,13 +154,12 @@ def backtest(options: BacktestCommand) -> None:
     tested.
     """
     formats = output.destinations(options.output or ["-"], options.format)
-    inputs = output.gather(options.logs, opt.part(options, opt.FitOptions), options.jobs, kinds=())
+    inputs = output.gather(options.logs, options, opt.part(options, opt.FitOptions), options.jobs, kinds=())
     from entropylaw.pipeline.steps import Backtest
 
     step = Backtest(inputs.settings)
     answers = output.answered(step, inputs.entries, options.jobs, quiet=options.quiet)
     document = step.document(inputs, [answer.result for answer in answers])
-    document = replace(document, config=options.config)
     output.say_skipped(document.warnings, quiet=options.quiet)
     tested = bool(document.overall)
     output.finish_runs(document, formats, inputs, answers, answered=tested, quiet=options.quiet)

@@ -50,10 +50,10 @@ OTHERS = (
 
 def figure_kinds(text: str) -> tuple[str, ...]:
     """The formats in a text."""
-    named, known = [name.strip().lower() for name in text.split(",")], ", ".join(opt.PICTURES)
+    named, choices = [name.strip().lower() for name in text.split(",")], ", ".join(opt.PICTURES)
     unknown = [name for name in named if name not in opt.PICTURES]
     if unknown and named != ["none"]:
-        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {known}, or none"
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {choices}, or none"
         raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
     return tuple(kind for kind in opt.PICTURES if kind in named)
 
@@ -188,15 +188,15 @@ def finish(outcome: Outcome, unwritten: str, *, strict: bool, quiet: bool) -> No
         output.say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
         output.say(f"nothing was fitted: {unwritten}", quiet=False)
-    for one in failures[:LISTED]:
-        output.show_error(output.refused(one.row.run, one.refusal))
+    for run in failures[:LISTED]:
+        output.show_error(output.refused(run.row.run, run.refusal))
     if len(failures) > LISTED:
-        more = counted(len(failures) - LISTED, "more run")
-        output.say(f"{more} could not be fitted; the report has them all", quiet=False)
+        rest = counted(len(failures) - LISTED, "more run")
+        output.say(f"{rest} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
         missing = counted(outcome.unfinished, "run")
         output.say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
-    output.finish((), answered=outcome.answered, read=any(one.read for one in failures))
+    output.finish((), answered=outcome.answered, read=any(run.read for run in failures))
     if strict and failures:
         raise typer.Exit(FitError.exit_code)

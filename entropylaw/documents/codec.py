@@ -44,13 +44,17 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if members := _members(value):
-        types = type(value).__annotations__
-        return {
-            key: None if types.get(name) is Unbounded and inner == math.inf else encode(inner)
-            for key, name, inner in members
-        }
-    return encode(value.tolist()) if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        return encode(value.tolist())
+    members = _members(value)
+    if not members:
+        return value
+    types = type(value).__annotations__
+    encoded: dict[str, Any] = {}
+    for key, name, inner in members:
+        unbounded = types.get(name) is Unbounded and inner == math.inf
+        encoded[key] = None if unbounded else encode(inner)
+    return encoded
 
 
 def parse(content: bytes) -> Any:
@@ -81,20 +85,20 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     others.
     """
     try:
-        found = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
+        result = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
     except msgspec.ValidationError as error:
         # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
         problem = problem[:1].lower() + problem[1:]
         raise DocumentMismatchError(where.rstrip("`") or "$", problem) from None
     # Options with a default are required in documents.
-    settings = getattr(found, "settings", None)
+    settings = getattr(result, "settings", None)
     missing = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
     if missing:
         raise DocumentMismatchError("$.settings", f"object missing required field `{missing[0]}`")
-    if (flaw := _flaw(found)) is not None:
+    if (flaw := _flaw(result)) is not None:
         raise DocumentMismatchError(f"${flaw[0]}", f"expected {flaw[1]}")
-    return found
+    return result
 
 
 def _members(value: object) -> list[tuple[str, str, Any]]:
@@ -166,16 +170,16 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     if hasattr(value, "flaw") and (expected := value.flaw()):
         return "", expected
     form = ".{}"
-    parts: Iterable[tuple[str | int, Any]]
+    members: Iterable[tuple[str | int, Any]]
     if isinstance(value, tuple):
-        form, parts = "[{}]", enumerate(value)
+        form, members = "[{}]", enumerate(value)
     elif isinstance(value, dict):
-        parts = value.items()
+        members = value.items()
     else:
-        parts = ((key, part) for key, _, part in _members(value))
-    for key, part in parts:
-        if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
-            return form.format(key) + found[0], found[1]
+        members = ((key, member) for key, _, member in _members(value))
+    for key, member in members:
+        if type(member) not in _PLAIN and (flaw := _flaw(member)) is not None:
+            return form.format(key) + flaw[0], flaw[1]
     return None
 
 

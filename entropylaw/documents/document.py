@@ -91,7 +91,7 @@ NOT_READ = " was not read: "
 
 def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """A warning for each file that is no log: (path, why)."""
-    return tuple(f"{shown_path(path)}{NOT_READ}{why}" for path, why in ignored)
+    return tuple(f"{shown_path(path)}{NOT_READ}{reason}" for path, reason in ignored)
 
 
 class Entry(Result, frozen=True, kw_only=True):
@@ -123,8 +123,8 @@ class Entry(Result, frozen=True, kw_only=True):
         else:
             read = {"run": log.name, "path": shown_path(log.source.path)}
             dropped, notes = Counter(log.dropped), log.notes
-        for part in filter(None, (series, more.get(cls.RESULT))):
-            dropped.update(getattr(part, "dropped", {}))
+        for source in filter(None, (series, more.get(cls.RESULT))):
+            dropped.update(getattr(source, "dropped", {}))
         notes += series.notes if series else ()
         columns = {field: getattr(series, name, None) for field, name in cls.COLUMNS.items()}
         fields = {"dropped": dict(dropped), cls.NOTES: notes, cls.RESULT: None, "refusal": None}

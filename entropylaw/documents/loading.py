@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,11 +129,13 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     named = FITS in file.name.casefold()
-    content = None
-    with suppress(OSError):
-        if (named or file.suffix.lower() == ".json") and is_file(file):
-            content = read_regular(file, LARGEST)
-    if content is None or not (named or b"entropylaw" in content):
+    if not (named or file.suffix.lower() == ".json") or not is_file(file):
+        return None
+    try:
+        content = read_regular(file, LARGEST)
+    except OSError:
+        return None
+    if not named and b"entropylaw" not in content:
         return None  # a log: parsing it would take many times its size
     data, flaw = parsed(content)
     if schema_of(data).startswith("entropylaw/"):
@@ -161,11 +162,11 @@ def schema_of(data: Any) -> str:
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
     """The documents below a folder, and whether there is anything else, such as an unreadable folder."""
-    found: list[Stored] = []
+    documents: list[Stored] = []
     others = False
     for visit in walk(folder):
         where, _, names = ("", [], []) if isinstance(visit, OSError) else visit
         inside = [find_document(str(Path(where) / name)) for name in names]
         others = others or None in inside or isinstance(visit, OSError)
-        found += filter(None, inside)
-    return found, others
+        documents += filter(None, inside)
+    return documents, others

@@ -54,16 +54,16 @@ class Subject:
         without = self.why is Why.no_relation and needs is Needs.relation
         if not without and not (self.verdict is Verdict.fails and needs is Needs.law):
             return ""
-        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        others = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
         reason = self.reasons[0] if self.reasons else "its document gives no reason"
-        return f"the law fails for this run, {self.why}: {reason}{more}"
+        return f"the law fails for this run, {self.why}: {reason}{others}"
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
         if quantity.part not in self.holders:
             # A prediction has the verdict in addition to its own numbers.
-            known = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
-            return quantity.read(self.holders[Part.ahead]) if known else None
+            is_shared = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
+            return quantity.read(self.holders[Part.ahead]) if is_shared else None
         holder = self.holders[quantity.part]
         return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
 
@@ -124,7 +124,7 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             verdict=getattr(judged, "verdict", None),
             why=getattr(judged, "why", None),
             reasons=sentences(findings, "reason"),
-            lost=next((one.sentence for one in findings if one.code == LOST), ""),
+            lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
             refusal=getattr(run, "refusal", None),
             read=getattr(run, column, "") is not None,
         )
@@ -139,7 +139,7 @@ def stored_subjects(document: Stored) -> list[Subject]:
         if document.data is None:
             raise document.damaged(shown)
         subjects = subjects_of(read_document(document.data, shown), shown)
-        runs = [(one.run, one.path) for one in subjects if one.refusal is None]
+        runs = [(subject.run, subject.path) for subject in subjects if subject.refusal is None]
         if len(set(runs)) < len(runs):
             raise damaged(shown, "at $.runs: expected each run once")
         return subjects

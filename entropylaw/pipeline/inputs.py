@@ -69,7 +69,7 @@ class Inputs:
 
     ``documents`` are those that were found; with ``strict`` their runs are not among the ``entries``, and
     ``flaws`` are paths of what should have been a document, with what is wrong. ``skipped`` are an argument
-    and a warning about a file of it.
+    and a warning about a file of it; ``config`` is the settings file in force.
     """
 
     entries: tuple[Input, ...]
@@ -78,6 +78,7 @@ class Inputs:
     documents: tuple[Stored, ...] = ()
     flaws: tuple[tuple[str, InputError], ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    config: ConfigFile | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -88,6 +89,11 @@ class Inputs:
     def runs(self) -> list[Run]:
         """The runs of logs."""
         return [entry.run for entry in self.entries if entry.run is not None]
+
+    @property
+    def errors(self) -> list[EntropyLawError]:
+        """Why logs, or runs of them, could not be read."""
+        return [entry.error for entry in self.entries if entry.error is not None]
 
     def by_argument(self) -> dict[str, Inputs]:
         """The inputs of each argument; a run that several arguments led to belongs to the first."""
@@ -101,14 +107,65 @@ class Inputs:
 
 
 @dataclass(slots=True)
+class _Place:
+    """An argument: the documents at its path, and whether there are ``others`` that may be logs."""
+
+    path: str
+    documents: Sequence[Stored]
+    others: bool = False
+    folder: bool = False
+
+
+@dataclass(slots=True)
 class _Found:
-    """The documents and the logs of some arguments, and what gates have to report of them."""
+    """The documents and the logs of some arguments; for gates what else was ``seen``, and its flaws."""
 
     documents: list[Stored] = field(default_factory=list)
     logs: list[Any] = field(default_factory=list)
     flaws: list[tuple[str, InputError]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+
+    def take(self, place: _Place, kinds: Sequence[str]) -> None:
+        """The documents of an argument, those that an index names, or else its logs."""
+        index = next((stored for stored in place.documents if stored.kind == "index"), None)
+        if index is not None and "index" in kinds:
+            self.documents += find([*map(str, whole_pages(index))], kinds).documents
+        elif place.documents and not place.others:
+            self.documents += place.documents
+        else:
+            self.logs.append(place.path)
+
+    def take_all(self, place: _Place) -> None:
+        """All documents of an argument, and its logs, for gates: nothing is skipped in silence."""
+        if place.others and is_own_table(place.path):
+            shown = shown_path(place.path)
+            message = f"{shown} is a table that entropylaw wrote, and gates read documents"
+            hint = "give the JSON of the same call, or the folder of the report"
+            self.flaws.append((shown, InputError("not-a-document", message, hint)))
+            return
+        used: list[Stored] = []
+        for stored in place.documents:
+            self.seen.add(shown_path(stored.path))
+            used += self.usable(stored, place)
+        if used:
+            self.seen.add(place.path)
+        taken = {(stored.path, stored.content) for stored in self.documents}
+        self.documents += [stored for stored in used if (stored.path, stored.content) not in taken]
+        if place.others or place.path not in self.seen:
+            self.logs.append(place.path)
+
+    def usable(self, stored: Stored, place: _Place) -> list[Stored]:
+        """A document that gates read; of an index its runs, those in a folder are found there."""
+        if stored.kind == "index":
+            self.seen.add(place.path)
+            self.flaws += flaws_of(stored)
+            return [] if place.folder else documents_of(stored)
+        if not place.folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
+            return [stored]
+        warning = f"{shown_path(stored.path)} was not read: no gate uses such a document"
+        self.skipped.append((place.path, warning))
+        return []
 
 
 def gather(
@@ -120,6 +177,7 @@ def gather(
     strict: bool = False,
     named: Callable[[str], str] = shown_path,
     before: Callable[[Sequence[str]], None] = lambda _: None,
+    config: ConfigFile | None = None,
 ) -> Inputs:
     """Gather the runs of some arguments, each with its own name: those of documents, then those of logs.
 
@@ -140,36 +198,39 @@ def gather(
         The name of a run whose file cannot be read.
     before
         Is called with the logs before they are read.
+    config
+        The settings file in force, which documents name.
 
     Raises UsageError (``already-a-fit``, ``fit-is-fixed``, ``settings-differ``, and any option that is wrong
     for one log, and so for all); InputError (``not-a-document``, ``damaged-document``,
     ``other-document-version``, ``file-not-found``: an index names a document that is not there). A log that
     cannot be read is an entry.
     """
-    found = find(arguments, kinds, strict=strict)
-    if found.documents and fixed:
-        refuse_flags(shown_path(found.documents[0].path), fixed)
+    sources = find(arguments, kinds, strict=strict)
+    if sources.documents and fixed:
+        refuse_flags(shown_path(sources.documents[0].path), fixed)
     whole = isinstance(options, FitOptions | PhaseOptions)
-    settings = options if whole or kinds is None else part(options, FitOptions)
-    entries: list[Input] = []
-    files: list[InputFile] = []
-    if not strict:
-        documents = [load(stored, kinds or ()) for stored in found.documents]
-        fresh = [settings] if found.logs or not documents else []
-        settings = same_settings([*(document.settings for document in documents), *fresh])
-        entries += chain.from_iterable(map(stored_entries, documents))
-        files += chain.from_iterable(document.inputs for document in documents)
-    if found.logs:
-        before(found.logs)
-        entries += read_logs(found, options, strict=strict, named=named)
-        files += chain.from_iterable(entry.files for entry in entries if entry.run is not None)
+    fresh = options if whole or kinds is None else part(options, FitOptions)
+    documents = [] if strict else [load(stored, kinds or ()) for stored in sources.documents]
+    settings = [document.settings for document in documents]
+    if sources.logs or not documents:
+        settings.append(fresh)
+    common = same_settings(settings)
+    entries = list(chain.from_iterable(map(stored_entries, documents)))
+    files = [document.inputs for document in documents]
+    if sources.logs:
+        before(sources.logs)
+        read = read_logs(sources, options, strict=strict, named=named)
+        entries += read
+        files += [entry.files for entry in read]
     return Inputs(
         entries=tuple(entries if strict else distinct(entries)),
-        settings=settings,
-        files=distinct_files(files),
-        documents=tuple(found.documents),
-        flaws=tuple(found.flaws),
-        skipped=tuple(found.skipped),
+        settings=common,
+        files=distinct_files(chain.from_iterable(files)),
+        documents=tuple(sources.documents),
+        flaws=tuple(sources.flaws),
+        skipped=tuple(sources.skipped),
+        config=config,
     )
 
 
@@ -184,59 +245,29 @@ def find(arguments: Sequence[Any], kinds: Sequence[str] | None, *, strict: bool 
 
     Raises UsageError (``already-a-fit``) and, of an index, InputError.
     """
-    found = _Found()
+    sources = _Found()
     for argument in arguments:
         if kinds is None or not isinstance(argument, str):
-            found.logs.append(argument)
-            continue
-        document = document_at(argument)
-        if document is not None and not kinds:
-            message = f"{argument} is a document of entropylaw, a log was expected"
-            hint = "`entropylaw predict` and `entropylaw report` read fit documents"
-            raise UsageError("already-a-fit", message, hint)
-        inside, others = [document] if document else list[Stored](), document is None
-        folder = document is None and bool(kinds) and argument != "-" and is_folder(argument)
-        if folder:
-            inside, others = documents_in(argument)
-        if strict:
-            _take_all(found, argument, inside, others=others, folder=folder)
-            continue
-        index = next((stored for stored in inside if stored.kind == "index" and "index" in kinds), None)
-        if index is not None:
-            found.documents += find([*map(str, whole_pages(index))], kinds).documents
-        elif inside and not others:
-            found.documents += inside
+            sources.logs.append(argument)
+        elif strict:
+            sources.take_all(_place(argument, kinds))
         else:
-            found.logs.append(argument)
-    return found
+            sources.take(_place(argument, kinds), kinds)
+    return sources
 
 
-def _take_all(found: _Found, argument: str, inside: Sequence[Stored], *, others: bool, folder: bool) -> None:
-    """All documents of an argument, and its logs, for gates: nothing is skipped in silence."""
-    if others and is_own_table(argument):
-        shown = shown_path(argument)
-        message = f"{shown} is a table that entropylaw wrote, and gates read documents"
-        hint = "give the JSON of the same call, or the folder of the report"
-        found.flaws.append((shown, InputError("not-a-document", message, hint)))
-        return
-    documents: list[Stored] = []
-    for stored in inside:
-        shown = shown_path(stored.path)
-        found.seen.add(shown)
-        if stored.kind == "index":
-            # The runs of a report; those in a folder are found there.
-            found.seen.add(argument)
-            found.flaws += flaws_of(stored)
-            documents += [] if folder else documents_of(stored)
-        elif not folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
-            found.seen.add(argument)
-            documents.append(stored)
-        else:
-            found.skipped.append((argument, f"{shown} was not read: no gate uses such a document"))
-    known = {(stored.path, stored.content) for stored in found.documents}
-    found.documents += [stored for stored in documents if (stored.path, stored.content) not in known]
-    if others or argument not in found.seen:
-        found.logs.append(argument)
+def _place(path: str, kinds: Sequence[str]) -> _Place:
+    """What is at a path; folders are searched for documents where the command can use any."""
+    document = document_at(path)
+    if document is not None and not kinds:
+        message = f"{path} is a document of entropylaw, a log was expected"
+        hint = "`entropylaw predict` and `entropylaw report` read fit documents"
+        raise UsageError("already-a-fit", message, hint)
+    if document is not None:
+        return _Place(path, [document])
+    if kinds and path != "-" and is_folder(path):
+        return _Place(path, *documents_in(path), folder=True)
+    return _Place(path, [], others=True)
 
 
 def load(stored: Stored, kinds: Sequence[str]) -> Any:
@@ -265,7 +296,7 @@ def stored_entries(document: Document[Any]) -> Iterator[Input]:
         yield Input(name=fit.run, path=fit.path, entry=entry, files=files, config=document.config)
 
 
-def read_logs(found: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:
+def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:
     """The runs of the logs that were found, argument by argument, each with what could not be read of it.
 
     Parameters as :func:`gather`. Raises UsageError: an option that is wrong for one log is wrong for all.
@@ -274,7 +305,7 @@ def read_logs(found: _Found, options: Any, *, strict: bool, named: Callable[[str
     from entropylaw.logs.load import read_all
 
     columns = columns_named(options)
-    reading = read_all(found.logs, step=options.step, run=options.run, columns=columns, any_table=strict)
+    reading = read_all(sources.logs, step=options.step, run=options.run, columns=columns, any_table=strict)
     entries = [
         Input(
             name=run.name,
@@ -289,12 +320,12 @@ def read_logs(found: _Found, options: Any, *, strict: bool, named: Callable[[str
         if isinstance(error, UsageError):
             raise error
         # A folder with documents of runs needs no log.
-        if error.slug != "no-logs-in-folder" or path not in found.seen:
+        if error.slug != "no-logs-in-folder" or path not in sources.seen:
             argument = reading.given[path]
             entries.append(Input(name=name or named(path), path=path, argument=argument, error=error))
-    ignored = [file for file in reading.ignored if shown_path(file.path) not in found.seen]
+    ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
     arguments = [reading.given[file.path] for file in ignored]
-    found.skipped += zip(arguments, skipped_files(ignored), strict=True)
+    sources.skipped += zip(arguments, skipped_files(ignored), strict=True)
     order = list(dict.fromkeys(reading.given.values()))
     return sorted(entries, key=lambda entry: order.index(entry.argument))
 
@@ -339,7 +370,7 @@ def same_settings(settings: Sequence[Any]) -> Any:
     """
     first, *others = settings
     for other, option in product(others, fields(first)):
-        left, right = (getattr(given, option.name, None) for given in (first, other))
+        left, right = (getattr(options, option.name, None) for options in (first, other))
         if left != right:
             differ = f"{option.name} {left} and {right}"
             message = f"fits with different settings ({differ}), but one document has one"

@@ -63,7 +63,7 @@ class Outcome:
     @property
     def unchanged(self) -> int:
         """Runs whose files were there already."""
-        return sum(one.unchanged for one in self.done)
+        return sum(run.unchanged for run in self.done)
 
     @property
     def unfinished(self) -> int:
@@ -81,12 +81,12 @@ class Outcome:
     @property
     def failures(self) -> tuple[Done, ...]:
         """The runs without a law."""
-        return tuple(one for one in self.done if one.refusal is not None)
+        return tuple(run for run in self.done if run.refusal is not None)
 
     @property
     def answered(self) -> bool:
         """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
-        return any(one.refusal is None or "phases" in one.row.cells for one in self.done)
+        return any(run.refusal is None or "phases" in run.row.cells for run in self.done)
 
 
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
@@ -202,12 +202,12 @@ def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> dict[str, 
 
 def index_of(outcome: Outcome) -> IndexDocument:
     """The index of the runs that are done."""
-    done = {one.row.slug for one in outcome.done}
+    done = {run.row.slug for run in outcome.done}
     files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
     return IndexDocument(
         inputs=distinct_files(files),
         settings=outcome.settings,
-        rows=tuple(one.row for one in outcome.done),
+        rows=tuple(run.row for run in outcome.done),
         unfinished=outcome.unfinished,
         warnings=(*outcome.interrupted, *outcome.warnings),
         across=phases_across(outcome),
@@ -218,24 +218,13 @@ def index_of(outcome: Outcome) -> IndexDocument:
 def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     index = index_of(outcome)
-    tasks = {task.slug: task for task in outcome.tasks}
-    names = {path for one in outcome.done for path in one.figures}
-    figures = {
-        one.row.slug: {
-            name: path for name in NAMED if (path := f"figures/{one.row.slug}-{name}.svg") in names
-        }
-        for one in outcome.done
-    }
-    sections = ((load_report(tasks[row.slug].document).runs[0], row.slug) for row in index.rows)
     contents: dict[str, str] = {}
     if index.across is not None:
         contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
     else:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     contents |= {
-        "report.md": pages.markdown(
-            index.rows, sections, warnings=index.warnings, figures=figures, across=index.across
-        ),
+        "report.md": markdown_of(index, outcome),
         "report.csv": csv_text(index_table(index.rows)),
         "report.json": dumps(index.to_json()),
         PAGE: pages.index_page(
@@ -252,14 +241,25 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     return tuple(folder / name for name in contents)
 
 
+def markdown_of(index: IndexDocument, outcome: Outcome) -> str:
+    """All runs in Markdown, with their figures, from the documents that were written."""
+    tasks = {task.slug: task for task in outcome.tasks}
+    sections = ((load_report(tasks[row.slug].document).runs[0], row.slug) for row in index.rows)
+    figures: dict[str, dict[str, str]] = {}
+    for run in outcome.done:
+        paths = {name: f"figures/{run.row.slug}-{name}.svg" for name in NAMED}
+        figures[run.row.slug] = {name: path for name, path in paths.items() if path in run.figures}
+    return pages.markdown(index.rows, sections, warnings=index.warnings, figures=figures, across=index.across)
+
+
 def phases_across(outcome: Outcome) -> PhasesAcross | None:
     """The phases over all runs with both curves, where there are two or more."""
-    turns = [one.turns for one in outcome.done if one.turns is not None]
+    turns = [run.turns for run in outcome.done if run.turns is not None]
     if len(turns) < 2:
         return None
     from entropylaw.analysis.phases import combine_turns
 
-    runs = sum("phases" in one.row.cells for one in outcome.done)
+    runs = sum("phases" in run.row.cells for run in outcome.done)
     return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
 
 
@@ -298,8 +298,8 @@ def only_writer(folder: Path) -> Iterator[None]:
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
     with locked(folder):
-        for place in (folder, *(folder / inner for inner in INNER)):
-            for left in place.glob(f"{TEMPORARY}*.part"):
+        for inner_folder in (folder, *(folder / inner for inner in INNER)):
+            for left in inner_folder.glob(f"{TEMPORARY}*.part"):
                 left.unlink(missing_ok=True)
         yield
 

@@ -80,6 +80,11 @@ class Step(Generic[R]):
         raise NotImplementedError
 
 
+def provenance(inputs: Inputs) -> dict[str, Any]:
+    """What every document says of its inputs."""
+    return {"inputs": inputs.files, "warnings": inputs.warnings, "config": inputs.config}
+
+
 @dataclass(frozen=True, slots=True)
 class _Paired(Step[R]):
     """A step on the paired entropies and rewards of a run."""
@@ -97,9 +102,7 @@ class Fit(_Paired[RunFit]):
 
     def document(self, inputs: Inputs, entries: Iterable[RunFit]) -> FitDocument:
         """The fits of the runs."""
-        return FitDocument(
-            inputs=inputs.files, settings=inputs.settings, runs=tuple(entries), warnings=inputs.warnings
-        )
+        return FitDocument(settings=inputs.settings, runs=tuple(entries), **provenance(inputs))
 
 
 class Backtest(_Paired[RunBacktest]):
@@ -114,11 +117,7 @@ class Backtest(_Paired[RunBacktest]):
 
         runs = tuple(entries)
         document = BacktestDocument(
-            inputs=inputs.files,
-            level=self.options.level,
-            overall=skills(runs),
-            runs=runs,
-            warnings=inputs.warnings,
+            level=self.options.level, overall=skills(runs), runs=runs, **provenance(inputs)
         )
         return as_stored(document)
 
@@ -137,9 +136,7 @@ class Phases(Step[RunPhases]):
         """The phases of the runs, and tests over several runs."""
         from entropylaw.analysis.phases import combine_phases
 
-        document = PhasesDocument(
-            inputs=inputs.files, settings=self.options, runs=tuple(entries), warnings=inputs.warnings
-        )
+        document = PhasesDocument(settings=self.options, runs=tuple(entries), **provenance(inputs))
         if sum(bool(fit.planning and fit.execution) for fit in document.fitted) < 2:
             return document
         return replace(document, across=as_stored(combine_phases(document.fitted)))
@@ -207,25 +204,25 @@ def answers(
     Raises UsageError: an option that is wrong for one run is wrong for all.
     """
     results = [given(step, subject) for subject in subjects]
-    places = [place for place, result in enumerate(results) if result is None]
+    positions = [position for position, result in enumerate(results) if result is None]
     waiting: list[_Task] = []
     done = 0
 
     def finish(number: int, subject: Any, result: Answer[R]) -> None:
         nonlocal done
-        results[places[number]] = result
+        results[positions[number]] = result
         done += 1
-        progress(done, len(places), number, str(getattr(subject, "name", "") or subject.run))
+        progress(done, len(positions), number, str(getattr(subject, "name", "") or subject.run))
 
-    for number, place in enumerate(places):
-        subject = subjects[place]
+    for number, position in enumerate(positions):
+        subject = subjects[position]
         subject = subject.run if isinstance(subject, Input) else subject
         key = cache.key(step.name, step.options, subject)
-        known = cache.get(key, step.result)
-        if known is None:
+        cached = cache.get(key, step.result)
+        if cached is None:
             waiting.append(_Task(number, step, subject, cache, key))
         else:
-            finish(number, subject, Answer(known))
+            finish(number, subject, Answer(cached))
 
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
@@ -233,6 +230,11 @@ def answers(
     for task, answer in results_of(run_step, waiting, jobs=jobs, died=died, few=step.few):
         finish(task.number, task.subject, answer)
     return [result for result in results if result is not None]
+
+
+def results_of_step(step: Step[R], subjects: Sequence[Any], *, jobs: int = 1, cache: Cache = OFF) -> list[R]:
+    """The results alone, of which some are refusals; parameters as :func:`answers`."""
+    return [result for result, _ in answers(step, subjects, jobs=jobs, cache=cache)]
 
 
 def given(step: Step[R], subject: Any) -> Answer[R] | None:
@@ -246,8 +248,8 @@ def given(step: Step[R], subject: Any) -> Answer[R] | None:
 
 def killed() -> FitError:
     """The error of a run whose process was killed."""
-    why = "the process that fitted it was killed twice, as happens where memory runs out"
-    return FitError("worker-killed", why, "try that log alone, with --jobs 1")
+    message = "the process that fitted it was killed twice, as happens where memory runs out"
+    return FitError("worker-killed", message, "try that log alone, with --jobs 1")
 
 
 def failed(error: Exception) -> FitError:
@@ -272,8 +274,8 @@ def run_step(task: _Task) -> Answer[Any]:
         raise
     except Exception as error:
         # One run never stops the others, even where it is bad by a bug of this program.
-        known = error if isinstance(error, EntropyLawError) else failed(error)
-        return Answer(step.refuse(subject, series, known), known)
+        refusal = error if isinstance(error, EntropyLawError) else failed(error)
+        return Answer(step.refuse(subject, series, refusal), refusal)
     cache.put(key, result)
     return Answer(result)
 
@@ -303,8 +305,13 @@ def checked_option(value: Any, option: Option, name: str) -> Any:
             return option.from_toml(value)
         except ValueError as error:
             slug = getattr(error.__cause__, "slug", slug)
+    raise bad_argument(name, option.kind.expected, short_value(value), slug)
+
+
+def short_value(value: Any) -> str:
+    """A value in an error message, or its type where the value would be long."""
     short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
-    raise bad_argument(name, option.kind.expected, repr(value)[:40] if short else type_of(value), slug)
+    return repr(value)[:40] if short else type_of(value)
 
 
 def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDocument:
@@ -325,4 +332,4 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     inputs = gather(paths, step.options)
-    return step.document(inputs, [entry for entry, _ in answers(step, inputs.entries)])
+    return step.document(inputs, results_of_step(step, inputs.entries))
