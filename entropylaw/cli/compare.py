@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw import options as opt
 from entropylaw.cli import output
-from entropylaw.cli.command import takes
+from entropylaw.cli.commands import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
-from entropylaw.kinds import PATH
+from entropylaw.escaping import one_line
+from entropylaw.option import part
+from entropylaw.options import CompareOptions, LawOptions
 from entropylaw.paths import check_targets
+from entropylaw.report.figures import write
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -27,43 +28,8 @@ MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
-    """``entropylaw compare``."""
-
-    logs: tuple[str, ...] = opt.option(
-        "ARM=LOGS|LOGS",
-        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
-        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
-        PATH,
-        many=True,
-        required=True,
-    )
-    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".tex", ".tex .html"))
-    details: bool = opt.switch(
-        "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
-    )
-    figure: str | None = opt.option(
-        "--figure",
-        "Draw the arms, reward against entropy, into FILE (.svg .png .pdf), or every figure into a folder, "
-        "as SVG and PNG.",
-        PATH,
-    )
-
-
-@takes(
-    CompareCommand,
-    example="entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'",
-)
 def compare(options: CompareCommand) -> None:
-    """Compare arms of an experiment over their seeds.
-
-    Which arm gives more reward at the same entropy, and which only moves along the same curve? Every run
-    is fitted first, on its own residuals; the seed is then the unit, and all runs count, failed ones too.
-    How runs are grouped into arms is printed first. An arm is higher or lower where the test, adjusted for
-    the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
-    the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
-    """
+    """Run ``entropylaw compare``."""
     format, quiet = output.format_with_details(options), options.quiet
     pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
     others = [path for path in options.output if path not in pages]
@@ -74,14 +40,15 @@ def compare(options: CompareCommand) -> None:
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
     style = output.style_of(options.style, quiet=quiet)
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.pipeline import steps
     from entropylaw.pipeline.arms import grouped
     from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_runs, gather_arms
 
-    settings = opt.part(options, opt.CompareOptions)
+    settings = part(options, CompareOptions)
     arms = by_arm(options.logs, options.arms)
     with reading_shown():
-        inputs = gather_arms(arms, settings, options.flags_given(opt.LawOptions))
+        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
     output.say_skipped(inputs.warnings, quiet=quiet)
     grouping = grouped(inputs.entries, options.arms)
     baseline = baseline_of(list(grouping.arms), settings)
@@ -118,8 +85,6 @@ def write_comparison(
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
     """What was grouped; ``first`` is a baseline that was not named."""
-    from entropylaw.escaping import one_line
-
     by = ", ".join(dict.fromkeys(grouping.by.values()))
     yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
     for arm in grouping.grouped:
@@ -143,7 +108,6 @@ def draw(
     """
     if figure is None:
         return
-    from entropylaw.report.figures import write
 
     try:
         yield from write({"arms": document.comparison}, figure, picture, extra=style)
