@@ -23,23 +23,22 @@ from entropylaw.kinds import (
     PATH,
     SAMPLES,
     SPREAD,
+    SUFFIXES,
     SWITCH,
     TEXT,
     one_of,
 )
-from entropylaw.option import ADVANCED as ADVANCED
-from entropylaw.option import ARMS as ARMS
-from entropylaw.option import COLUMNS as COLUMNS
-from entropylaw.option import GENERAL as GENERAL
-from entropylaw.option import GROUPS as GROUPS
-from entropylaw.option import INTERVALS as INTERVALS
-from entropylaw.option import OUTPUT as OUTPUT
-from entropylaw.option import Option as Option
-from entropylaw.option import option as option
-from entropylaw.option import options_of as options_of
-from entropylaw.option import part as part
-from entropylaw.option import setting as setting
-from entropylaw.option import switch as switch
+from entropylaw.option import (
+    ADVANCED,
+    ARMS,
+    COLUMNS,
+    GENERAL,
+    INTERVALS,
+    option,
+    options_of,
+    setting,
+    switch,
+)
 
 HUNDREDTH = "0.01 of an accuracy, else by its range"
 
@@ -51,18 +50,6 @@ def column(name: str, help: str, unset: str = "by name") -> Any:
 
 FOLDER, PICTURES = "reports", ("svg", "png", "pdf")
 """The folder of fits and reports, by default; the formats of figures."""
-
-SUFFIXES = {
-    "text": ".txt",
-    "json": ".json",
-    "csv": ".csv",
-    "markdown": ".md",
-    "latex": ".tex",
-}
-"""The formats of every result → how the names of files in it end."""
-
-JUNIT = {"junit": ".xml"}
-"""The further format of a check."""
 
 WRITE = f"Write here, and print nothing; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
 
@@ -91,8 +78,11 @@ class ConfigFile:
 class Command:
     """The options of any command, and the fields with a value from the command line or a settings file.
 
-    ``config`` is the settings file in force, and ``settings`` are its values by command and key.
+    ``config`` is the settings file in force, and ``settings`` are its values by command and key. ``example``
+    is a command that can be typed.
     """
+
+    example: ClassVar[str]
 
     given: tuple[str, ...] = ()
     from_file: tuple[str, ...] = ()

@@ -17,6 +17,9 @@ from pathlib import Path
 
 from entropylaw.errors import UsageError
 
+NOT_READ = " was not read: "
+"""Between the path of a file and why it is not a log, in a warning."""
+
 LARGEST = 1 << 30
 """Bytes of the largest document of ours: more than any number of runs makes."""
 

@@ -70,4 +70,6 @@ def arm_by_seed(name: str, path: str = "") -> str | None:
 def arm_by_pattern(name: str, pattern: str) -> str | None:
     """The first group of a regular expression in a name, or all that it matches; None where it does not."""
     match = re.search(pattern, name)
-    return None if match is None else (match[1] if match.re.groups else match[0]) or None
+    if match is None:
+        return None
+    return (match[1] if match.re.groups else match[0]) or None

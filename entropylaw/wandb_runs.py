@@ -55,11 +55,10 @@ def write_summary(run_path: str, values: Mapping[str, float | str | None]) -> No
     Raises as :func:`history`, and OutputError ``wandb-not-written``.
     """
     run, path = _open(run_path)
-    written = {
-        f"entropylaw/{name}": value
-        for name, value in values.items()
-        if isinstance(value, str) or (value is not None and math.isfinite(value))
-    }
+    written = {}
+    for name, value in values.items():
+        if isinstance(value, str) or (value is not None and math.isfinite(value)):
+            written[f"entropylaw/{name}"] = value
     try:
         _answered(path, lambda: run.summary.update(written))
     except InputError as error:

@@ -4,101 +4,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from entropylaw import options as opt
 from entropylaw.cli import output
-from entropylaw.cli.command import takes
+from entropylaw.cli.commands import CHECK_FORMATS, SUMMARY, CheckCommand
+from entropylaw.documents.codec import encode
+from entropylaw.documents.document import CheckDocument, CheckedFile, from_fits
 from entropylaw.errors import OutputError, UsageError
-from entropylaw.kinds import GATE, PATH
+from entropylaw.gates.decide import Rules, decide, load_baselines
+from entropylaw.gates.expression import parse
+from entropylaw.gates.quantities import Part
+from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, subjects_of, unread
+from entropylaw.option import options_of, part
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import check_targets, shown_path
+from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import CheckDocument, CheckedFile
     from entropylaw.documents.loading import Stored
     from entropylaw.gates.expression import Gate
-    from entropylaw.gates.quantities import Part
     from entropylaw.gates.subjects import Subject
     from entropylaw.pipeline.inputs import Inputs
 
 TRIPPED = 5
 """Exit code where a gate tripped, or its quantity is unknown, for whatever reason."""
 
-SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable in which GitHub names the file of a step's summary."""
 
-GATES = "Gates"
-FORMATS = (*opt.SUFFIXES, *opt.JUNIT)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(opt.Parallel, opt.LawOptions, opt.Gained, opt.Coverage, opt.Quiet):
-    """``entropylaw check``."""
-
-    sources: tuple[str, ...] = opt.option(
-        "FITS|LOGS",
-        "Documents that `fit`, `report`, `phases`, `predict` or `compare` wrote; a report, by its folder or "
-        "its report.json; or logs, which are fitted.",
-        PATH,
-        many=True,
-        required=True,
-    )
-    fail_if: tuple[str, ...] = opt.option(
-        "--fail-if",
-        "The condition: QUANTITY OP NUMBER, as ceiling<0.62 or p_headroom<0.5; \"verdict!='holds'\"; "
-        "regression(BASELINE.fit.json)>1% (fall of the ceiling); fails (the law fails); undecided; lost "
-        "(the reward); refused (not fitted). Repeatable.",
-        GATE,
-        GATES,
-        key="gates",
-        many=True,
-    )
-    strict: bool = opt.switch(
-        "--strict",
-        "Fail also where the interval, or an undecided verdict, does not exclude the expression.",
-        GATES,
-    )
-    point: bool = opt.switch("--point", "Compare the estimate, not its interval.", GATES)
-    even_if_fails: bool = opt.switch(
-        "--even-if-fails", "Compare the numbers that are unknown because the law fails, too.", GATES
-    )
-    format: str = opt.formats(*FORMATS)
-    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".tex", ".tex .xml"))
-    github_summary: bool = opt.switch(
-        "--github-summary", f"Append Markdown to the file that {SUMMARY} names."
-    )
-
-
-@takes(
-    CheckCommand, example="entropylaw check data/lab/clean_start_s0/metrics.parquet --fail-if 'ceiling<0.4'"
-)
 def check(options: CheckCommand) -> None:
-    """Exit with code 5 if a gate trips or is unknown.
-
-    Every run is compared with every condition. The interval decides, not the point: a condition holds
-    where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
-    --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
-    that is missing, the law's own numbers where the law fails, and the averaged ones where reward does not
-    follow entropy or was lost. Whatever the reason, an unknown value exits with code 5, for one file as for
-    several.
-    """
-    from entropylaw.documents.document import CheckDocument
-    from entropylaw.gates.decide import Rules, decide, load_baselines
-    from entropylaw.gates.expression import parse
-    from entropylaw.gates.subjects import READ, joined
-
+    """Run ``entropylaw check``."""
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = output.destinations(options.output or ["-"], options.format, FORMATS)
+    formats = output.destinations(options.output or ["-"], options.format, CHECK_FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
-    settings, fixed = opt.part(options, opt.FitOptions), options.flags_given(opt.FitOptions)
+    settings, fixed = part(options, FitOptions), options.flags_given(FitOptions)
     more: dict[str, Any] = {"kinds": READ, "fixed": fixed, "strict": True}
     inputs = output.gather(options.sources, options, settings, options.jobs, **more)
     refuse_settings(options, inputs.documents)
@@ -129,9 +73,6 @@ def check(options: CheckCommand) -> None:
 
 def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
     """The documents and the logs that were read, each once."""
-    from entropylaw.documents.document import CheckedFile
-    from entropylaw.gates.subjects import checked_file
-
     files = list(map(checked_file, inputs.documents))
     files += [CheckedFile(path=file.path, sha256=file.sha256, format=file.format) for file in inputs.files]
     return tuple(dict.fromkeys(files))
@@ -139,8 +80,6 @@ def checked_files(inputs: Inputs) -> tuple[CheckedFile, ...]:
 
 def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) -> list[Subject]:
     """The runs of the documents and of the logs, and what could not be read."""
-    from entropylaw.gates.subjects import stored_subjects, unread
-
     subjects = [unread(path, error) for path, error in inputs.flaws]
     subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
     if inputs.entries:
@@ -159,14 +98,11 @@ def summary_file() -> str:
 
 def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
     """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
-    from entropylaw.documents.document import from_fits
-    from entropylaw.gates.quantities import Part
-    from entropylaw.gates.subjects import joined, subjects_of
+    # Not at the top: gates on stored documents need no numpy.
     from entropylaw.pipeline import steps
-    from entropylaw.results.result import replace
 
     law = steps.Fit(inputs.settings)
-    phases = steps.Phases(opt.part(inputs.settings, opt.PhaseOptions))
+    phases = steps.Phases(part(inputs.settings, PhaseOptions))
     fits = law.document(inputs, output.result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
     subjects = subjects_of(fits, "the fit")
     if Part.ahead in parts:
@@ -183,10 +119,8 @@ def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
 
     Raises UsageError (``fit-is-fixed``).
     """
-    from entropylaw.documents.codec import encode
-
-    flags = opt.options_of(type(options))
-    theirs = opt.options_of(opt.FitOptions)
+    flags = options_of(type(options))
+    theirs = options_of(FitOptions)
     named = {name: encode(getattr(options, name)) for name in options.from_file if name in theirs}
     for document in documents:
         settings = (document.data or {}).get("settings")

@@ -10,25 +10,24 @@ import inspect
 import os
 import shlex
 from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from entropylaw.cli.output import say
 from entropylaw.errors import UsageError
+from entropylaw.escaping import one_line
+from entropylaw.kinds import SWITCH
+from entropylaw.option import GENERAL, GROUPS, Option, options_of
 from entropylaw.paths import is_folder
+from entropylaw.removed import refuse_removed
 
 if TYPE_CHECKING:
-    # The list of commands needs no options, which take as long to import as half of typer.
+    # The list of commands needs no families of options, which take as long to import as half of typer.
     from entropylaw.options import Command as Options
-    from entropylaw.options import Option
-
-T = TypeVar("T", bound="Options")
-F = TypeVar("F", bound=Callable[[Any], None])
 
 NAMES = {
     "fit": "Fit the entropy law to every run.",
@@ -47,8 +46,8 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
 
-MODULES = {"backtest": "predict", "columns": "info", "config": "info", "schema": "info", "tokens": "phases"}
-"""The modules of commands that share one; the others are in the module of their name."""
+MODULES = {"config": "info", "schema": "info"}
+"""The module of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "schema")
 """Commands without settings: a column of tokens is no column of evaluations."""
@@ -56,52 +55,36 @@ WITHOUT = ("tokens", "schema")
 _OPTIONS = "entropylaw.options"
 
 
-def takes(kind: type[T], example: str) -> Callable[[F], F]:
-    """Make a function of one options object a command, whose help ends in the ``example``."""
-
-    def command(function: F) -> F:
-        function.options, function.example = kind, example  # type: ignore[attr-defined]
-        return function
-
-    return command
-
-
-def with_flags(function: Any) -> Callable[..., None]:
+def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
-    from entropylaw.options import options_of
 
-    @wraps(function)
     def call(context: typer.Context, **_: Any) -> None:
-        function(context.meta[_OPTIONS])
+        # Only a command that is run is imported: help and completion do without.
+        module = import_module(f"entropylaw.cli.{MODULES.get(name, name)}")
+        getattr(module, name)(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [parameter_of(name, option) for name, option in options_of(function.options).items()]
+    parameters = [parameter_of(field, option) for field, option in options_of(options).items()]
     made: Any = call
+    made.options, made.__doc__ = options, options.__doc__
     made.__signature__ = inspect.Signature([context, *parameters])
     made.__annotations__ = {}
     return call
 
 
-def function_of(name: str) -> Any:
-    """The function of a command; its ``options`` are the class of what it takes."""
-    return getattr(import_module(f"entropylaw.cli.{MODULES.get(name, name)}"), name)
-
-
 def all_settings() -> dict[str, dict[str, Option]]:
     """Command → its options by their key in a settings file, of all commands that have any."""
-    from entropylaw.options import options_of
+    from entropylaw.cli.commands import COMMANDS
 
-    taken = {name: options_of(function_of(name).options).values() for name in NAMES}
-    keyed = {
-        name: {option.key: option for option in options if option.key} for name, options in taken.items()
-    }
-    return {name: settings for name, settings in keyed.items() if settings}
+    settings = {}
+    for name, command in COMMANDS.items():
+        if keyed := {option.key: option for option in options_of(command).values() if option.key}:
+            settings[name] = keyed
+    return settings
 
 
 def parameter_of(name: str, known: Option) -> inspect.Parameter:
     """An option as a parameter of typer: a flag without a value, or a text."""
-    from entropylaw.kinds import SWITCH
-
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
     declare: Any = typer.Option if known.flags else typer.Argument
@@ -139,8 +122,6 @@ class _Reader:
         try:
             values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         except Exception as error:  # typer's own, whose module differs between its releases
-            from entropylaw.removed import refuse_removed
-
             refuse_removed(getattr(error, "option_name", ""))
             raise
         values = {name: value for name, value in values.items() if value not in (None, ())}
@@ -172,8 +153,6 @@ class Command(_Reader, TyperCommand):
     @property
     def known(self) -> dict[str, Option]:
         """Its options by the names of their fields."""
-        from entropylaw.options import options_of
-
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
@@ -198,8 +177,6 @@ class Command(_Reader, TyperCommand):
         sources = {"given": typed, "from_file": tuple(filled), "config": config, "settings": tables}
         options = self.callback.options(**values, **filled, **sources)  # type: ignore[union-attr]
         if config is not None and self.name != "config":
-            from entropylaw.escaping import one_line
-
             say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
         ctx.meta[_OPTIONS] = options
 
@@ -209,8 +186,6 @@ class Command(_Reader, TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, and the options under the headings of their groups."""
-        from entropylaw.options import GENERAL, GROUPS
-
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *GROUPS)}
         for parameter in self.known.values():
             heading = parameter.group if parameter.flags else "Arguments"
@@ -241,10 +216,12 @@ class Commands(_Reader, TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, made when it is looked up."""
         if cmd_name in NAMES and self.commands[cmd_name] is None:
-            function = function_of(cmd_name)
+            from entropylaw.cli.commands import COMMANDS
+
+            options = COMMANDS[cmd_name]
             single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-            single.command(cmd_name, cls=Command, epilog=f"Example:  {function.example}")(
-                with_flags(function)
+            single.command(cmd_name, cls=Command, epilog=f"Example:  {options.example}")(
+                with_flags(cmd_name, options)
             )
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)

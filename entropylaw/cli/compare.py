@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw import options as opt
 from entropylaw.cli import output
-from entropylaw.cli.command import takes
+from entropylaw.cli.commands import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
-from entropylaw.kinds import PATH
+from entropylaw.escaping import one_line
+from entropylaw.option import part
+from entropylaw.options import CompareOptions, LawOptions
 from entropylaw.paths import check_targets
+from entropylaw.report.figures import write
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -28,43 +29,8 @@ MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
-    """``entropylaw compare``."""
-
-    logs: tuple[str, ...] = opt.option(
-        "ARM=LOGS|LOGS",
-        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
-        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
-        PATH,
-        many=True,
-        required=True,
-    )
-    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".tex", ".tex .html"))
-    details: bool = opt.switch(
-        "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
-    )
-    figure: str | None = opt.option(
-        "--figure",
-        "Draw the arms, reward against entropy, into FILE (.svg .png .pdf), or every figure into a folder, "
-        "as SVG and PNG.",
-        PATH,
-    )
-
-
-@takes(
-    CompareCommand,
-    example="entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'",
-)
 def compare(options: CompareCommand) -> None:
-    """Compare arms of an experiment over their seeds.
-
-    Which arm gives more reward at the same entropy, and which only moves along the same curve? Every run
-    is fitted first, on its own residuals; the seed is then the unit, and all runs count, failed ones too.
-    How runs are grouped into arms is printed first. An arm is higher or lower where the test, adjusted for
-    the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
-    the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
-    """
+    """Run ``entropylaw compare``."""
     format, quiet = output.format_with_details(options), options.quiet
     pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
     others = [path for path in options.output if path not in pages]
@@ -75,10 +41,11 @@ def compare(options: CompareCommand) -> None:
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
     style = output.style_of(options.style, quiet=quiet)
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.pipeline import steps
     from entropylaw.pipeline.compare import compared, fitted_runs
 
-    settings = opt.part(options, opt.CompareOptions)
+    settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
     computed = partial(output.result_of, jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
@@ -88,21 +55,21 @@ def compare(options: CompareCommand) -> None:
         check_targets([*options.output, *filter(None, [options.figure])])
         for path in draw(document, options.figure, picture, style):
             output.say(f"wrote {path}", quiet=quiet)
-        write(document, formats, pages, quiet=quiet)
+        write_comparison(document, formats, pages, quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
     fitted = {run.arm for run in runs if run.fit is not None}
     entries = [run.entry for run in runs if run.arm not in fitted] or [run.entry for run in runs]
     output.finish_fits([entry for entry in entries if entry is not None])
 
 
-def arms_of(options: CompareCommand, settings: opt.CompareOptions) -> tuple[Inputs, Grouping]:
+def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
     """The inputs and their arms, which are printed."""
     from entropylaw.pipeline.arms import grouped
     from entropylaw.pipeline.compare import baseline_of, by_arm, gather_arms
 
     arms = by_arm(options.logs, options.arms)
     with reading_shown():
-        inputs = gather_arms(arms, settings, options.flags_given(opt.LawOptions))
+        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
     output.say_skipped(inputs.warnings, quiet=options.quiet)
     grouping = grouped(inputs.entries, options.arms)
     baseline = baseline_of(list(grouping.arms), settings)
@@ -111,7 +78,7 @@ def arms_of(options: CompareCommand, settings: opt.CompareOptions) -> tuple[Inpu
     return inputs, grouping
 
 
-def write(
+def write_comparison(
     document: ComparisonDocument, formats: Mapping[str, str], pages: Sequence[str], *, quiet: bool
 ) -> None:
     """Write a comparison in all formats, and as pages."""
@@ -127,8 +94,6 @@ def write(
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
     """What was grouped; ``first`` is a baseline that was not named."""
-    from entropylaw.escaping import one_line
-
     by = ", ".join(dict.fromkeys(grouping.by.values()))
     yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
     for arm in grouping.grouped:
@@ -152,10 +117,9 @@ def draw(
     """
     if figure is None:
         return
-    from entropylaw.report.figures import write as write_figures
 
     try:
-        yield from write_figures({"arms": document.comparison}, figure, picture, extra=style)
+        yield from write({"arms": document.comparison}, figure, picture, extra=style)
     except ValueError as error:
         message = f"the arms have no figure: {error}"
         raise FitError("nothing-to-draw", message, "leave out --figure") from error

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
-from entropylaw.cli.command import takes
-from entropylaw.errors import UsageError
+from entropylaw.cli.commands import FitCommand
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.loading import load_fit
+from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.escaping import safe_name
 from entropylaw.kinds import SWITCH
-from entropylaw.options import (
-    FOLDER,
-    OUTPUT,
-    FitOptions,
-    Logs,
-    Parallel,
-    Written,
-    option,
-    options_of,
-    part,
-    switch,
-)
+from entropylaw.option import options_of, part
+from entropylaw.options import FOLDER, FitOptions
+from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, RunFit
@@ -35,40 +28,12 @@ MOST_NAMED = 3
 """Stored fits that are named; the others are counted."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FitCommand(Parallel, FitOptions, Logs, Written):
-    """``entropylaw fit``."""
-
-    save: bool = option(
-        "--save/--no-save",
-        f"Store the fit of each log in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o it "
-        "is written there instead.",
-        *(SWITCH, OUTPUT),
-        key="save",
-        default=True,
-    )
-    details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
-    to_wandb: str | None = option(
-        "--to-wandb RUN",
-        "Write verdict, ceiling and what is left into the summary of a run at W&B.",
-        unset="none",
-    )
-
-
-@takes(FitCommand, example="entropylaw fit data/lab/grpo_s0/metrics.parquet")
 def fit(options: FitCommand) -> None:
-    """Fit the entropy law to every run.
-
-    The law is R = -a·exp(H) + b, with R the reward and H the entropy. The verdict comes first, then the
-    intervals, the other functional forms, and what was read and dropped. A run that the law does not
-    describe is a result, not an error: the reasons are printed and the exit code is 0. Exit code 4 means
-    that no run could be fitted.
-    """
-    from entropylaw.documents.codec import dumps
-
+    """Run ``entropylaw fit``."""
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.pipeline.steps import Fit
 
     step = Fit(inputs.settings)
@@ -105,8 +70,6 @@ def to_wandb(run_path: str, document: FitDocument) -> str:
 
     Raises UsageError ``to-wandb-several``, and as :func:`entropylaw.wandb_runs.write_summary`.
     """
-    from entropylaw.wandb_runs import write_summary
-
     if len(document.fitted) != 1:
         message = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
         raise UsageError("to-wandb-several", message, "name the log of that run alone")
@@ -178,9 +141,6 @@ def free_path(
     documents do not keep, or on standard input) is the same only if its bytes are. Fits of the same files
     with other options are kept: path → the options that differ.
     """
-    from entropylaw.documents.loading import load_fit
-    from entropylaw.errors import EntropyLawError
-    from entropylaw.escaping import safe_name
 
     def identity(combined: FitDocument) -> list[tuple[str, str]]:
         return [(file.path, file.sha256 if moved else "") for file in combined.inputs]

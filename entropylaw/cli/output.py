@@ -20,7 +20,9 @@ import typer
 
 from entropylaw.cli.progress import reading_shown, share_shown
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-from entropylaw.paths import check_targets, is_folder, walk
+from entropylaw.escaping import COLUMNS, WIDTH, one_line
+from entropylaw.kinds import JUNIT, SUFFIXES
+from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunFit
@@ -57,8 +59,6 @@ _BADGES = {
 @contextmanager
 def runs_shown(what: str, *, quiet: bool) -> Iterator[Progress]:
     """Show the runs that are done: on a terminal as a bar, elsewhere as a line per run, in their order."""
-    from entropylaw.escaping import one_line
-
     names: dict[int, str] = {}
     printed = 0
     with share_shown(what) as shown:
@@ -140,8 +140,6 @@ def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
 
     Raises UsageError (``unknown-suffix``).
     """
-    from entropylaw.options import JUNIT, SUFFIXES
-
     suffix, choices = Path(path).suffix.lower(), choices or tuple(SUFFIXES)
     suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
     format = "markdown" if suffix == ".markdown" and "markdown" in choices else suffixes.get(suffix)
@@ -154,8 +152,6 @@ def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
 
 def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, ending: str) -> str:
     """What to type where the suffix of a file is that of no ``known`` format; ``ending`` is that of one."""
-    from entropylaw.options import JUNIT
-
     typed = shlex.quote(path)
     if is_folder(path):
         return f"{typed} is a folder: name a file in it"
@@ -195,8 +191,6 @@ def shown(document: Any, format: str) -> str:
 
     It has colours on a terminal, where NO_COLOR is not set and TERM is not ``dumb``.
     """
-    from entropylaw.escaping import COLUMNS, WIDTH
-
     # Without a terminal and COLUMNS it is that of files.
     width = max(get_terminal_size((WIDTH, 1)).columns, NARROWEST)
     before = COLUMNS.set(width)
@@ -376,8 +370,6 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | No
 
 def show_error(error: EntropyLawError) -> None:
     """``error[slug]: message`` and what to do, on stderr."""
-    from entropylaw.escaping import one_line
-
     say(f"{one_line(str(error))}\n  {one_line(error.hint)}", quiet=False)
 
 
@@ -393,9 +385,6 @@ def say(message: str, *, quiet: bool) -> None:
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     """Name the files of a folder that were skipped, and the copies apart; print other warnings."""
-    from entropylaw.documents.document import NOT_READ
-    from entropylaw.escaping import one_line
-
     strangers, copies, others = list[str](), list[str](), list[str]()
     for path, skipped, reason in (warning.partition(NOT_READ) for warning in warnings):
         name = PurePath(path).name
@@ -431,7 +420,6 @@ def style_of(path: str | None, *, quiet: bool) -> Mapping[str, Any] | None:
     """The user's matplotlib style; says which of its fonts are not installed, so that another one is used."""
     if path is None:
         return None
-    from entropylaw.escaping import one_line
     from entropylaw.report.figures.plotting import missing_fonts, read_style
 
     style = read_style(path)

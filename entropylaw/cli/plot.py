@@ -4,67 +4,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw import options as opt
-from entropylaw.cli.command import takes
+from entropylaw.cli.commands import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.output import format_of, gather, result_of, say, style_of
+from entropylaw.documents.document import RunFit, RunPhases, RunReport
 from entropylaw.errors import FitError, UsageError
-from entropylaw.kinds import PATH, Kind, one_of
-from entropylaw.report.figures import FIGURES as ALL_FIGURES
+from entropylaw.escaping import safe_name
+from entropylaw.files import write_atomically
+from entropylaw.option import part
+from entropylaw.options import FitOptions, PhaseOptions
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import RunPhases, RunReport
     from entropylaw.pipeline.inputs import Input
-
-# Of one run, without the tokens' sums, which no log and no document holds.
-FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs in ("law", "forecast", "phases")}
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""
 
 MOST_NAMED = 8
 
-WIDTHS = {"single": 3.4, "double": 6.9}
-"""Inches of the columns of a paper."""
 
-
-def width_text(text: str) -> str:
-    """A width, if it is one."""
-    if text not in WIDTHS and not 2.5 <= float(text) <= 20.0:
-        raise ValueError(text)
-    return text
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
-    """``entropylaw plot``; a figure is of one run, which ``run`` names."""
-
-    figure: str = opt.option(
-        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", one_of(*FIGURES), required=True
-    )
-    source: str = opt.option("SOURCE", "A log, or a fit, report or phases document.", required=True)
-    width: str = opt.option(
-        "--width WIDTH",
-        "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",
-        Kind(expected="single, double, or inches from 2.5 to 20", example="double", read=width_text),
-        default="single",
-    )
-    title: bool = opt.switch(
-        "--title/--no-title", "The verdict as the title, on figures that have one.", default=True
-    )
-    run: str | None = opt.option("--run NAME", "Name of the run to draw, if SOURCE has several.")
-    output: str = opt.option(
-        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
-    )
-
-
-@takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
 def plot(options: PlotCommand) -> None:
-    """Draw one figure of one run for a paper."""
-    from entropylaw.escaping import safe_name
-    from entropylaw.files import write_atomically
+    """Run ``entropylaw plot``."""
     from entropylaw.report.figures import plotting
 
     output, quiet = options.output, options.quiet
@@ -73,7 +34,7 @@ def plot(options: PlotCommand) -> None:
     result = _result(options)
     width = WIDTHS.get(options.width) or float(options.width)
     with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):
-        figure, entry = FIGURES[options.figure], result.fit if hasattr(result, "fit") else result
+        figure, entry = DRAWN[options.figure], result.fit if hasattr(result, "fit") else result
         if entry.refusal is not None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
         name = f"{safe_name(result.run, set())}-{figure.name}"
@@ -85,26 +46,19 @@ def plot(options: PlotCommand) -> None:
     say(f"wrote {output}", quiet=quiet)
 
 
-plot.__doc__ = (
-    f"{plot.__doc__}\n\n"
-    + " ".join(f"{name}: {entry.about}." for name, entry in FIGURES.items())
-    + " Options of the fit apply only if SOURCE is a log."
-)
-
-
 def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
     raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
 def _result(options: PlotCommand) -> RunReport | RunPhases:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    needs = FIGURES[options.figure].needs
+    needs = DRAWN[options.figure].needs
     phases = needs == "phases"
     # --run names the run here, and no column.
-    fresh: Any = opt.part(options, opt.PhaseOptions if phases else opt.FitOptions, run=None)
-    fixed = options.flags_given(opt.FitOptions, opt.PhaseOptions)
+    fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
+    fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
-    from entropylaw.documents.document import RunReport
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.pipeline.steps import Ahead, Fit, Phases
 
     held = [entry for entry in inputs.entries if entry.error is None]
@@ -128,8 +82,6 @@ def refuse_other_document(entry: Any, source: str, *, phases: bool) -> None:
 
     Raises UsageError (``figure-not-in-source``).
     """
-    from entropylaw.documents.document import RunFit, RunPhases
-
     kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
     if isinstance(entry, RunFit if phases else RunPhases):
         message = f"{source} is a {kind} document, which holds no {expected}"

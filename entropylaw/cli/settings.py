@@ -11,7 +11,8 @@ from hashlib import sha256
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.options import ConfigFile, Option
+from entropylaw.option import Option
+from entropylaw.options import ConfigFile
 from entropylaw.paths import note_input, read_regular, shown_path
 from entropylaw.removed import refuse_removed
 

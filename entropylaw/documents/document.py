@@ -16,7 +16,7 @@ from msgspec import Struct
 from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
-from entropylaw.paths import shown_path
+from entropylaw.paths import NOT_READ, shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
 from entropylaw.results.fit import Fit
@@ -83,10 +83,6 @@ def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
         InputFile(path=shown_path(path), sha256=file.sha256, format=file.format, rows=file.rows)
         for path, file in files.items()
     )
-
-
-NOT_READ = " was not read: "
-"""Between the path of a file and why it is no log, in a warning."""
 
 
 def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from entropylaw.documents.document import RunFit, RunReport, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
-from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part
+from entropylaw.option import options_of, part
+from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.arms import Grouping

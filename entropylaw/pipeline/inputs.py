@@ -19,7 +19,8 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
 from entropylaw.errors import EntropyLawError, InputError, UsageError, known_form
 from entropylaw.gates.subjects import READ
-from entropylaw.options import FitOptions, PhaseOptions, part
+from entropylaw.option import part
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import is_file, is_folder, is_own, note_input, shown_path
 from entropylaw.results.result import replace
 

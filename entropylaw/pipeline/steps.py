@@ -26,7 +26,8 @@ from entropylaw.documents.document import (
     refused_backtest,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
-from entropylaw.options import FitOptions, Option, PhaseOptions, options_of
+from entropylaw.option import Option, options_of
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from entropylaw.documents.document import NOT_READ
+from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
 from entropylaw.results import Verdict as LawVerdict
 

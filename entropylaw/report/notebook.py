@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from entropylaw.escaping import one_line
 from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.figures import NAMED, drawn
+from entropylaw.report.render import flat
 from entropylaw.results import Estimate
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ _WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 
 def html(result: Any) -> str:
     """The blocks of a result with their figures."""
-    from entropylaw.escaping import one_line
     from entropylaw.report.render.html import environment, fragment
 
     first, *runs = by_run(describe(result))
@@ -107,8 +108,6 @@ def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> No
 def frame(result: Any) -> DataFrame:
     """The table of a result, as in its CSV; an unknown cell is None or nan."""
     import pandas
-
-    from entropylaw.report.render import flat
 
     names, rows = flat(table(result))
     return pandas.DataFrame(rows, columns=names)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from itertools import groupby
 
 from msgspec import Struct
 
@@ -157,15 +156,19 @@ class Band(Struct, frozen=True, kw_only=True):
     @property
     def outside(self) -> list[tuple[str, float, float]]:
         """Where it excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
-        sides = [
-            ("above", x) if low > 0 else ("below", x) if high < 0 else ("", x)
-            for x, low, high in zip(self.entropy, self.low, self.high, strict=True)
-        ]
-        ranges = []
-        for side, points in groupby(sides, lambda point: point[0]):
-            entropies = [x for _, x in points]
-            if side:
-                ranges.append((side, entropies[0], entropies[-1]))
+        ranges: list[tuple[str, float, float]] = []
+        last = ""
+        for entropy, low, high in zip(self.entropy, self.low, self.high, strict=True):
+            side = ""
+            if low > 0:
+                side = "above"
+            elif high < 0:
+                side = "below"
+            if side and side == last:
+                ranges[-1] = (side, ranges[-1][1], entropy)
+            elif side:
+                ranges.append((side, entropy, entropy))
+            last = side
         return ranges
 
 

@@ -33,9 +33,8 @@ class TokenSummary(Result, frozen=True, kw_only=True):
     @property
     def rows(self) -> list[dict[str, Cell]]:
         """The cells of each step by column."""
-        return [
-            dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)
-        ]
+        rows = zip(*self.columns.values(), strict=True)
+        return [dict(zip(self.columns, row, strict=True)) for row in rows]
 
     def to_json(self) -> dict[str, Any]:
         """The summary as JSON values."""

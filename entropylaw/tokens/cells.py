@@ -14,6 +14,11 @@ PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 """Percentiles that are reported."""
 
 
+def _from_above(values: IntArray) -> IntArray:
+    """Sums (g, BINS + 1) over each bin and all bins above it, and over none."""
+    return np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
     """Tokens of g groups by bin, all (g, BINS): their number, Σq, and the halves of Σq²."""
@@ -85,11 +90,7 @@ class Cells:
         shares = np.full(len(self.tokens), np.nan)
         n, fixed, tokens = self.n[filled], self.fixed[filled] / POINT, self.tokens[filled]
         size, rows = 0.2 * n, np.arange(len(filled))
-        # Tokens and Σq in each bin and all bins above it; nothing is above the last.
-        above, q = (
-            np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-            for values in (tokens, self.total[filled])
-        )
+        above, q = _from_above(tokens), _from_above(self.total[filled])
         at = np.sum(above >= size[:, None], axis=1) - 1
         count = tokens[rows, at]
         taken = np.minimum(1.0, (size - above[rows, at + 1]) / count)

@@ -148,9 +148,8 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     """
     pieces = list(tokens)
     if breaks is not None:
-        pieces = [
-            _BREAK_BYTE + token if cut else token for token, cut in zip(pieces, breaks.tolist(), strict=True)
-        ]
+        for at in np.flatnonzero(breaks).tolist():
+            pieces[at] = _BREAK_BYTE + pieces[at]
     joined = b"".join(pieces)
     start, stop = _extents(pieces)
     text = joined.decode("utf-8", "surrogateescape")
@@ -389,20 +388,25 @@ class _Matcher:
         """Code of every piece: above 0 for a unit of a gram, otherwise its kind."""
         codes = {}
         for piece in set(pieces):
-            folded = _folded(piece)
-            kind = _OTHER if _is_word(folded) else _BREAK if piece == "\0" else _MARK
-            codes[piece] = _SPACE if piece.isspace() else self.units.get(folded, kind)
+            unit = _folded(piece)
+            if piece.isspace():
+                codes[piece] = _SPACE
+            elif unit in self.units:
+                codes[piece] = self.units[unit]
+            elif _is_word(unit):
+                codes[piece] = _OTHER
+            else:
+                codes[piece] = _BREAK if piece == "\0" else _MARK
         return np.array([codes[piece] for piece in pieces], dtype=np.int64)
 
     def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Every occurrence of every gram: position of its first unit, and the gram."""
         listed, grams, lengths = codes.tolist(), self.grams, self.lengths
-        pairs = [
-            (at, grams[key])
-            for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist()
-            for length in lengths[listed[at]]
-            if (key := tuple(listed[at : at + length])) in grams
-        ]
+        pairs = []
+        for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist():
+            for length in lengths[listed[at]]:
+                if (key := tuple(listed[at : at + length])) in grams:
+                    pairs.append((at, grams[key]))
         position, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return position, gram
 

@@ -25,7 +25,8 @@ import pandas as pd
 import entropylaw
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import UnreadFileWarning
-from entropylaw.options import CompareOptions, options_of
+from entropylaw.option import options_of
+from entropylaw.options import CompareOptions
 from tests.conftest import processor_time
 
 LIMIT = 10.0

@@ -12,7 +12,7 @@ import pytest
 
 from entropylaw.cli import output
 from entropylaw.documents.loading import load_fit
-from entropylaw.options import SUFFIXES
+from entropylaw.kinds import SUFFIXES
 from tests.conftest import LAB
 from tests.typed import typed
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
+from entropylaw.report.numbers import format_percent
 from entropylaw.results import Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ def _function(path: str) -> Any:
 def law_caption(part: RunFit | Fit) -> str:
     """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
     from entropylaw.report.figures.law import answer_of, reward_label
-    from entropylaw.report.numbers import format_percent
 
     fit = answer_of(part)
     stage = " with a term in the step, at its present value" if fit.present_stage else ""
@@ -118,7 +118,6 @@ def series_caption(part: RunFit | Fit) -> str:
 def arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
     from entropylaw.report.figures.arms import is_overlay
-    from entropylaw.report.numbers import format_percent
 
     level = format_percent(part.level)
     if is_overlay(part):
