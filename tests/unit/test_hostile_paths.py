@@ -164,15 +164,6 @@ def test_wide_long_and_deep(tmp_path, monkeypatch, name, data, expected):
     assert slug(tmp_path / name) == expected
 
 
-def test_a_table_of_many_columns_is_read_in_part(tmp_path):
-    names = ["step", "entropy", "reward", *(f"c{i}" for i in range(5000))]
-    rows = [",".join([str(s), str(1 / s), str(1 - 1 / s), *["1"] * 5000]) for s in range(1, 10)]
-    (tmp_path / "a.csv").write_text("\n".join([",".join(names), *rows, ""]))
-    (run,) = read_runs(str(tmp_path / "a.csv"))
-    assert set(run.columns) == {"entropy", "reward"}
-    assert len(run.unread) == 5000
-
-
 def test_what_addresses_show():
     assert hostless("https://user:key@host:1/a/b.csv?token=key#key") == "https://host:1/a/b.csv"
     assert hostless("zip://x.csv::https://key@host/a.zip?k=key") == "zip://x.csv::https://host/a.zip"
