@@ -130,9 +130,7 @@ def test_standard_input_that_is_closed_or_has_no_end(tmp_path, monkeypatch):
     ],
 )
 def test_files_of_100_gib_are_not_read_whole(tmp_path, name, parts, expected):
-    path = sparse(tmp_path / name, 100 * GIB, **parts)
-    assert slug(path) == expected
-    assert typed("check", path, "--fail-if", "headroom < 0", cwd=tmp_path).returncode in (3, 5)
+    assert slug(sparse(tmp_path / name, 100 * GIB, **parts)) == expected
 
 
 def bomb(data, times):
