@@ -81,7 +81,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict few.csv --at-step 800",
         ),
     ),
-    "backtest": (BacktestDocument, ("backtest three.csv clean_start_s0", "backtest mixed")),
+    "backtest": (BacktestDocument, ("backtest three.csv", "backtest mixed")),
     "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
 }
 """Results → their type, and commands whose JSON they are."""
