@@ -105,9 +105,9 @@ def test_a_file_that_is_gone_when_it_is_opened(tmp_path):
         assert caught.value.slug == "file-not-found"
 
 
-def test_standard_input_that_is_closed_or_has_no_end(tmp_path, monkeypatch):
+def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert typed("columns", "-", cwd=tmp_path).stderr.startswith("error[file-unreadable]")
+    assert slug("-") == "file-unreadable"
     monkeypatch.setattr(opening, "_IN_MEMORY", 1 << 10)
     monkeypatch.setattr(opening, "_MOST_SPOOLED", 1 << 12)
     for data, expected in ((bytes(1 << 16), "file-empty"), (CSV * 20, "file-too-large")):
@@ -130,9 +130,7 @@ def test_standard_input_that_is_closed_or_has_no_end(tmp_path, monkeypatch):
     ],
 )
 def test_files_of_100_gib_are_not_read_whole(tmp_path, name, parts, expected):
-    path = sparse(tmp_path / name, 100 * GIB, **parts)
-    assert slug(path) == expected
-    assert typed("check", path, "--fail-if", "headroom < 0", cwd=tmp_path).returncode in (3, 5)
+    assert slug(sparse(tmp_path / name, 100 * GIB, **parts)) == expected
 
 
 def bomb(data, times):
