@@ -52,13 +52,15 @@ def test_compressed_files_are_read_as_what_is_in_them(tmp_path, name, suffix):
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path, suffix):
-    rows = "".join(f"{s},{np.sin(s)},{np.cos(s)}\n" for s in range(1, 60_000))
+    # A block of bzip2 has 900 kB, and is whole or nothing.
+    last = 60_000 if suffix == ".bz2" else 8_000
+    rows = "".join(f"{s},{np.sin(s)},{np.cos(s)}\n" for s in range(1, last))
     whole = PACKED[suffix](("step,entropy,reward\n" + rows).encode())
     path = tmp_path / f"x.csv{suffix}"
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.warns(UnreadFileWarning, match="breaks off or is damaged"):
         (run,) = read_runs(path)
-    assert 0 < len(run.step) < 59_999
+    assert 0 < len(run.step) < last - 1
     assert run.columns["reward"][5] == np.cos(6)
     assert any("breaks off or is damaged" in note for note in run.notes)
     path.write_bytes(whole[:9])

@@ -133,9 +133,3 @@ def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
     (shown,) = json.loads(typed("columns", "log.csv", "--format", "json", cwd=tmp_path).stdout)["runs"]
     assert set(shown["others"]) == {"it", "ent", "acc", "lr", "phase"}
     assert shown["problem"]["slug"] == "no-step-column"
-
-
-def test_a_wrong_name_gives_the_one_to_type(tmp_path):
-    write(tmp_path / "log.csv", "step", "ent", "acc", columns=(STEP, ENTROPY, REWARD))
-    done = typed("fit", "log.csv", "--entropy", "entr", "--reward", "acc", "-o", "-", cwd=tmp_path)
-    assert "did you mean 'ent'? Type --entropy ent" in done.stderr
