@@ -93,14 +93,14 @@ UNREADABLE_VALUE = "unreadable value"
 def read(content: Content) -> Table:
     """Read a ``.wandb`` file; raises InputError ``no-records`` if no record of the history is complete."""
     damage, history = Damage(), _History()
-    for record in _records(content.data, damage):
+    for record in leveldb_records(content.data, damage):
         history.take(record)
     if not history.records.rows:
         raise damage.none_complete(content.path, "of a history")
     return history.table(len(content.data), damage)
 
 
-def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
+def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
     """Yield the complete records; after a damaged frame, go on with the next block as LevelDB does."""
     at, start = 7, 0  # behind the file's header
     parts: list[bytes] = []
@@ -292,10 +292,8 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
     if rises.min() == rises.max():
         return ()
-    cause = (
-        "it was sampled, as run.history() does, or only rows with certain keys were requested, which would"
-    )
-    return (f"a W&B history in which {where}: {cause} be no loss; every row: {COMPLETE_HISTORY}",)
+    note = f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain"
+    return (f"{note} keys were requested, which would be no loss; every row: {COMPLETE_HISTORY}",)
 
 
 def is_run_table(content: Content) -> bool:
