@@ -190,9 +190,8 @@ def satterthwaite(variances: FloatArray, pooled: Spread, a: int, b: int) -> floa
     """Degrees of freedom of a sum of two arms' variances (2,) of their means; the pool's of two in it."""
     if pooled.like[[a, b]].all() or not variances.any():
         return pooled.df
-    return float(
-        variances.sum() ** 2 / (variances**2 / [pooled.df_of(compared) for compared in (a, b)]).sum()
-    )
+    df = [pooled.df_of(a), pooled.df_of(b)]
+    return float(variances.sum() ** 2 / (variances**2 / df).sum())
 
 
 def squares(value: FloatArray, arm: IntArray) -> FloatArray:

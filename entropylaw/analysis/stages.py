@@ -6,7 +6,7 @@ Per run first, then over the seeds of an arm, with their spread pooled over arms
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -287,9 +287,7 @@ def _over_seeds(
     An arm whose spread is unlike the others' (Bartlett's test) has its own.
     """
     arm = np.repeat(np.arange(len(of_arm)), [len(levels) for levels in of_arm.values()])
-    value, variance = (
-        np.array([seed_level for levels in of_arm.values() for seed_level in levels]).reshape(-1, 2).T
-    )
+    value, variance = np.array([*chain.from_iterable(of_arm.values())]).reshape(-1, 2).T
     pooled = spread(value, variance, arm) if arm.size else None
     estimates = {}
     for index, (name, levels) in enumerate(of_arm.items()):

@@ -299,9 +299,8 @@ def draws_of(curves: Sequence[Tested]) -> list[FloatArray]:
         for i, curve in enumerate(curves)
     ]
     if len(curves) == 2 and np.array_equal(curves[0].step, curves[1].step):
-        first_residual, second_residual = (
-            curve.residual / max(float(np.linalg.norm(curve.residual)), 1e-300) for curve in curves
-        )
+        residuals = [curve.residual for curve in curves]
+        first_residual, second_residual = (x / max(float(np.linalg.norm(x)), 1e-300) for x in residuals)
         r = float(np.clip(first_residual @ second_residual, -1.0, 1.0))
         normals[1] = r * normals[0] + np.sqrt(1.0 - r**2) * normals[1]
     return normals
@@ -379,10 +378,8 @@ def of_points(points: FloatArray, level: float, method: str) -> Estimate:
     """Median and equal-tailed interval of equally probable points (d,), or with both their ends (d, 3)."""
     value, first, last = points.T if points.ndim == 2 else (points,) * 3
     low, middle, high = tails(level)
-    low, value, high = (
-        float(np.quantile(*points_and_tail))
-        for points_and_tail in ((first, low), (value, middle), (last, high))
-    )
+    pairs = (first, low), (value, middle), (last, high)
+    low, value, high = (float(np.quantile(points, tail)) for points, tail in pairs)
     return Estimate(value=value, low=low, high=high, level=level, method=method)
 
 

@@ -307,9 +307,8 @@ def named_column(run: Run, column: str, option: str) -> str:
     if column not in run.columns and column in run.texts:
         first = shown_cell(run.texts[column])
         message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
-        raise InputError(
-            "column-not-numeric", message, f"name another column with {option}, {suggest.NUMBERS}"
-        )
+        hint = f"name another column with {option}, {suggest.NUMBERS}"
+        raise InputError("column-not-numeric", message, hint)
     if column not in run.columns and folded(column) == folded(run.step_column):
         message = f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already"
         hint = f"name another column with {option}; those with numbers are {listing(run.names[1:])}"

@@ -144,8 +144,8 @@ def phase_series(
         ``same-column``.
     """
     classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
-    _require_two_curves(run, *classes)
-    whole, notes = _whole(run, entropy, alone=not any(classes))
+    require_two_curves(run, *classes)
+    whole, notes = whole_curve(run, entropy, alone=not any(classes))
     chosen = dict(zip(("planning", "execution", WHOLE), (*classes, whole), strict=True))
     dropped: dict[str, int] = {}
     values: dict[str, FloatArray] = {}
@@ -187,7 +187,7 @@ def phase_series(
         length_column=length,
         dropped=dropped,
         notes=tuple(notes),
-        findings=tuple(_phase_findings(run)),
+        findings=tuple(phase_findings(run)),
     )
 
 
@@ -206,7 +206,7 @@ def _phase_column(chosen: Chosen) -> PhaseColumn:
     return PhaseColumn(column=choice.column, what=kind, why=choice.why, usable=choice.usable)
 
 
-def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
+def require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
     """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
     if planning is None or execution is None:
         return
@@ -226,7 +226,7 @@ def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | N
         raise InputError("entropy-signs-differ", message, hint)
 
 
-def _whole(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
+def whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
     """Choose the curve of all tokens; an error only where the user names it, or no other curve exists."""
     try:
         return choose_entropy(run, column), []
@@ -260,7 +260,7 @@ def _share(run: Run) -> tuple[FloatArray | None, str | None]:
         return np.where((share >= 0) & (share <= 1), share, np.nan), name
 
 
-def _phase_findings(run: Run) -> Iterator[Finding]:
+def phase_findings(run: Run) -> Iterator[Finding]:
     """Yield what changes the slope of an entropy curve and is no phase."""
     if any("resumed run" in note for note in run.notes):
         yield caution("run-resumed")

@@ -75,7 +75,10 @@ def stage_rows(
     parts = list(dict.fromkeys(chain.from_iterable(map(_parts, labels if domain else names))))
     of_domain = _columns_of(run, series.reward_choice.column, parts)
     rewards: list[tuple[str, BoolArray]] = []
-    if domain and not of_domain and _alternate(list(zip(names, labels, strict=True))):
+    labelled = [(name, label) for name, label in zip(names, labels, strict=True) if label]
+    # Labels that come back again and again are those of evaluations, and not of stages.
+    alternate = len([*groupby(labelled)]) > 2 * len(set(labelled))
+    if domain and not of_domain and alternate:
         rewards = [(name, np.array([name in _parts(label) for label in labels])) for name in parts]
         labels = [""] * len(names)
     groups = groupby(enumerate(zip(names, _carried(labels), strict=True)), key=itemgetter(1))
@@ -90,12 +93,6 @@ def stage_rows(
         before_update=series.pair == "same",
         curves=tuple(_curves(run, series, of_domain, rewards)),
     )
-
-
-def _alternate(labels: Sequence[tuple[str, str]]) -> bool:
-    """Whether labels come back again and again, as those of evaluations do and those of stages do not."""
-    named = [label for label in labels if label[1]]
-    return len([*groupby(named)]) > 2 * len(set(named))
 
 
 def _words(run: Run, column: str, option: str, slug: str) -> list[str]:

@@ -177,15 +177,13 @@ class _Values:
 
     def _put(self, value: dict[str, Any]) -> None:
         """Add a record, flattened."""
-        flat = (
-            _SCALARS.issuperset(map(type, value.values()))
-            and max(map(len, value), default=0) <= _LONGEST_PATH
-        )
-        left_out = list[object]()
-        record = value if flat else dict(leaves(value, _LONGEST_PATH, left_out=left_out))
-        if left_out:
-            self._hide(numbers_of_metrics(left_out))
-        self.records.add(record)
+        longest = max(map(len, value), default=0)
+        if longest > _LONGEST_PATH or not _SCALARS.issuperset(map(type, value.values())):
+            left_out = list[object]()
+            value = dict(leaves(value, _LONGEST_PATH, left_out=left_out))
+            if left_out:
+                self._hide(numbers_of_metrics(left_out))
+        self.records.add(value)
 
     def _hide(self, numbers: int) -> None:
         """Note so many numbers of metrics that the next record does not have."""

@@ -134,10 +134,10 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
     columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
-    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=_hidden(table))
+    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=metrics_in_lists(table))
 
 
-def _hidden(table: pa.Table) -> dict[int, int]:
+def metrics_in_lists(table: pa.Table) -> dict[int, int]:
     """How many elements the lists of each row have whose types name a metric; lists are not read."""
     import pyarrow as pa
 
@@ -180,7 +180,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
 
-def _of_words(column: pa.ChunkedArray) -> Column:
+def text_column(column: pa.ChunkedArray) -> Column:
     """Cells of a column of text, each different one held once, in at most 1000 characters."""
     words: dict[str, int] = {}
     codes = np.full(len(column), -1, dtype=np.int32)
@@ -208,7 +208,7 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
 
     kind = column.type
     if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
-        return _of_words(column)
+        return text_column(column)
     if pa.types.is_dictionary(kind):
         return arrow_column(column.cast(kind.value_type))
     if pa.types.is_null(kind):

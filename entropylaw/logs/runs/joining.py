@@ -46,14 +46,14 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """
     merged: list[Run] = []
     for group in grouped_parts(runs):
-        by_axis = _aligned(group)
+        by_axis = on_common_axis(group)
         whole = list(map(_merged, by_axis.values()))
         if len(by_axis) > 1:
             note = "not joined with the other files of this run, because their x axes differ "
             note += f"({listing(list(by_axis), 4)}): export both over one"
             whole = [replace(run, notes=(*run.notes, note)) for run in whole]
         merged += whole
-    merged = _halves_joined(merged)
+    merged = join_halves(merged)
     by_folder: dict[PurePath, list[Run]] = {}
     for run in merged:
         by_folder.setdefault(_folder(run), []).append(run)
@@ -101,7 +101,7 @@ def averaged(run: Run, column: str) -> BoolArray:
     return np.asarray(run.columns.get(column + LEAST, missing) < run.columns.get(column + GREATEST, missing))
 
 
-def _aligned(parts: Sequence[Run]) -> dict[str, list[Run]]:
+def on_common_axis(parts: Sequence[Run]) -> dict[str, list[Run]]:
     """Group parts by step column, with log calls converted to steps where a chart has both.
 
     Charts over W&B's count of log calls (``_step``) are brought to the only other axis, if each shares a call
@@ -193,7 +193,7 @@ def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
     return Source(path=path, format=kind, sha256=digest, rows=rows, parts=parts)
 
 
-def _halves_joined(runs: list[Run]) -> list[Run]:
+def join_halves(runs: list[Run]) -> list[Run]:
     """Join two logs of one training, one with the entropy and one with the reward.
 
     Trainers that generate and train in separate processes write such logs. The two are joined where they
@@ -276,9 +276,9 @@ def without_copies(
     for index in order:
         run, mark = runs[index], _mark(runs[index])
         whole = supposed.get(run.source.path)
-        others = (
-            marks.get(mark, []) if whole is None else [i for i in copies_of if runs[i].source.path == whole]
-        )
+        others = marks.get(mark, [])
+        if whole is not None:
+            others = [i for i in copies_of if runs[i].source.path == whole]
         for other in others:
             original = runs[other].source
             printed = whole is not None and original.format != run.source.format

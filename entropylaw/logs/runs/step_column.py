@@ -38,7 +38,8 @@ BY_THE_USER = "named by the user"
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
 
-ROLLOUT_AXES = _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
+_ROLLOUT = "rollout/step"
+ROLLOUT_AXES = (_ROLLOUT, "train/step", "eval/step")
 
 
 @lru_cache(maxsize=1 << 14)

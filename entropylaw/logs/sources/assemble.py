@@ -121,14 +121,14 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    written = {column: _coded(cells) for column, cells in table.columns.items() if column in words}
+    written = {column: coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written)]
     stepless = np.isnan(steps.values)
     if table.unreadable is not None:
         stepless &= ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return tuple(runs), tuple(_lost(split, whole, table))
+    return tuple(runs), tuple(lost_runs(split, whole, table))
 
 
 def numbers_and_texts(
@@ -177,7 +177,7 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
         raise InputError("token-level-table", message, hint)
 
 
-def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
+def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
     where = quoted_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
@@ -254,7 +254,7 @@ def doubled_columns(whole: Run) -> Iterator[str]:
                 yield f"column {shown(name)} occurs twice in {where}, with other values"
 
 
-def _coded(cells: Column) -> tuple[list[str], FloatArray]:
+def coded(cells: Column) -> tuple[list[str], FloatArray]:
     """The texts of a column, each once, and the place of each cell's among them; nan for an empty cell."""
     texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
     codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
@@ -285,7 +285,7 @@ def _starts(
     """Yield a run for each start that the records of one label hold.
 
     ``records`` are by column those that hold no number, by what they hold.
-    ``words`` are columns as :func:`_coded` gives them.
+    ``words`` are columns as :func:`coded` gives them.
     """
     step, columns, name = whole.step, whole.columns, group.label or whole.name
     # A run that has all records of a large log does not copy them.

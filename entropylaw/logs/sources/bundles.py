@@ -93,7 +93,7 @@ class EventFiles(BundleReader):
             notes.append(f"{counted(len(problems), 'event file')} without a whole scalar left out")
         whole = stacked(tables, notes)
         whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
-        runs = _overlapping(tables, times)
+        runs = runs_of_files(tables, times)
         if len(set(runs)) == 1:
             return whole
         name = Path(folder).name or folder
@@ -105,7 +105,7 @@ class EventFiles(BundleReader):
         return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
 
 
-def _overlapping(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
+def runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
     """Number the run of each event file.
 
     A file that begins before another one with the same tags has ended is no resume, but another run.

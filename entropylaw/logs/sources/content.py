@@ -260,9 +260,8 @@ class Content:
                 for piece in plain:
                     size += len(piece)
                     if size > most:
-                        message = (
-                            f"unpacks to more than {_MOST_UNPACKED} times its {counted(self.size, 'byte')}"
-                        )
+                        packed = counted(self.size, "byte")
+                        message = f"unpacks to more than {_MOST_UNPACKED} times its {packed}"
                         raise self.error("file-too-large", message, "unpack it, and name what is in it")
                     yield piece
             except _DAMAGES as problem:
@@ -297,9 +296,8 @@ class Content:
         """Return the parts of what has to be in memory as a whole, up to 1 GiB."""
         whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
         if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
-            message = (
-                f"holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to be in memory as a whole"
-            )
+            most = f"{MOST_AT_ONCE >> 30} GiB"
+            message = f"holds more than {most} in a format that has to be in memory as a whole"
             hint = "write it as CSV, Parquet or one JSON object per line, which are read piece by piece"
             raise self.error("file-too-large", message, hint)
         return whole

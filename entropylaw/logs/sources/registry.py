@@ -96,10 +96,9 @@ class Format:
         if not re.match(self.signature, content.head, re.DOTALL):
             return False
         implementation = self._implementation
-        recognises = (
-            implementation if callable(implementation) else getattr(implementation, "recognises", None)
-        )
-        return recognises is None or bool(recognises(content))
+        if not callable(implementation):
+            implementation = getattr(implementation, "recognises", None)
+        return implementation is None or bool(implementation(content))
 
     def read(self, content: Content) -> Table:
         """Read all of it; raises an :class:`InputError` where it is refused, or not what is read."""

@@ -241,7 +241,6 @@ _SLIME_OPENS = re.compile(
 _SLIME_FIRST = re.compile(r"(?<![\w/-])(?:rollout \d{1,9}: \{'rollout/|step \d{1,9}: \{'train/)", re.ASCII)
 _SLIME_ROLLOUT = re.compile(r"(?<![\w/-])rollout \d{1,9}: \{'", re.ASCII)
 _NEXT_PAIR = re.compile(r", (?='[^'\\]{1,300}+': )")
-# The numbers that the console prints before the dict.
 
 LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"

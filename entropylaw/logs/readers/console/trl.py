@@ -48,15 +48,17 @@ def read(content: Content) -> Table:
     """Read the entries, and find their steps; raises as :func:`log_table`."""
     marks = list(without_redraws(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
-    totals = _totals(marks)
-    starts = _starts(marks, totals)
-    steps: Sequence[float] = list(chain.from_iterable(map(_shown, starts)))
+    totals = bar_totals(marks)
+    starts = starts_of_run(marks, totals)
+    steps: Sequence[float] = list(chain.from_iterable(map(steps_on_bar, starts)))
     how = "steps are those that the progress bar showed when each entry was printed"
     if all("step" in entry.values for entry in entries if entry.values):
         steps, how = [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
     elif len(steps) != len(entries):
         total = max(totals, default=0)
-        steps, how = _counted(entries, total if len(starts) == 1 and starts[0][-1].before == total else 0)
+        steps, how = steps_counted(
+            entries, total if len(starts) == 1 and starts[0][-1].before == total else 0
+        )
     pairs = zip(steps, entries, strict=True)
     good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
     return log_table(content, good, len(entries) - len(good), (how,))
@@ -111,7 +113,7 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
             continue
         if "\x1b" in line:
             line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
-        marks: list[tuple[int, _Mark]] = list(_entries(line, openings))
+        marks: list[tuple[int, _Mark]] = list(log_entries(line, openings))
         for bar in _BAR.finditer(line) if "%|" in line else ():
             if not bar["name"] and not bar["below"]:
                 marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
@@ -119,7 +121,7 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
 
 
-def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
+def log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
     """Yield the entries of a line with their places; ``openings`` are the first keys of whole ones."""
     position = 0
     while opened := _OPENS.search(line, position):
@@ -136,7 +138,7 @@ def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
             yield opened.start(), _Entry(key[1], {})
 
 
-def _totals(marks: list[_Mark]) -> set[int]:
+def bar_totals(marks: list[_Mark]) -> set[int]:
     """Return the totals of the bars next to training entries; a run that was resumed can have two."""
     votes, nearest = Counter[int](), None
     for mark in (*marks, *reversed(marks)):
@@ -157,7 +159,7 @@ class _Stretch(NamedTuple):
     after: int
 
 
-def _starts(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
+def starts_of_run(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     """List the stretches of every start of the run, where the bar falls; other totals are of other bars."""
     starts: list[list[_Stretch]] = [[]]
     before, erased, entries = -1, 0, list[_Entry]()
@@ -179,7 +181,7 @@ def _starts(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     return starts
 
 
-def _shown(stretches: list[_Stretch]) -> list[int]:
+def steps_on_bar(stretches: list[_Stretch]) -> list[int]:
     """Give the nth entry the step of the bar that was drawn after the nth erasing, or next to the entry.
 
     Gives nothing where that is unsafe: where entries share a bar, or something else was printed in the same
@@ -206,7 +208,7 @@ def _shown(stretches: list[_Stretch]) -> list[int]:
     return steps[:entries] if late or len(steps) == entries else []
 
 
-def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
+def steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
     epochs, places, note = list[float](), list[int](), ""
     for entry in entries:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePath
 
 import numpy as np
@@ -130,11 +130,9 @@ class _Points:
             if run in layout.counters:
                 put(_COUNTER, cells[layout.counters[run]])
             for column in series:
-                name = (
-                    column.metric
-                    if column.metric not in (_RUN, _COUNTER, layout.axis)
-                    else f"{column.metric}#2"
-                )
+                name = column.metric
+                if name in (_RUN, _COUNTER, layout.axis):
+                    name = f"{name}#2"
                 value, is_text = classify(cells[column.at])
                 put(name, cells[column.at] if is_text else value)
                 self.numbers[column.metric] += value == value
@@ -201,10 +199,9 @@ def read_wandb_chart(content: Content) -> Table:
         message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
         raise content.error("no-records", message, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
-        message = (
-            f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, "
-        )
-        message += "and no column holds a step"
+        axis = shown(layout.axis)
+        message = f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
+        message += "no column holds a step"
         hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
         hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         raise InputError("no-step-column", message, hint)
@@ -213,7 +210,7 @@ def read_wandb_chart(content: Content) -> Table:
         message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
         hint = "check that the chart shows something, and export it again"
         raise content.error("no-records", message, hint)
-    return points.table(content, tuple(_wandb_notes(points)))
+    return points.table(content, tuple(chart_notes(points)))
 
 
 def _wandb_layout(content: Content) -> _Layout | None:
@@ -223,11 +220,11 @@ def _wandb_layout(content: Content) -> _Layout | None:
         return None
     quoted = bool(second) and all(map(_quoted, (first, *second)))
     marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
-    layouts = (_layout_of(_split(first, mark), mark, quoted=quoted) for mark in marks)
+    layouts = (header_layout(_split(first, mark), mark, quoted=quoted) for mark in marks)
     return next(filter(None, layouts), None)
 
 
-def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
+def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
     """Parse the columns' names; None where there is not enough evidence for a chart.
 
     Of two runs of one name, the second has the second occurrence of a column.
@@ -295,7 +292,8 @@ def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     return not ignored and few and (quoted or step_like or bool(layout.counters))
 
 
-def _wandb_notes(points: _Points) -> Iterator[str]:
+def chart_notes(points: _Points) -> Iterator[str]:
+    """Yield notes on the axis, on columns of no run, and on points that stand for several values."""
     layout, axis, codes = points.layout, np.array(points.axis), np.array(points.runs)
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
@@ -307,14 +305,11 @@ def _wandb_notes(points: _Points) -> Iterator[str]:
     if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
     if summaries := list((+points.summarised).items())[:4]:
-        shares = (
-            f"{n} of {counted(points.numbers[name], 'point')} of {shown(name)}" for name, n in summaries
-        )
-        several = (
-            f"several logged values ({LEAST} is below {GREATEST}), of which the page took the average or "
-        )
-        advice = f"the last; they are kept, but better export the complete history: {COMPLETE_HISTORY}"
-        yield f"at least {', '.join(shares)} summarise {several}{advice}"
+        sizes = points.numbers
+        shares = [f"{n} of {counted(sizes[name], 'point')} of {shown(name)}" for name, n in summaries]
+        several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
+        advice = "average or the last; they are kept, but better export the complete history"
+        yield f"at least {', '.join(shares)} summarise {several}{advice}: {COMPLETE_HISTORY}"
     # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
     full = np.flatnonzero(np.isin(np.bincount(codes), (1000, 1500)))
     if drawn := [layout.runs[run] for run in full if np.unique(np.diff(axis[codes == run])).size > 1]:
@@ -345,7 +340,7 @@ def read_swanlab_chart(content: Content) -> Table:
 
     Raises ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
     """
-    series = _swanlab_series(_swanlab_labels(_split(next(filter(None, content.lines()), ""), ",")))
+    series = experiments_and_metrics(_swanlab_labels(_split(next(filter(None, content.lines()), ""), ",")))
     if not series:
         message = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
         raise content.error("file-corrupt", message, "download the file again")
@@ -367,40 +362,30 @@ def _swanlab_labels(header: Sequence[str]) -> list[str]:
     step, *names = [name.strip() for name in header] or [""]
     labels = [name.removesuffix("_step") for name in names[::2]]
     paired = [label + end for label in labels for end in ("_step", "_timestamp")]
-    return (
-        labels
-        if step.lower() == "step" and names == paired and all("-" in name_pair for name_pair in labels)
-        else []
-    )
+    if step.lower() != "step" or names != paired or not all("-" in label for label in labels):
+        return []
+    return labels
 
 
-def _swanlab_series(labels: Sequence[str]) -> list[tuple[str, str]]:
+def experiments_and_metrics(labels: Sequence[str]) -> list[tuple[str, str]]:
     """Split each label into experiment and metric, both of which may have dashes in their names.
 
     A metric that is in the catalog decides; then, that other columns have the same experiment or metric. The
     last 12 dashes of a label are tried.
     """
-    splits = [
-        [
-            (label[:at], label[at + 1 :])
-            for at in [at for at, mark in enumerate(label) if mark == "-"][:-13:-1]
-        ]
-        for label in labels
-    ]
+    splits: list[list[tuple[str, str]]] = []
+    for label in labels:
+        dashes = [at for at, mark in enumerate(label) if mark == "-"]
+        splits.append([(label[:at], label[at + 1 :]) for at in dashes[:-13:-1]])
     shared: Counter[tuple[bool, str]] = Counter()
-    for run, metric in (pair for candidates in splits[:1000] for pair in candidates):
+    for run, metric in chain.from_iterable(splits[:1000]):
         shared.update(((True, run), (False, metric)))
-    return [
-        max(
-            candidates,
-            key=lambda split: (
-                is_metric(split[1]),
-                shared[True, split[0]] + shared[False, split[1]],
-                len(split[0]),
-            ),
-        )
-        for candidates in splits
-    ]
+
+    def likelihood(split: tuple[str, str]) -> tuple[bool, int, int]:
+        run, metric = split
+        return is_metric(metric), shared[True, run] + shared[False, metric], len(run)
+
+    return [max(candidates, key=likelihood) for candidates in splits]
 
 
 # --- TensorBoard ------------------------------------------------------------------------------------------
@@ -436,7 +421,7 @@ def read_tensorboard_curve(content: Content) -> Table:
     Raises ``metric-unnamed`` where the name does not contain the metric, ``no-records`` where there is no
     point.
     """
-    (run, tag), head = _run_and_tag(content), _head(content)
+    (run, tag), head = run_and_tag(content), _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         everything = copy(content)
@@ -475,7 +460,7 @@ def _has_header(head: str) -> bool:
     return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 
-def _run_and_tag(content: Content) -> tuple[str, str]:
+def run_and_tag(content: Content) -> tuple[str, str]:
     """Return the run, empty where the name has none or TensorBoard's ``.``, and the tag."""
     stem = PurePath(content.path).name
     for suffixes in (COMPRESSION_SUFFIXES if content.packed else (), (".csv", ".json")):

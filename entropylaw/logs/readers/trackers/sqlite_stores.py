@@ -112,7 +112,7 @@ def read_trackio(content: Content) -> Table:
     """
     try:
         with _opened(content, rolls_back=True) as database:
-            return _trackio_table(database, content)
+            return trackio_table(database, content)
     except _DAMAGE as problem:
         if "locked" in str(problem):
             hint = "try again when it has finished, or copy the file together with its -wal file"
@@ -127,7 +127,7 @@ def read_trackio(content: Content) -> Table:
         ) from None
 
 
-def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
+def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     """Read the tables of a project: its columns, and the run's name in each row."""
     has = _plain_columns(database, "metrics")
     if not has >= _TRACKIO_COLUMNS:
@@ -234,7 +234,7 @@ def read_mlflow(content: Content) -> Table:
             # tree of pages it may go on for ever.
             left = repeat(0, 64 + size * 4 // (1 << 16))
             connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
-            return _mlflow_table(connection, content)
+            return mlflow_table(connection, content)
     # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
         message = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
@@ -242,13 +242,13 @@ def read_mlflow(content: Content) -> Table:
         raise content.error("file-corrupt", message, hint) from None
 
 
-def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
+def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
     has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
     if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
         raise other_tables(connection, content)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
-    labels = _run_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
+    labels = mlflow_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
     bad, unread = Counter[str](), dict[str, None]()
     values = connection.execute(
@@ -319,7 +319,7 @@ def mlflow_notes(path: str | None) -> Iterator[str]:
         yield f"{shown(Path(path + '-journal').name)} is next to it: its last rows may be half written"
 
 
-def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
+def mlflow_labels(names: Mapping[str, str]) -> dict[str, str]:
     """Name the runs: with a part of the id where several have one name, by the id where one has none."""
     times = Counter(names.values())
     several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())

@@ -68,7 +68,7 @@ def read(content: Content) -> Table:
     dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
     for event in _events(content.data, damage, dropped):
         try:
-            step, scalars = _scalars(event)
+            step, scalars = event_scalars(event)
         except ValueError:
             dropped[UNREADABLE] += 1
             continue
@@ -99,7 +99,7 @@ def wall_times(data: bytes) -> tuple[float, float]:
     return first, last
 
 
-def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
+def event_scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars: tags and numbers, without text, images and histograms."""
     step, scalars = 0, list[tuple[str, float]]()
     for key, content in fields(event):
@@ -122,7 +122,7 @@ def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_SHAPE and not _is_single(value):
+        if key == _TENSOR_SHAPE and not is_single(value):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -141,7 +141,7 @@ def from_varint(raw: bytes, form: str) -> bytes:
     return number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
 
 
-def _is_single(shape: bytes) -> bool:
+def is_single(shape: bytes) -> bool:
     """Whether a tensor has a single number: no dimension, or only such of size 1."""
     sizes = (dict(fields(content)).get(_DIM_SIZE) for key, content in fields(shape) if key == _SHAPE_DIM)
     return all(size == 1 for size in sizes)

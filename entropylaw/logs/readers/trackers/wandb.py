@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Sized
@@ -40,7 +39,6 @@ from entropylaw.logs.readers.trackers import (
     Damage,
     fields,
     signed,
-    varint,
 )
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, json_at, parse_column, parse_number
@@ -79,13 +77,6 @@ _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
 _DIGITS = frozenset(b"-0123456789")
 _CLOCKS = ("_timestamp", "_runtime", "_wandb")
-# A fast path for nearly all items, without the general decoder: tag and size of the item; tag, size and text
-# of its key, which is not in _CLOCKS; tag, size and text of a number.
-_USUAL_ITEM = re.compile(
-    rb"\n(.)[\n\x12](.)((?!_timestamp|_runtime|_wandb)[ -~]{1,120})\x82\x01(.)"
-    rb"(-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)",
-    re.DOTALL,
-)
 
 UNREADABLE_VALUE = "unreadable value"
 
@@ -93,14 +84,14 @@ UNREADABLE_VALUE = "unreadable value"
 def read(content: Content) -> Table:
     """Read a ``.wandb`` file; raises InputError ``no-records`` if no record of the history is complete."""
     damage, history = Damage(), _History()
-    for record in _records(content.data, damage):
+    for record in leveldb_records(content.data, damage):
         history.take(record)
     if not history.records.rows:
         raise damage.none_complete(content.path, "of a history")
     return history.table(len(content.data), damage)
 
 
-def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
+def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
     """Yield the complete records; after a damaged frame, go on with the next block as LevelDB does."""
     at, start = 7, 0  # behind the file's header
     parts: list[bytes] = []
@@ -177,25 +168,7 @@ class _History:
 
     def _row(self, message: bytes) -> None:
         values: dict[str, float] = {}
-        at = 0
-        while message[at : at + 1] == b"\n":  # the mark of an item
-            usual = _USUAL_ITEM.match(message, at)
-            # The item, its key and its text have to be as long as it says.
-            if usual and (*usual[1], *usual[2], *usual[4]) == (
-                usual.end() - usual.end(1),
-                len(usual[3]),
-                len(usual[5]),
-            ):
-                values[usual[3].decode()] = float(usual[5])
-                at = usual.end()
-            else:
-                size, begin = varint(message, at + 1)
-                if size > len(message) - begin:
-                    raise ValueError("an item that is longer than its record")
-                self._item(message[begin : begin + size], values)
-                at = begin + size
-            _require_few(values)
-        for key, value in fields(message[at:]):
+        for key, value in fields(message):
             if key == _HISTORY_ITEM:
                 self._item(value, values)
             elif key == _HISTORY_STEP:
@@ -292,10 +265,8 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
     if rises.min() == rises.max():
         return ()
-    cause = (
-        "it was sampled, as run.history() does, or only rows with certain keys were requested, which would"
-    )
-    return (f"a W&B history in which {where}: {cause} be no loss; every row: {COMPLETE_HISTORY}",)
+    note = f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain"
+    return (f"{note} keys were requested, which would be no loss; every row: {COMPLETE_HISTORY}",)
 
 
 def is_run_table(content: Content) -> bool:
