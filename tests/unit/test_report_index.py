@@ -261,7 +261,7 @@ def test_arms_that_match_no_run_are_refused(run, lab) -> None:
 def test_arms_that_are_no_regular_expression_are_refused(run, lab) -> None:
     done = run("report", lab / "grpo_s0" / "metrics.parquet", "--arms", "(", "-o", "out")
     assert done.returncode == 2
-    assert done.stderr.startswith("error[bad-option]: --arms '(' is no regular expression: missing )")
+    assert done.stderr.startswith("error[bad-option]: --arms '(' is not a regular expression: missing )")
 
 
 def test_arms_have_a_row_with_the_ceilings_of_their_runs() -> None:
