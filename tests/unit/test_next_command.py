@@ -58,7 +58,7 @@ def test_report_takes_names_as_fit_does(tmp_path: Path) -> None:
 def test_arms_that_are_no_expression(log: Path) -> None:
     done = typed("report", "mine.csv", "--arms", "(", cwd=log)
     assert_error(done, "bad-option", 2)
-    assert "no regular expression: missing )" in done.stderr
+    assert "is not a regular expression: missing )" in done.stderr
     assert "give --arms" not in done.stderr
 
 
