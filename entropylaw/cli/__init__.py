@@ -63,7 +63,7 @@ def main() -> None:
         if os.environ.get("ENTROPYLAW_DEBUG"):
             raise
         if isinstance(error, BrokenPipeError):
-            # The reader (head, less) has ended, which is no error. Nothing more can be flushed to it.
+            # The reader (head, less) has ended, which is not an error. Nothing more can be flushed to it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         if isinstance(error, EntropyLawError):

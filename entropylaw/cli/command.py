@@ -50,7 +50,7 @@ MODULES = {"config": "info", "schema": "info"}
 """The module of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "schema")
-"""Commands without settings: a column of tokens is no column of evaluations."""
+"""Commands without settings: a column of tokens is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"
 
@@ -232,7 +232,7 @@ class Commands(_Reader, TyperGroup):
         if word not in NAMES and os.path.exists(word):  # noqa: PTH110  pathlib raises
             from entropylaw.pipeline.inputs import document_at
 
-            message = f"{word} is no command but a {'folder' if is_folder(word) else 'file'}"
+            message = f"{word} is not a command but a {'folder' if is_folder(word) else 'file'}"
             command = "report" if document_at(word) else "fit"
             raise UsageError("no-command", message, f"type: entropylaw {command} {shlex.join(args)}")
         return super().resolve_command(ctx, args)

@@ -219,7 +219,7 @@ def shown(document: Any, format: str) -> str:
 def print_result(content: str) -> None:
     """Print a result on standard output, in UTF-8 for any locale.
 
-    A reader that stops early (``head``, ``true``) is no error, and changes no exit code.
+    A reader that stops early (``head``, ``true``) is not an error, and changes no exit code.
 
     Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
     that is read.
@@ -328,8 +328,8 @@ def finish_runs(
 
     Where nothing was ``answered``, no text is written but the errors.
     """
-    wanted = {path: format for path, format in formats.items() if answered or format != "text"}
-    deliver(document, wanted, quiet=quiet)
+    written = {path: format for path, format in formats.items() if answered or format != "text"}
+    deliver(document, written, quiet=quiet)
     pairs = zip(inputs.entries, answers, strict=True)
     errors = (_named(entry.name, answer.error) for entry, answer in pairs if answer.error is not None)
     finish(list(errors), answered=answered)

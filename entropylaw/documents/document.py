@@ -86,7 +86,7 @@ def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
 
 
 def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A warning for each file that is no log: (path, why)."""
+    """A warning for each file that is not a log: (path, why)."""
     return tuple(f"{shown_path(path)}{NOT_READ}{reason}" for path, reason in ignored)
 
 
@@ -130,6 +130,11 @@ class Entry(Result, frozen=True, kw_only=True):
     def refused(cls, log: Log | str, series: Any, error: EntropyLawError, name: str = "") -> Self:
         """A run without a result; parameters as :meth:`of`."""
         return cls.of(log, series, name, refusal=refusal_of(error, log))
+
+    @property
+    def read(self) -> bool:
+        """Whether its log could be read, and columns of it chosen."""
+        return any(getattr(self, field) is not None for field in self.COLUMNS)
 
     def flaw(self) -> str:
         """Both a result and a refusal, or neither."""
@@ -178,11 +183,6 @@ class RunFit(Entry, frozen=True, kw_only=True):
     def verdict(self) -> str:
         """The verdict on the law in a word; ``refused`` for a run that could not be fitted."""
         return "refused" if self.answer is None else self.answer.verdict.value
-
-    @property
-    def read(self) -> bool:
-        """Whether its log could be read, and its columns chosen."""
-        return self.entropy_column is not None
 
 
 class FitDocument(Document[RunFit], frozen=True, kw_only=True):

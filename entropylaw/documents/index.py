@@ -37,7 +37,7 @@ def whole_pages(index: Stored) -> list[Path]:
 def documents_of(index: Stored) -> list[Stored]:
     """The runs' documents that a report's index names, as far as they are there."""
     return [
-        # What is no document was one.
+        # What is not a document was one.
         find_document(str(path)) or Stored(path=str(path), content=path.read_bytes(), data=None)
         for path in filter(is_file, pages_of(index))
     ]

@@ -50,7 +50,7 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
     kind, data, shown = KINDS[name], load_json(path), shown_path(path)
     if not schema_of(data).startswith(f"entropylaw/{name}/"):
-        message = f"{shown} is JSON, but no document with schema {kind.schema!r}"
+        message = f"{shown} is JSON, but not a document with schema {kind.schema!r}"
         hint = f"give a file that `{kind.command}` wrote, or the log itself"
         raise InputError("not-a-document", message, hint)
     return as_document(kind, data, shown)
@@ -91,7 +91,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     source, shown = Path(path), shown_path(os.fspath(path))[:LONGEST_SHOWN]
     try:
         if source.exists() and not source.is_file():
-            raise InputError("file-unreadable", f"{shown} is no file", "name a document")
+            raise InputError("file-unreadable", f"{shown} is not a file", "name a document")
         return parse(read_regular(source, LARGEST))
     except FileNotFoundError:
         raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
@@ -101,7 +101,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
     except (ValueError, RecursionError) as error:
-        message = f"{shown} is no JSON document ({error})"
+        message = f"{shown} is not a JSON document ({error})"
         raise InputError("not-a-document", message, "give a file that `entropylaw fit` wrote") from error
 
 

@@ -119,7 +119,7 @@ def numbers_of(value: Value | None) -> dict[str, Any]:
 
 
 def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
-    """Refuse arms that none of some comparisons has: a typing error is no unknown value."""
+    """Refuse arms that none of some comparisons has: a typing error is not an unknown value."""
     compared = [subject.holders[Part.arms].comparison for subject in subjects if Part.arms in subject.holders]
     arms = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
     for gate in gates if compared else ():
@@ -334,7 +334,7 @@ def baseline_runs(path: str) -> list[Subject]:
         if schema or error.slug != "not-a-document":
             raise
     if document is None or document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
-        problem = f"has schema {schema}, which holds no law" if schema else "is no document of entropylaw"
+        problem = f"has schema {schema}, which holds no law" if schema else "is not a document of entropylaw"
         hint = "give what `entropylaw report` or `entropylaw fit LOG -o baseline.fit.json` wrote"
         raise InputError("not-a-document", f"the baseline {shown} {problem}", hint)
     return subjects_of(document, shown)

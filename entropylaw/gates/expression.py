@@ -35,7 +35,7 @@ RENAMED = {
     "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
     "law_weight": "write law_probability",
 }
-"""Names that are no quantities, some of them of earlier versions → what to write."""
+"""Names that are not quantities, some of them of earlier versions → what to write."""
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")

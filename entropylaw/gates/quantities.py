@@ -172,7 +172,7 @@ def verdict_of(run: Any) -> Value:
 
 
 def why_of(run: Any) -> Value:
-    """A run in which the law does not fail has no reason, which is no unknown one."""
+    """A run in which the law does not fail has no reason, which is not an unknown one."""
     reason = _answered(run).why
     return str(reason) if reason is not None else "none"
 

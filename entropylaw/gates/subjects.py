@@ -107,12 +107,11 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
         return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
     for entry in document.runs:  # type: ignore[union-attr]
         holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
-        run, column = entry, "entropy_column"
+        run = entry
         if kind == "report":
             run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
         elif kind == "phases":
             holders = {Part.phases: entry}
-            column = "aggregate_column" if entry.aggregate_column else "planning_column"
         answer = getattr(run, "answer", run)
         judged = None if kind == "phases" else answer
         findings = getattr(judged, "findings", ())
@@ -126,7 +125,7 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             reasons=sentences(findings, "reason"),
             lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
             refusal=getattr(run, "refusal", None),
-            read=getattr(run, column, "") is not None,
+            read=getattr(run, "read", True),
         )
         subjects.append(subject)
     return subjects

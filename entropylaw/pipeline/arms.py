@@ -208,11 +208,11 @@ def arms_by_names(members: Sequence[Input], pattern: str) -> Found:
     try:
         arms = [arm_by_pattern(member.name, pattern) for member in members]
     except re.error as error:
-        message = f"--arms {pattern[:40]!r} is no column and no regular expression: {error}"
+        message = f"--arms {pattern[:40]!r} is not a column, and not a regular expression: {error}"
         raise UsageError("bad-option", message, HOW) from None
     if not any(arms):
         names = listing([member.name for member in members], 8)
-        message = f"--arms {pattern!r} matches the name of no run, and is no column of any: {names}"
+        message = f"--arms {pattern!r} matches the name of no run, and is not a column of any: {names}"
         hint = "give what names have in common, such as '[^-_]+' for their first part; or leave --arms out"
         raise UsageError("no-such-arm", message, hint)
     return [(arm, f"--arms {pattern}") for arm in arms]

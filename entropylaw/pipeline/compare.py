@@ -135,7 +135,7 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
     """
     if options.baseline is not None and options.baseline not in names:
-        message = f"the baseline {options.baseline!r} is no arm"
+        message = f"the baseline {options.baseline!r} is not an arm"
         raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
     if options.all_pairs and options.baseline is not None:
         message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"

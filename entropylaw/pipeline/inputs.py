@@ -194,7 +194,7 @@ def gather(
         Flags of the user that are options of the fit, which a document cannot follow.
     strict
         As for gates: all documents and tables of a folder count; documents are found and not loaded, and one
-        that is damaged is no error yet.
+        that is damaged is not an error yet.
     named
         The name of a run whose file cannot be read.
     before

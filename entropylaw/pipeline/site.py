@@ -24,7 +24,7 @@ from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
 from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
-from entropylaw.paths import LARGEST, check_targets, is_own, read_regular
+from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
 from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
 from entropylaw.pipeline.pages import Done, Making, Task, died, work
 from entropylaw.pipeline.pool import Progress, results
@@ -219,14 +219,16 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     """Write the page and the tables over all runs; returns the paths, the page last."""
     index = index_of(outcome)
     contents: dict[str, str] = {}
-    if index.across is not None:
-        contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
-    else:
+    data = dumps(index.to_json())
+    as_before = outcome.unchanged == len(outcome.tasks) and earlier_index(folder) == data.encode()
+    if index.across is None:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
+    elif not (as_before and is_file(folder / PHASES)):
+        contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
     contents |= {
         "report.md": markdown_of(index, outcome),
         "report.csv": csv_text(index_table(index.rows)),
-        "report.json": dumps(index.to_json()),
+        "report.json": data,
         PAGE: pages.index_page(
             index.rows,
             warnings=outcome.interrupted,

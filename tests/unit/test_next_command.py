@@ -41,7 +41,7 @@ def test_a_report_that_is_one_page_says_so(tmp_path: Path) -> None:
 def test_arms_that_are_no_expression(log: Path) -> None:
     done = typed("report", "mine.csv", "--arms", "(", cwd=log)
     assert_error(done, "bad-option", 2)
-    assert "no regular expression: missing )" in done.stderr
+    assert "is not a regular expression: missing )" in done.stderr
     assert "give --arms" not in done.stderr
 
 
