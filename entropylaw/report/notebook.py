@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.escaping import one_line
-from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_run
+from entropylaw.report.blocks import Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.figures import NAMED, drawn
 from entropylaw.report.render import flat
@@ -57,18 +57,18 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
         if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
             NAMED[block.name].draw_onto(ax, block.part)
             return ax
-    _numbers(ax, blocks)
+    for block in blocks:
+        if isinstance(block, Facts):
+            draw_facts(ax, block)
+            break
+        if isinstance(block, Table) and block.rows and draw_table(ax, block):
+            break
     return ax
 
 
-def _numbers(axes: Axes, blocks: list[Block]) -> None:
-    """The first numbers of a description: estimates with their intervals, or columns over the first one."""
-    for block in blocks:
-        if isinstance(block, Facts):
-            return _intervals(axes, [(fact.name, fact.value) for fact in block.facts], block.title)
-        if isinstance(block, Table) and block.rows and draw_table(axes, block):
-            return None
-    return None
+def draw_facts(axes: Axes, facts: Facts) -> None:
+    """The numbers of a description with their intervals."""
+    _intervals(axes, [(fact.name, fact.value) for fact in facts.facts], facts.title)
 
 
 def draw_table(axes: Axes, table: Table) -> bool:

@@ -16,7 +16,7 @@ from entropylaw.documents.loading import load_fit
 from entropylaw.files import write_atomically
 from entropylaw.paths import check_targets, forget_inputs, note_input
 from entropylaw.report.blocks import DATA, Column, Table
-from entropylaw.report.describe import forecast, logs, phases, runs
+from entropylaw.report.describe import backtest, logs, phases, prediction, runs
 from entropylaw.report.render import csv_text, flat
 from tests.conftest import clean_environment
 from tests.typed import assert_error, in_shell, started, typed, write_csv
@@ -163,7 +163,7 @@ def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(t
 
 
 def test_our_own_tables_are_known_by_their_first_columns(tmp_path):
-    kinds = [runs.COLUMNS, phases.COLUMNS, forecast.PREDICTIONS, forecast.BACKTEST, logs.COLUMNS]
+    kinds = [runs.COLUMNS, phases.COLUMNS, prediction.PREDICTIONS, backtest.BACKTEST, logs.COLUMNS]
     tables = [flat(Table([one for one in kind if DATA in one.shown_in], []))[0] for kind in kinds]
     forget_inputs()
     for i, names in enumerate(tables):

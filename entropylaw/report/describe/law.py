@@ -49,7 +49,7 @@ INFLUENCE_COLUMNS = (
 
 COMPARISON_COLUMNS = (
     b.Column("form", "form", lambda form: form_label(form.form)),
-    b.Column("formula", "formula", lambda form: _formula(form)),
+    b.Column("formula", "formula", lambda form: ", ".join([form.formula, *_shapes(form)])),
     b.Column("variable", "of"),
     b.Column("probability", "probability", unit="probability"),
     b.Column("log_odds", "log odds against the law"),
@@ -89,9 +89,8 @@ def table(result: Result) -> b.Table:
     return b.table_of(PARTS, segment_rows(result), words=2)
 
 
-def _formula(form: FormResult) -> str:
-    shapes = [f"{name} = {format_number(shape.value)}" for name, shape in form.shapes.items()]
-    return ", ".join([form.formula, *shapes])
+def _shapes(form: FormResult) -> list[str]:
+    return [f"{name} = {format_number(shape.value)}" for name, shape in form.shapes.items()]
 
 
 def _compared(result: Comparison) -> list[b.Block]:

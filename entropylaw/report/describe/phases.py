@@ -111,16 +111,14 @@ def _read(run: RunPhases) -> list[b.Note]:
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     named = zip(("planning", "execution", "all tokens"), columns, strict=True)
     used = [(f"{tokens} '{column.column}'", column.what) for tokens, column in named if column is not None]
-    entropies = {entropy for _, entropy in used}
-    if len(entropies) > 1:
+    if len({entropy for _, entropy in used}) > 1:
         parts = [f"{column} ({entropy})" for column, entropy in used]
     else:
         parts = [column for column, _ in used]
-        parts[-1:] = [f"{parts[-1]} ({'each a ' if len(used) > 1 else ''}{entropy})" for entropy in entropies]
-    if run.share_column is not None:
-        parts.append(f"planning's share of tokens '{run.share_column}'")
-    if run.length_column is not None:
-        parts.append(f"response length '{run.length_column}'")
+        if used:
+            parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{used[-1][1]})"
+    others = {"planning's share of tokens": run.share_column, "response length": run.length_column}
+    parts += [f"{content} '{name}'" for content, name in others.items() if name is not None]
     return [b.Note("file", run.path, ""), b.Note("read", ", ".join(parts) or "no column"), _dropped(run)]
 
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from entropylaw.files import write_atomically
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.numbers import format_percent
@@ -283,7 +284,6 @@ def write(
     The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
     user. Yields the paths. Raises ValueError: the picture has nothing to draw.
     """
-    from entropylaw.files import write_atomically
     from entropylaw.report.figures.plotting import style
 
     kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
@@ -307,10 +307,10 @@ def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need,
     """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.law, report.phases
     forecast = law is not None and (report.forecast is not None or report.spending is not None)
-    found: dict[Need, Any] = {
+    drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
         "forecast": report if forecast else None,
         "phases": phases if phases is not None and phases.phases is not None else None,
         "tokens": tokens,
     }
-    return {need: part for need, part in found.items() if part is not None}
+    return {need: result for need, result in drawable.items() if result is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -42,9 +43,7 @@ def ceilings_figure(arms: Mapping[str, Sequence[IndexRow]]) -> Figure:
         for y, ceiling, reward in marks:
             _draw(axes, y, ceiling, reward)
         axes.grid(visible=False, axis="y")
-        axes.set_yticks(
-            [sum(at) / len(at) for at in heights.values()], [p.shown(name[:28]) for name in heights]
-        )
+        axes.set_yticks(list(map(fmean, heights.values())), [p.shown(name[:28]) for name in heights])
         axes.set_ylim(bottom, 0.0)
         axes.tick_params(axis="y", left=False)
         axes.set_xlabel("reward", labelpad=2)

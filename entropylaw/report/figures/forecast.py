@@ -46,7 +46,7 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     bands = [*ahead.reward] if ahead is not None else []
     if fit.why is not Why.no_relation:
         bands.append(fit.ceiling)
-    ends = [end for band in bands for end in (band.low, band.value, band.high)]
+    ends = chain.from_iterable((band.low, band.value, band.high) for band in bands)
     rewards = p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08)
     room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
     room |= {"notes": _notes(run, fit, rewards), "keys": _keys(run, fit)}
