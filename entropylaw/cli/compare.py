@@ -23,6 +23,7 @@ from entropylaw.results.result import replace
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.pipeline.arms import Grouping
+    from entropylaw.pipeline.inputs import Inputs
 
 MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
@@ -42,18 +43,10 @@ def compare(options: CompareCommand) -> None:
     style = output.style_of(options.style, quiet=quiet)
     # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.pipeline import steps
-    from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_runs, gather_arms
+    from entropylaw.pipeline.compare import compared, fitted_runs
 
     settings = part(options, CompareOptions)
-    arms = by_arm(options.logs, options.arms)
-    with reading_shown():
-        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
-    output.say_skipped(inputs.warnings, quiet=quiet)
-    grouping = grouped(inputs.entries, options.arms)
-    baseline = baseline_of(list(grouping.arms), settings)
-    for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
-        output.say(line, quiet=quiet)
+    inputs, grouping = arms_of(options, settings)
     computed = partial(output.result_of, jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
     if any(run.fit is not None for run in runs):
@@ -67,6 +60,22 @@ def compare(options: CompareCommand) -> None:
     fitted = {run.arm for run in runs if run.fit is not None}
     entries = [run.entry for run in runs if run.arm not in fitted] or [run.entry for run in runs]
     output.finish_fits([entry for entry in entries if entry is not None])
+
+
+def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
+    """The inputs and their arms, which are printed."""
+    from entropylaw.pipeline.arms import grouped
+    from entropylaw.pipeline.compare import baseline_of, by_arm, gather_arms
+
+    arms = by_arm(options.logs, options.arms)
+    with reading_shown():
+        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
+    output.say_skipped(inputs.warnings, quiet=options.quiet)
+    grouping = grouped(inputs.entries, options.arms)
+    baseline = baseline_of(list(grouping.arms), settings)
+    for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
+        output.say(line, quiet=options.quiet)
+    return inputs, grouping
 
 
 def write_comparison(

@@ -19,7 +19,9 @@ from entropylaw.options import FOLDER, FitOptions
 from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument
+    from entropylaw.documents.document import FitDocument, RunFit
+    from entropylaw.pipeline.inputs import Inputs
+    from entropylaw.pipeline.steps import Fit
     from entropylaw.results.fit import Fit as FitResult
 
 MOST_NAMED = 3
@@ -41,13 +43,7 @@ def fit(options: FitCommand) -> None:
     stored: dict[str, FitDocument] = {}
     earlier: list[str] = []
     if options.save and not options.output:
-        results_of = dict(zip(inputs.entries, results, strict=True))
-        parts: dict[str, FitDocument] = {}
-        for argument, argument_inputs in inputs.by_argument().items():
-            parts[argument] = step.document(
-                argument_inputs, [results_of[entry] for entry in argument_inputs.entries]
-            )
-        stored, earlier = store(parts)
+        stored, earlier = store(by_argument(step, inputs, results))
     files = {path: dumps(fitted.to_json()) for path, fitted in stored.items()}
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
     if not document.answered and format in ("text", "details"):
@@ -58,6 +54,15 @@ def fit(options: FitCommand) -> None:
     for line in filter(None, lines_of_stored(stored, earlier)):
         output.say(line, quiet=quiet)
     output.finish_fits(document.runs)
+
+
+def by_argument(step: Fit, inputs: Inputs, results: Sequence[RunFit]) -> dict[str, FitDocument]:
+    """Argument → the document of its runs."""
+    results_of = dict(zip(inputs.entries, results, strict=True))
+    documents: dict[str, FitDocument] = {}
+    for argument, part_of in inputs.by_argument().items():
+        documents[argument] = step.document(part_of, [results_of[entry] for entry in part_of.entries])
+    return documents
 
 
 def to_wandb(run_path: str, document: FitDocument) -> str:

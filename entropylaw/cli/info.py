@@ -45,13 +45,16 @@ def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str,
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
         for command, values in tables.items():
             assert options.config is not None
-            value = values[key]
-            if key == "gates":
-                value = [parse(gate).shown for gate in value]
-            elif setting.kind is PATH:
-                value = shown_path(value)
             where = f"{options.config.path}: {f'{command}.{key}' if command else key}"
+            value = shown_value(key, setting, values[key])
             yield {"key": key, "command": command or None, "value": value, "source": "file", "where": where}
+
+
+def shown_value(key: str, setting: Option, value: Any) -> Any:
+    """A value of a settings file as it is shown: gates as expressions, and no absolute path."""
+    if key == "gates":
+        return [parse(gate).shown for gate in value]
+    return shown_path(value) if setting.kind is PATH else value
 
 
 def config_text(

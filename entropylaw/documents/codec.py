@@ -47,14 +47,7 @@ def encode(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return encode(value.tolist())
     members = _members(value)
-    if not members:
-        return value
-    types = type(value).__annotations__
-    encoded: dict[str, Any] = {}
-    for key, name, inner in members:
-        unbounded = types.get(name) is Unbounded and inner == math.inf
-        encoded[key] = None if unbounded else encode(inner)
-    return encoded
+    return {key: encode(inner) for key, inner in members} if members else value
 
 
 def parse(content: bytes) -> Any:
@@ -101,11 +94,19 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     return result
 
 
-def _members(value: object) -> list[tuple[str, str, Any]]:
-    """The key in JSON, the attribute and the value of every field of a result; nothing for other values."""
+def _members(value: object) -> list[tuple[str, Any]]:
+    """The key in JSON and the value of every field of a result, None where it is without a bound.
+
+    Nothing for other values.
+    """
     names = field_names(value)
     keys = getattr(value, "__struct_encode_fields__", names)
-    return [(key, name, getattr(value, name)) for key, name in zip(keys, names, strict=True)]
+    types = getattr(type(value), "__annotations__", {})
+    members: list[tuple[str, Any]] = []
+    for key, name in zip(keys, names, strict=True):
+        inner = getattr(value, name)
+        members.append((key, None if types.get(name) is Unbounded and inner == math.inf else inner))
+    return members
 
 
 def as_stored(value: T) -> T:
@@ -176,7 +177,7 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     elif isinstance(value, dict):
         members = value.items()
     else:
-        members = ((key, member) for key, _, member in _members(value))
+        members = _members(value)
     for key, member in members:
         if type(member) not in _PLAIN and (flaw := _flaw(member)) is not None:
             return form.format(key) + flaw[0], flaw[1]

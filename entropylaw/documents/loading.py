@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.documents.kinds import KINDS, Kind
 from entropylaw.errors import InputError, known_form
-from entropylaw.paths import LARGEST, SCHEMA, is_file, read_regular, shown_path, walk
+from entropylaw.paths import LARGEST, SCHEMA, read_regular, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
@@ -129,11 +129,11 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     named = FITS in file.name.casefold()
-    if not (named or file.suffix.lower() == ".json") or not is_file(file):
+    if not named and file.suffix.lower() != ".json":
         return None
     try:
         content = read_regular(file, LARGEST)
-    except OSError:
+    except (OSError, ValueError):
         return None
     if not named and b"entropylaw" not in content:
         return None  # a log: parsing it would take many times its size

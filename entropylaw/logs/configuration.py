@@ -85,25 +85,26 @@ def flat_settings(whole: object) -> dict[str, object]:
     """
     if not isinstance(whole, Mapping):
         return {}
-    top = {name: node for name, node in whole.items() if name not in ("_wandb", "wandb_version")}
-    for name, node in top.items():
-        if isinstance(node, Mapping):
-            top[name] = node.get("value", node)
+    top = {name: unwrapped(node) for name, node in whole.items() if name not in ("_wandb", "wandb_version")}
     flat: dict[str, object] = {}
     stack: list[tuple[str, object]] = [("", top)]
     budget = _MOST_NODES
     while stack:
-        path, node = stack.pop()
+        prefix, node = stack.pop()
         if isinstance(node, Mapping | list):
             # Counted as they are stacked: a mapping that contains itself many times is no larger than a log.
             items = node.items() if isinstance(node, Mapping) else enumerate(node)
-            before = f"{path}/" if path else ""
-            inner = [(f"{before}{name}", value) for name, value in islice(items, budget)]
+            inner = [(f"{prefix}{name}/", value) for name, value in islice(items, budget)]
             budget -= len(inner)
-            stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
+            stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME + 1)
         elif isinstance(node, (bool, int, float, str)):
-            flat[path] = node
+            flat[prefix[:-1]] = node
     return dict(sorted(flat.items()))
+
+
+def unwrapped(node: object) -> object:
+    """What W&B's wrapper ``{value: …}`` holds, or the node itself."""
+    return node.get("value", node) if isinstance(node, Mapping) else node
 
 
 @lru_cache(maxsize=4)  # the logs of one folder share a file

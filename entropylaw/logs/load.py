@@ -221,10 +221,7 @@ class _Collector:
         self._doubtful = []
         for log in folders.logs_in(folder):
             files = log.files or (log.path,)
-            if log.named:
-                for file in files:
-                    note_input(file, found=True)
-            seen = [self._seen_before(file) for file in files]
+            seen = [self._seen_before(file, found=log.named) for file in files]
             if all(seen) and not log.problem:
                 any_log = True
                 continue
@@ -232,17 +229,10 @@ class _Collector:
                 self.given.setdefault(path, folder)
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            any_log |= self.take_bundle(log) if log.reader else self.take_log(log)
+            any_log |= self.take_log(log)
         any_log |= self.take_doubtful([PurePath(run.source.path) for run in self.runs[runs:]])
-        if any_log:
-            return
-        looked = "no file with a log's suffix"
-        if skipped := self.ignored[ignored:]:
-            first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
-            looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-        message = f"{quoted_path(folder)} holds no training log: {looked}"
-        hint = "name the log itself, or force its format with FILE:csv"
-        raise InputError("no-logs-in-folder", message, hint)
+        if not any_log:
+            raise no_logs(folder, self.ignored[ignored:])
 
     def take_doubtful(self, logs: Sequence[PurePath]) -> bool:
         """Use skipped files that resemble the logs in their folder, or all tables of numbers; whether any."""
@@ -274,6 +264,8 @@ class _Collector:
 
         Tables without a metric, and files without any record, are decided when all others are read.
         """
+        if log.reader is not None:
+            return self.take_bundle(log)
         content = None
         try:
             if log.problem is not None:
@@ -283,7 +275,7 @@ class _Collector:
             if content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head):
                 self.ignored.append(Ignored(path=log.path, why="written by entropylaw, not a log"))
                 return False
-            if log.named or folders.names_a_log(log.path) or folders.looks_measured(content):
+            if log.has_name or folders.looks_measured(content):
                 return self._judge(log, self._read_file(content), content)
         except EntropyLawError as error:
             return self._refuse(log, error, content)
@@ -309,24 +301,25 @@ class _Collector:
         self, log: folders.Log, error: EntropyLawError, content: Content | None, table: Table | None = None
     ) -> bool:
         """Note the error of a file of a folder, if it may have been a log; returns whether it may."""
-        if error.slug in ("not-a-log", "file-empty") and not (log.named or folders.names_a_log(log.path)):
+        if error.slug in ("not-a-log", "file-empty") and not log.has_name:
             return False
         # Files that are one log together were recognised as such.
         reason = "" if log.reader else folders.why_skipped(log.path, error, content, table)
         if not reason:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
-        if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
+        if table is None and folders.is_doubtful(error, content):
             self._doubtful.append((log.path, reason, error))
-            return False
-        if error.slug == "not-a-log":
-            release_input(log.path)
-        self.ignored.append(Ignored(path=log.path, why=reason))
+        else:
+            if error.slug == "not-a-log":
+                release_input(log.path)
+            self.ignored.append(Ignored(path=log.path, why=reason))
         return False
 
-    def _seen_before(self, path: str) -> bool:
+    def _seen_before(self, path: str, *, found: bool = False) -> bool:
         """Whether a file was read already, under whatever name; from now on it was."""
+        if found:
+            note_input(path, found=True)
         key: object = path
         with suppress(OSError, ValueError):
             if path != "-" and not is_remote(path) and stat.S_ISREG((status := Path(path).stat()).st_mode):
@@ -383,6 +376,17 @@ class _Collector:
         """Whether a column of a large file is kept: it is known, or the user names it."""
         named = column in self._columns or column in (self._step, self._run)
         return named or catalog.is_useful(column) or bool(measured([column]))
+
+
+def no_logs(folder: str, skipped: Sequence[Ignored]) -> InputError:
+    """Make the error of a folder without a log."""
+    looked = "no file with a log's suffix"
+    if skipped:
+        first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+        looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+    message = f"{quoted_path(folder)} holds no training log: {looked}"
+    hint = "name the log itself, or force its format with FILE:csv"
+    return InputError("no-logs-in-folder", message, hint)
 
 
 def _with_settings(table: Table, path: str) -> Table:

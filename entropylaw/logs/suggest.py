@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.logs import catalog
-from entropylaw.logs.catalog import Match
+from entropylaw.logs.catalog import Match, Trainer
 from entropylaw.logs.runs import FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
@@ -85,7 +86,7 @@ def likely(
     free = [name for name in columns if name not in set(taken)]
     ranked = sorted((rank, name) for name in free if (rank := _rank(role, name)) is not None)
     close = nearest(_known_names(role), [name for name in free if not _misleading(role, name)])
-    for name in (*(name for _, name in ranked), *close):
+    for name in (*map(itemgetter(1), ranked), *close):
         if _possible(role, parse_column(columns[name]).values):
             return Likely(name, True)
     if not by_values or len(columns) > _MOST_COLUMNS:
@@ -143,16 +144,21 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
             chosen = {"step": run.step_column} | chosen
         near, hint = _near(candidates[role]), _hint(chosen, path)
     else:
-        near, hint = nearest_names(run, role), f"name it with --{role} COLUMN; "
-        hint += f"`{_command('columns', path) or 'entropylaw columns LOG'}` lists all columns"
-        if trainer.halves:
-            hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
-        elif run.partial:
-            hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
+        near, hint = nearest_names(run, role), where_it_may_be(run, trainer, role, path)
     if role == "entropy" and trainer.absent:
         hint = f"{hint}. {trainer.absent}"
     message = f"{where} has no {role} column that is in the catalog; {near}"
     return InputError(f"no-{role}-column", message, hint)
+
+
+def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
+    """What to do where no column of a log resembles a role."""
+    if trainer.halves:
+        return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
+    if run.partial:
+        return f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
+    command = _command("columns", path) or "entropylaw columns LOG"
+    return f"name it with --{role} COLUMN; `{command}` lists all columns"
 
 
 def numbers_hint(run: Run, cell: str, role: str) -> str:

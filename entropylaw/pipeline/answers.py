@@ -36,6 +36,7 @@ from entropylaw.report.words import summary
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
+from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, note, replace
 from entropylaw.roles.select import NO_SHARE, select
 from entropylaw.roles.series import PhaseSeries, Series
@@ -350,17 +351,24 @@ def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: f
         predictions=answer.predict(at, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
     )
-    series = (law.step, law.entropy, law.reward)
     how: dict[str, Any] = {"level": answer.level if level is None else level, "run": entry.run}
     how |= {"max_reward": answer.max_reward, "reward_now": reward_now(answer, level)}
+    return replace(prediction, **_later(law, later, least, saturation=targets.saturation, **how))
+
+
+def _later(
+    law: LawFit, later: Sequence[float], gain: float, *, saturation: bool, **how: Any
+) -> dict[str, Any]:
+    """The forecasts of a run for later steps, or why there are none, as fields of a prediction."""
+    series = (law.step, law.entropy, law.reward)
     ahead: dict[str, Any] = {}
     try:
         if later:
             ahead["forecast"] = forecast(*series, at_step=later, **how)
-        if targets.saturation or later:
+        if saturation or later:
             by = max(later, default=None)
-            ahead["spending"] = saturation_forecast(*series, gains=[least], at_step=by, **how)
+            ahead["spending"] = saturation_forecast(*series, gains=[gain], at_step=by, **how)
     except FitError as error:
         # The run is too short for it.
         ahead["no_forecast"] = error.message
-    return replace(prediction, **ahead)
+    return ahead

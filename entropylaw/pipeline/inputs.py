@@ -210,10 +210,11 @@ def gather(
     sources = find(arguments, kinds, strict=strict)
     if sources.documents and fixed:
         refuse_flags(shown_path(sources.documents[0].path), fixed)
-    whole = isinstance(options, FitOptions | PhaseOptions)
-    fresh = options if whole or kinds is None else part(options, FitOptions)
-    documents = [] if strict else [load(stored, kinds or ()) for stored in sources.documents]
-    settings = [document.settings for document in documents]
+    fresh = options if isinstance(options, FitOptions | PhaseOptions) else part(options, FitOptions)
+    documents: list[Document[Any]] = []
+    if kinds is not None and not strict:
+        documents += [load(stored, kinds) for stored in sources.documents]
+    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
     if sources.logs or not documents:
         settings.append(fresh)
     common = same_settings(settings)

@@ -262,7 +262,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
                 name = f"{slug}-{entry.name}"
                 images = entry.files(available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
-                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in kinds)
+                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
     before, after = options.neighbours
     page = pages.run_page(document, report, svgs, links, previous=before, following=after)

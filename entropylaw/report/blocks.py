@@ -85,7 +85,11 @@ class Verdict(Struct, frozen=True):
     titled: bool = False
 
 
-HOLDS = {LawVerdict.holds: True, LawVerdict.fails: False, LawVerdict.undecided: None}
+HOLDS: Mapping[str, bool | None] = {
+    LawVerdict.holds: True,
+    LawVerdict.fails: False,
+    LawVerdict.undecided: None,
+}
 """Verdict on a law → whether it holds."""
 
 
@@ -227,16 +231,16 @@ def warned(warnings: Iterable[str]) -> Notes:
     """Warnings about files, those with the same reason as one; a terminal says them on standard error."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for warning in warnings:
-        path, was, why = warning.partition(NOT_READ)
-        reasons.setdefault((was, why), []).append(path)
-    said = []
-    for (was, why), paths in reasons.items():
-        if was and len(paths) > MOST_FILES:
+        path, unread, reason = warning.partition(NOT_READ)
+        reasons.setdefault((unread, reason), []).append(path)
+    sentences = []
+    for (unread, reason), paths in reasons.items():
+        if unread and len(paths) > MOST_FILES:
             named = f"{', '.join(paths[:MOST_FILES])} and {len(paths) - MOST_FILES} more"
-            said.append(f"{len(paths)} files were not read: {why} ({named})")
+            sentences.append(f"{len(paths)} files were not read: {reason} ({named})")
         else:
-            said += [f"{path}{was}{why}" for path in paths]
-    return Notes(labelled("warning", said, ""))
+            sentences += [f"{path}{unread}{reason}" for path in paths]
+    return Notes(labelled("warning", sentences, ""))
 
 
 def by_run(blocks: Iterable[Block]) -> list[list[Block]]:

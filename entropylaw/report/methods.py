@@ -31,7 +31,7 @@ def paragraph(fit: Fit) -> str:
     """What was done and what came out, with keys of :data:`BIBTEX` in brackets."""
     law, level = fit.law, format_percent(fit.level)
     steps = f"steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    names = listed(form_label(one.form) for one in fit.forms if one.form != "law")
+    names = listed(form_label(form.form) for form in fit.forms if form.form != "law")
     term = ", each with a term in the step," if fit.present_stage else ""
     verdicts = {
         Verdict.holds: "The law holds",

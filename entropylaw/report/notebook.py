@@ -33,12 +33,12 @@ def html(result: Any) -> str:
 
     first, *runs = by_run(describe(result))
     bodies = []
-    for part in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
-        svgs = drawn(part, "notebook")
+    for blocks in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
+        svgs = drawn(blocks, "notebook")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
-        heads = [block for block in part if isinstance(block, Heading) and block.level < 3]
+        heads = [block for block in blocks if isinstance(block, Heading) and block.level < 3]
         title = " · ".join(one_line(text) for head in heads[:1] for text in (head.text, head.about) if text)
-        bodies.append((title, fragment(part, svgs, prefix=prefix, follow=False, frame=_WHITE)))
+        bodies.append((title, fragment(blocks, svgs, prefix=prefix, follow=False, frame=_WHITE)))
     return environment().get_template("notebook.html.j2").render(bodies=bodies).removesuffix("\n")
 
 
@@ -93,14 +93,14 @@ def draw_table(axes: Axes, table: Table) -> bool:
 
 def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> None:
     """Estimates below one another, each with its interval and its name inside the axes."""
-    known = ((name, cell) for name, cell in numbers if isinstance(cell, Estimate))
-    found = [(name, cell, cell.value) for name, cell in known if cell.value is not None]
-    for place, (name, estimate, value) in enumerate(found):
+    estimates = ((name, cell) for name, cell in numbers if isinstance(cell, Estimate))
+    values = [(name, cell, cell.value) for name, cell in estimates if cell.value is not None]
+    for row, (name, estimate, value) in enumerate(values):
         if estimate.low is not None and estimate.high is not None:
-            axes.plot([estimate.low, estimate.high], [-place, -place], linewidth=2, color="0.6")
-        axes.plot([value], [-place], "o", color="0.2")
-        axes.text(0.02, -place + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
-    axes.set_ylim(0.7 - max(len(found), 1), 0.7)
+            axes.plot([estimate.low, estimate.high], [-row, -row], linewidth=2, color="0.6")
+        axes.plot([value], [-row], "o", color="0.2")
+        axes.text(0.02, -row + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
+    axes.set_ylim(0.7 - max(len(values), 1), 0.7)
     axes.set_yticks([])
     axes.set_xlabel(label)
 

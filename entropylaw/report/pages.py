@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
-from entropylaw.escaping import one_line
+from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
 from entropylaw.report.blocks import (
     HOLDS,
@@ -70,7 +70,7 @@ def _page(title: str, heading: str, body: str, **parts: Any) -> str:
     """A page in the shell; ``parts`` are those beside its body, as the template names them."""
     empty = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
     lists = dict.fromkeys(("summary", "warnings", "tiles", "orders", "skipped", "links"), ())
-    known = {
+    values = {
         "title": title,
         "heading": heading,
         "body": body,
@@ -79,7 +79,7 @@ def _page(title: str, heading: str, body: str, **parts: Any) -> str:
         "written": True,
         "version": __version__,
     }
-    return environment().get_template("page.html.j2").render(empty | lists | known | parts)
+    return environment().get_template("page.html.j2").render(empty | lists | values | parts)
 
 
 def run_page(
@@ -234,7 +234,7 @@ def index_page(
     """
     named = by_name(rows)
     blocks = _ceilings(named, arms)
-    count = f"{len(named)} run{'' if len(named) == 1 else 's'}"
+    count = counted(len(named), "run")
     return _page(
         f"Entropy law report: {count}",
         count,
@@ -259,53 +259,61 @@ def arm_of(name: str, arms: str | None) -> str | None:
 
 def _ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
     """The figure of all ceilings, and a table of the arms of two runs or more."""
-    named: dict[str, list[IndexRow]] = {}
+    members: dict[str, list[IndexRow]] = {}
+    readable: dict[str, list[IndexRow]] = {}
     for row in rows:
-        named.setdefault(arm_of(row.run, arms) or row.run, []).append(row)
-    readable = {name: [row for row in members if row.readable] for name, members in named.items()}
-    figure = figures_of("rows", {one_line(name): members for name, members in readable.items() if members})
-    several = {name: members for name, members in named.items() if len(members) > 1}
-    if not several:
-        return (
-            [Heading("Ceilings", name="ceilings"), *figure] if sum(row.readable for row in rows) > 1 else []
-        )
-    cells = []
-    for name, members in several.items():
-        verdicts = Counter(row.verdict for row in members).items()
+        arm = arm_of(row.run, arms) or row.run
+        members.setdefault(arm, []).append(row)
+        if row.readable:
+            readable.setdefault(one_line(arm), []).append(row)
+    figure = figures_of("rows", readable)
+    several = {arm: of_arm for arm, of_arm in members.items() if len(of_arm) > 1}
+    if several:
+        return [Heading("Arms", name="arms"), *figure, _arms(several)]
+    if sum(map(len, readable.values())) > 1:
+        return [Heading("Ceilings", name="ceilings"), *figure]
+    return []
+
+
+def _arms(arms: Mapping[str, Sequence[IndexRow]]) -> RunsTable:
+    """A row per arm: how many of its runs have which verdict, and the ranges of their numbers."""
+    cells: list[list[Any]] = []
+    for name, rows in arms.items():
+        verdicts = Counter(row.verdict for row in rows).items()
         badges = [Verdict(f"{number} {verdict}", "", HOLDS.get(verdict)) for verdict, number in verdicts]
-        ranges = [value_range(members, key) for key in ("reward_now", "ceiling", "headroom")]
+        ranges = [value_range(rows, key) for key in ("reward_now", "ceiling", "headroom")]
         cells.append([one_line(name), badges, *ranges])
-    count = f"{len(several)} arm{'' if len(several) == 1 else 's'} of several runs"
+    title = f"{counted(len(arms), 'arm')} of several runs"
     heads = columns("arm", "verdicts", "reward now", "ceiling", "left")
-    return [
-        Heading("Arms", name="arms"),
-        *figure,
-        RunsTable(heads, cells, title=count, open=len(several) <= FEW),
-    ]
+    return RunsTable(heads, cells, title=title, open=len(arms) <= FEW)
 
 
 def _groups(rows: Sequence[IndexRow]) -> list[Block]:
     """The runs by verdict; those that fail are folded away where others do not, in an index of many."""
-    groups: list[Block] = []
-    first = (LawVerdict.holds, LawVerdict.undecided)
-    no_first = all(row.verdict not in first for row in rows)
-    for verdict in (*LawVerdict, "refused"):
-        members = [row for row in rows if row.verdict == verdict]
-        if not members:
-            continue
-        chips = Counter(row.chip for row in members if row.why or not row.fitted)
-        counts = sorted(chips.items(), key=lambda item: (-item[1], item[0]))
-        groups.append(
-            RunsTable(
-                *_cells(members),
-                badge=Verdict(verdict, "", HOLDS.get(verdict)),
-                title=f"{len(members)} run{'' if len(members) == 1 else 's'}",
-                note=", ".join(f"{number} {reason}" for reason, number in counts),
-                open=verdict in first or no_first or len(rows) <= FEW,
-                links=[f"runs/{row.slug}.html" for row in members],
-            )
-        )
-    return groups
+    groups: dict[str, list[IndexRow]] = {verdict: [] for verdict in (*LawVerdict, "refused")}
+    for row in rows:
+        groups[row.verdict].append(row)
+    all_open = len(rows) <= FEW or not (groups["holds"] or groups["undecided"])
+    tables: list[Block] = []
+    for verdict, members in groups.items():
+        if members:
+            is_open = all_open or verdict in (LawVerdict.holds, LawVerdict.undecided)
+            tables.append(_group(verdict, members, is_open=is_open))
+    return tables
+
+
+def _group(verdict: str, rows: Sequence[IndexRow], *, is_open: bool) -> RunsTable:
+    """The runs of one verdict, with the number of runs by reason."""
+    reasons = Counter(row.chip for row in rows if row.why or not row.fitted)
+    counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return RunsTable(
+        *_cells(rows),
+        badge=Verdict(verdict, "", HOLDS.get(verdict)),
+        title=counted(len(rows), "run"),
+        note=", ".join(f"{number} {reason}" for reason, number in counts),
+        open=is_open,
+        links=[f"runs/{row.slug}.html" for row in rows],
+    )
 
 
 def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
@@ -369,15 +377,10 @@ def _reading(rows: Sequence[IndexRow]) -> str:
     )
 
 
-def known_estimates(rows: Sequence[IndexRow], key: str) -> list[Estimate]:
-    """The estimates in a column that have a value, of the runs whose numbers are to be used."""
-    found = (row.estimate(key) for row in rows if row.readable)
-    return [estimate for estimate in found if estimate is not None]
-
-
 def value_range(rows: Sequence[IndexRow], key: str) -> str:
-    """The least and the largest value of a column, ``0.41 to 0.53``."""
-    values = [float(estimate) for estimate in known_estimates(rows, key)]
+    """The least and the largest value of a column in the runs that are to be read, ``0.41 to 0.53``."""
+    estimates = [row.estimate(key) for row in rows if row.readable]
+    values = [float(estimate) for estimate in estimates if estimate is not None]
     ends = dict.fromkeys(map(format_number, (min(values), max(values)))) if values else ()
     return " to ".join(ends) or MISSING
 
@@ -398,9 +401,11 @@ def markdown(
     page to the names of its figures and their addresses.
     """
     named, shown = by_name(rows), list(warnings[:20])
-    if more := len(warnings) - len(shown):
-        shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
+    if len(warnings) > len(shown):
+        left_out = len(warnings) - len(shown)
+        shown.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
     head = runs.document_head(shown, [{**row.cells, "run": row.shown} for row in named], runs.overall(named))
-    head += [] if across is None else [one for one in describe(across) if not isinstance(one, Figure)]
-    found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
-    return whole(head, found, len(named), "see their pages")
+    if across is not None:
+        head += [block for block in describe(across) if not isinstance(block, Figure)]
+    parts = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
+    return whole(head, parts, len(named), "see their pages")

@@ -197,15 +197,14 @@ def drop_words(run: RunFit) -> str:
     if run.law is None and run.entropy_column is None and not run.dropped:
         return ""
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
-    dropped = getattr(run.law, "dropped", {}).items()
-    kinds: dict[str, list[tuple[str, int]]] = {}
-    for reason, number in sorted(dropped, key=lambda item: item[0].partition(": ")):
+    kinds: dict[str, dict[str, int]] = {}
+    for reason, number in getattr(run.law, "dropped", {}).items():
         kind, _, example = reason.partition(": ")
-        kinds.setdefault(kind, []).append((example, number))
-    for kind, examples in kinds.items():
-        text = f"{kind} ({sum(number for _, number in examples)})"
-        if examples[0][0]:
-            text += f"{', such as:' if len(examples) > 1 else ':'} {examples[0][0]}"
+        kinds.setdefault(kind, {})[example] = number
+    for kind, examples in sorted(kinds.items()):
+        text, first = f"{kind} ({sum(examples.values())})", min(examples)
+        if first:
+            text += f"{', such as:' if len(examples) > 1 else ':'} {first}"
         counts.append(text)
     return "; ".join(counts) or "nothing"
 

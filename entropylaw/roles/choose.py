@@ -182,49 +182,61 @@ def choose_reward(
 
     A column without any pair is returned.
     """
-    if pair not in (None, "same", "next"):
-        message = f"--pair is {shown(pair)}; same or next was expected"
-        raise UsageError("pair-unknown", message, "use same or next")
+    require_pairing(pair)
     entropy_column = entropy.choice.column
-    matches = [
-        match for match in catalog.found(run, "validation", "training") if match.column != entropy_column
-    ]
+    of_rewards = catalog.found(run, "validation", "training")
+    matches = [match for match in of_rewards if match.column != entropy_column]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
-    trainings, validations = (
-        [candidate for candidate in usable if candidate.training is kind] for kind in (True, False)
-    )
-    if column is None:
-        if not usable:
-            named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
-            raise suggest.missing(run, matches, "reward", named)
+    trainings = [candidate for candidate in usable if candidate.training]
+    validations = [candidate for candidate in usable if not candidate.training]
+    if column is not None:
+        best, reason = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair), NAMED
+    elif usable:
         best, reason = best_reward(validations, trainings)
     else:
-        column, reason = named_column(run, column, "--reward"), NAMED
-        if column == entropy_column:
-            message = f"{shown(column)} is named as entropy and as reward; two columns are needed"
-            raise UsageError("same-column", message, "name another one with --entropy or --reward")
-        _require_values(run, column)
-        unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
-        match = next((match for match in matches if match.column == column), unknown)
-        best = _paired(run, entropy, match, pair)
+        named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
+        raise suggest.missing(run, matches, "reward", named)
     column = best.match.column
     if best.how == "next" and best.averaged:
         message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
-    short = len(best.pairs) < ANSWERING_PAIRS and not best.training
-    many = (candidate for candidate in trainings if short and len(candidate.pairs) >= ANSWERING_PAIRS)
+    usable_values = run.finite(column).size
     return ChosenReward(
-        choice=Choice(
-            column=column, meaning=best.match.key.meaning, why=reason, usable=run.finite(column).size
-        ),
+        choice=Choice(column=column, meaning=best.match.key.meaning, why=reason, usable=usable_values),
         values=run.columns[column],
         best=best,
         notes=tuple(pairing_notes(run, best)),
-        longer=next(
-            (candidate for candidate in many if candidate.how == "same" or not candidate.averaged), None
-        ),
+        longer=longer_reward(best, trainings),
     )
+
+
+def require_pairing(pair: str | None) -> None:
+    """Raise ``pair-unknown`` for any other pairing than the two."""
+    if pair not in (None, "same", "next"):
+        message = f"--pair is {shown(pair)}; same or next was expected"
+        raise UsageError("pair-unknown", message, "use same or next")
+
+
+def named_reward(
+    run: Run, column: str, entropy_column: str, matches: Sequence[catalog.Match]
+) -> catalog.Match:
+    """The column that the user names for the reward, with its key in the catalog, or one of the user's."""
+    column = named_column(run, column, "--reward")
+    if column == entropy_column:
+        message = f"{shown(column)} is named as entropy and as reward; two columns are needed"
+        raise UsageError("same-column", message, "name another one with --entropy or --reward")
+    _require_values(run, column)
+    unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
+    return next((match for match in matches if match.column == column), unknown)
+
+
+def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
+    """The training reward that answers where a validation has few pairs; None where there is none."""
+    if best.training or len(best.pairs) >= ANSWERING_PAIRS:
+        return None
+    many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
+    return next((training for training in many if training.how == "same" or not training.averaged), None)
 
 
 def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
@@ -265,11 +277,12 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
 
 def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
+
     # By the catalog's order, then by pairs, then by name.
-    ordered = sorted(
-        validations,
-        key=lambda candidate: (candidate.match.rank, -len(candidate.pairs), candidate.match.column),
-    )
+    def order(reward: Paired) -> tuple[int, int, str]:
+        return reward.match.rank, -len(reward.pairs), reward.match.column
+
+    ordered = sorted(validations, key=order)
     enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
         others = [candidate.match.column for candidate in ordered if candidate is not enough]

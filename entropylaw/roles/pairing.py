@@ -65,29 +65,24 @@ def pair_values(
     logged = ~np.isnan(entropy)
     every = np.arange(len(step))
     partner = np.where(logged, every, -1)
-    if how == "next" and logged.any():
-        where = np.flatnonzero(logged)
-        spacing = float(np.median(np.diff(step[where]))) if where.size > 1 else 1.0
-        next_logged = np.searchsorted(where, every, side="right")
-        following = where[np.minimum(next_logged, where.size - 1)]
-        near = (next_logged < where.size) & (step[following] - step <= spacing * (1 + 1e-9))
-        partner = np.where(near, following, -1)
-    from_initial = np.zeros(len(step), dtype=bool)
-    if initial is not None:
-        from_initial = np.isnan(reward) & ~np.isnan(initial)
-        reward = np.where(from_initial, initial, reward)
-        partner = np.where(from_initial & logged, every, partner)
+    if how == "next":
+        partner = following_entropies(step, np.flatnonzero(logged))
+    if initial is None:
+        initial = np.full(len(step), np.nan)
+    from_initial = np.isnan(reward) & ~np.isnan(initial)
+    reward = np.where(from_initial, initial, reward)
+    partner = np.where(from_initial & logged, every, partner)
     rows = np.flatnonzero(~np.isnan(reward))
     partners = partner[rows]
     paired = np.where(partners >= 0, entropy[partners], np.nan)
-    bad_entropies = (spoiled_entropy or {}).items() if how == "same" else ()
-    tests = {
-        "reward is infinite": ~np.isfinite(reward[rows]),
-        **{f"entropy is {cause}": np.isin(step[rows], at) for cause, at in bad_entropies},
-        "no entropy at that step" if how == "same" else NO_NEXT: partners < 0,
-        ENTROPY_NOT_FINITE: ~np.isfinite(paired),
-        ENTROPY_TOO_HIGH: paired > MOST_NATS,
-    }
+    tests = {"reward is infinite": ~np.isfinite(reward[rows])}
+    if how == "next":
+        tests[NO_NEXT] = partners < 0
+    else:
+        for cause, at in (spoiled_entropy or {}).items():
+            tests[f"entropy is {cause}"] = np.isin(step[rows], at)
+        tests["no entropy at that step"] = partners < 0
+    tests |= {ENTROPY_NOT_FINITE: ~np.isfinite(paired), ENTROPY_TOO_HIGH: paired > MOST_NATS}
     lost = {f"reward is {cause}": at for cause, at in (spoiled or {}).items()}
     fine = np.ones(len(rows), dtype=bool)
     for reason, bad in tests.items():
@@ -104,6 +99,17 @@ def pair_values(
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
     )
+
+
+def following_entropies(step: FloatArray, logged: IntArray) -> IntArray:
+    """Row of the first entropy after each row, at most a median spacing of entropies later; else -1."""
+    if not logged.size:
+        return np.full(len(step), -1)
+    spacing = float(np.median(np.diff(step[logged]))) if logged.size > 1 else 1.0
+    index = np.searchsorted(logged, np.arange(len(step)), side="right")
+    following = logged[np.minimum(index, logged.size - 1)]
+    near = (index < logged.size) & (step[following] - step <= spacing * (1 + 1e-9))
+    return np.where(near, following, -1)
 
 
 def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:

@@ -90,21 +90,27 @@ def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) ->
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
     """Find by what the entropy is controlled, and the values seen; empty where nothing shows that it is."""
-    coefficients = [
-        (name, values)
-        for name in catalog.coefficients(run.columns)
-        if "ent" in folded(name) and (values := run.finite(name)).size
-    ]
-    if coefficients and not any(values.any() for _, values in coefficients):
+    coefficients: dict[str, FloatArray] = {}
+    for name in catalog.coefficients(run.columns):
+        if "ent" in folded(name) and run.finite(name).size:
+            coefficients[name] = run.columns[name]
+    if coefficients and not any(run.finite(name).any() for name in coefficients):
         return {}  # turned on or not, it never had an effect
-    if by := control_by_setting(run) or control_by_column(run, {name for name, _ in coefficients}):
-        return by
-    for name, _ in coefficients:
-        target = None if entropy is None else adaptive_target(run.columns[name], entropy)
-        if target is not None:
-            return {"by": "coefficient", "name": name, "value": target}
-    for name, values in coefficients:
-        low, high = float(values.min()), float(values.max())
+    by = control_by_setting(run) or control_by_column(run, coefficients.keys())
+    return by or control_by_coefficient(coefficients, entropy)
+
+
+def control_by_coefficient(
+    coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
+) -> dict[str, float | str]:
+    """Find a coefficient that follows the entropy, or else one that varies."""
+    if entropy is not None:
+        for name, values in coefficients.items():
+            if (target := adaptive_target(values, entropy)) is not None:
+                return {"by": "coefficient", "name": name, "value": target}
+    for name, values in coefficients.items():
+        finite = values[np.isfinite(values)]
+        low, high = float(finite.min()), float(finite.max())
         if high - low > _ROUNDING * max(abs(low), abs(high)):
             return {"by": "varying-coefficient", "name": name, "low": low, "high": high}
     return {}

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -29,6 +29,16 @@ class _Stage(NamedTuple):
     name: str
     domain: str
     rows: list[int]
+
+    @property
+    def label(self) -> str:
+        """The name, with the domain behind it."""
+        return "+".join(filter(None, (self.name, self.domain)))
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """What it trains on, by the domain or else by the name."""
+        return _parts(self.domain or self.name)
 
 
 def stage_rows(
@@ -62,35 +72,21 @@ def stage_rows(
     names = _carried(_words(run, stage, "--stage", "no-stage-column"))
     labels = _words(run, domain, "--domain", "no-domain-column") if domain else [""] * len(names)
     series = select(run, entropy=entropy, reward=reward)
-    parts = dict.fromkeys(
-        domain_name for name in (labels if domain else names) for domain_name in _parts(name)
-    )
-    of_domain = _columns_of(run, series.reward_choice.column, list(parts))
+    parts = list(dict.fromkeys(chain.from_iterable(map(_parts, labels if domain else names))))
+    of_domain = _columns_of(run, series.reward_choice.column, parts)
+    rewards: list[tuple[str, BoolArray]] = []
     if domain and not of_domain and _alternate(list(zip(names, labels, strict=True))):
-        rewards = [
-            (domain_name, np.array([domain_name in _parts(name) for name in labels])) for domain_name in parts
-        ]
+        rewards = [(name, np.array([name in _parts(label) for label in labels])) for name in parts]
         labels = [""] * len(names)
-    else:
-        rewards = []
     groups = groupby(enumerate(zip(names, _carried(labels), strict=True)), key=itemgetter(1))
-    stages = [_Stage(name, domain, [row for row, _ in rows]) for (name, domain), rows in groups]
+    stages = [_Stage(name, part, [row for row, _ in rows]) for (name, part), rows in groups]
     rewarded = parts if domain else dict(of_domain)
     return StageRows(
         run=run.name,
-        stages=tuple(
-            "+".join(filter(None, (stage_there.name, stage_there.domain))) for stage_there in stages
-        ),
-        trained=tuple(
-            tuple(
-                domain_name
-                for domain_name in _parts(stage_there.domain or stage_there.name)
-                if domain_name in rewarded
-            )
-            for stage_there in stages
-        ),
-        first=tuple(float(run.step[stage_there.rows[0]]) for stage_there in stages),
-        last=tuple(float(run.step[stage_there.rows[-1]]) for stage_there in stages),
+        stages=tuple(trained.label for trained in stages),
+        trained=tuple(tuple(filter(rewarded.__contains__, trained.domains)) for trained in stages),
+        first=tuple(float(run.step[trained.rows[0]]) for trained in stages),
+        last=tuple(float(run.step[trained.rows[-1]]) for trained in stages),
         before_update=series.pair == "same",
         curves=tuple(_curves(run, series, of_domain, rewards)),
     )

@@ -82,33 +82,34 @@ class Case:
         for i in range(self.rng.randint(1, 2)):
             self.write(name.format(f"good{i}"), WRITERS[suffix](records(True, i)))
         if self.hidden:
-            self.hide_file(name.format("bad"), suffix)
+            path = name.format("bad")
+            ways = ("link", "folder link", "suffix", "same entropies", "traceback", "twice")
+            way = self.hide(path, suffix, records(False, 7), ways)
+            if way == "twice":
+                self.sources = self.choose([[path, path], [".", path], [path, "."], ["./" + path]])
 
-    def hide_file(self, path: str, suffix: str) -> None:
-        """One way in which a file is not what it was, or not where it was."""
-        bad = records(False, 7)
-        data = WRITERS[suffix](bad)
-        ways = (
-            "damage",
-            "damage",
-            "rows",
-            "link",
-            "dangling",
-            "folder link",
-            "suffix",
-            "same entropies",
-            "pipe",
-        )
-        match self.choose((*ways, "traceback", "twice")):
+    def hide(self, path: str, suffix: str, rows: list[Record], ways: tuple[str, ...]) -> str:
+        """One way in which the file of some records is not what it was, or not where it was."""
+        data = WRITERS[suffix](rows)
+        way = str(self.choose(("damage", "damage", "rows", "header", "dangling", "pipe", "other", *ways)))
+        match way:
             case "rows" if suffix != ".log":
-                self.write(path, WRITERS[suffix](ROWS[self.choose(ROWS)](bad, self.rng)))
-            case "damage" | "rows":
+                self.write(path, WRITERS[suffix](ROWS[self.choose(ROWS)](rows, self.rng)))
+            case "header" if suffix != ".json":
+                self.write(path, data.split(b"\n")[0][:30] + b"\n")
+            case "damage" | "rows" | "header":
                 self.write(path, FILES[self.choose(FILES)](data, self.rng))
+            case "dangling":
+                self.link(path, Path("nowhere") / f"x{suffix}")
+            case "pipe":
+                (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+                os.mkfifo(self.folder / path)
+            case "other":
+                ending = self.choose([".csv.lz4", ".feather", ".orc", ".jsonl.br", ".tsv.7z"])
+                self.write(path.removesuffix(suffix) + ending, self.rng.randbytes(400))
             case "link":
                 self.write(f"../outside/x{suffix}", data)
                 self.link(path, self.outside / f"x{suffix}")
-            case "dangling":
-                self.link(path, Path("nowhere") / f"x{suffix}")
             case "folder link":
                 self.write(f"../outside/metrics{suffix}", data)
                 self.link("linked", self.outside)
@@ -116,16 +117,13 @@ class Case:
                 other = self.choose([".bak", ".dat", ".1", suffix.upper(), ".txt", ""])
                 self.write(path.removesuffix(suffix) + other, data)
             case "same entropies":
-                pairs = zip(records(True, 0), bad, strict=True)
+                pairs = zip(records(True, 0), rows, strict=True)
                 self.write(path, WRITERS[suffix]([{**row, "reward": low["reward"]} for row, low in pairs]))
-            case "pipe":
-                (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
-                os.mkfifo(self.folder / path)
             case "traceback":
                 self.write("bad/train.log", TRACEBACK)
             case _:
                 self.write(path, data)
-                self.sources = self.choose([[path, path], [".", path], [path, "."], ["./" + path]])
+        return way
 
     def other_shapes(self) -> None:
         """A flat run, and records of another in a shape that no reader has, in one file or beside it."""
@@ -158,7 +156,8 @@ class Case:
             for seed in range(2):
                 self.write(f"{arm}_s{seed}{suffix}", WRITERS[suffix](records(good, seed)))
         if self.hidden:
-            self.hide_seed(self.choose(["tr", "hi"]), suffix)
+            arm = self.choose(["tr", "hi"])
+            self.hide(f"{arm}_s7{suffix}", suffix, records(arm != "tr", 7), ())
         arms = self.choose([["tr=tr_*", "hi=hi_*"], ["hi=hi_*", "tr=tr_*"], ["."]])
         if self.rng.random() < 0.3:
             (self.folder / "tr").mkdir()
@@ -168,30 +167,6 @@ class Case:
         self.command = ["compare", *arms, "-o", "c.json", "-q"]
         self.sources = ["c.json"]
         self.gate = f"difference(tr, hi).{self.choose(['reward_at_entropy', 'ceiling'])}<0"
-
-    def hide_seed(self, arm: str, suffix: str) -> None:
-        """A seed of an arm that cannot be read."""
-        path, rows = f"{arm}_s7{suffix}", records(arm != "tr", 7)
-        data = WRITERS[suffix](rows)
-        way = self.choose(
-            ["noise", "zeros", "emptied", "spaces", "header", "dangling", "few", "lost", "other"]
-        )
-        match way:
-            case "dangling":
-                self.link(path, Path("nowhere") / f"x{suffix}")
-            case "header":
-                self.write(path, data.split(b"\n")[0][:30] + b"\n")
-            case "few":
-                self.write(path, WRITERS[suffix](rows[: self.rng.randint(1, 4)]))
-            case "lost":
-                self.write(
-                    path, WRITERS[suffix](with_cell(rows, "reward", None)) if suffix != ".log" else b""
-                )
-            case "other":
-                ending = self.choose([".csv.lz4", ".feather", ".orc", ".jsonl.br", ".tsv.7z"])
-                self.write(path.removesuffix(suffix) + ending, self.rng.randbytes(400))
-            case _:
-                self.write(path, FILES[way](data, self.rng))
 
     def documents(self) -> None:
         """Stored fits, alone or beside logs, in one folder or in nested ones."""

@@ -32,7 +32,7 @@ from tests.fuzz.sets import failures
 from tests.fuzz.worker import check_files
 
 CASES = int(os.environ.get("ENTROPYLAW_FUZZ", "200"))
-SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "48"))
+SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "32"))
 WORKERS = min(os.cpu_count() or 1, 8)
 #: A worker stops after so many failures.
 ENOUGH = 20

@@ -150,6 +150,7 @@ REARRANGED = {
 
 @pytest.mark.usefixtures("fitted_once")
 @pytest.mark.parametrize("change", REARRANGED)
+@few
 @given(seed=FEW, order=SEEDS, suffix=FORMATS)
 def test_the_arrangement_of_a_log_does_not_matter(change, seed, order, suffix):
     records = records_of(*a_run(seed))
@@ -232,6 +233,7 @@ def test_charts_of_one_run_are_the_run_however_they_are_cut_and_named(seed, cut,
 
 
 @pytest.mark.usefixtures("fitted_once")
+@few
 @given(seed=FEW, order=st.permutations(range(3)))
 def test_the_order_of_the_files_does_not_matter(seed, order):
     with tempfile.TemporaryDirectory() as folder:
@@ -246,6 +248,7 @@ def test_the_order_of_the_files_does_not_matter(seed, order):
 # Units and origins
 
 
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 # The scale of this run's residuals changes for certain: nothing is said of long memory.
 @example(shift=0.0, scale=1.0, unit=1.0, origin=0, seed=511)

@@ -10,7 +10,8 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 
 from entropylaw.report.figures import NAMED, plotting
-from entropylaw.report.figures.arms import arms_figure, differences_figure
+from entropylaw.report.figures.arms import arms_figure
+from entropylaw.report.figures.differences import differences_figure
 from entropylaw.results.result import replace
 from tests import arms
 from tests.drawing import assert_words_can_be_read, drawn_words

@@ -46,12 +46,18 @@ def controlled(path):
     return [text for text in select(run).cautions if text.startswith("the entropy is controlled: ")]
 
 
-FEW_WAVES = float(np.median(ENTROPY[20:]))
+TARGET = float(np.median(ENTROPY[20:]))
+ANSWERS = "rises where the entropy is below about 0.2"
 RISING = np.linspace(0.001, 0.02, N)
 KEYS = {
     # Falling below 0.3 only late: more waves, so that the coefficient goes up and down.
-    "a coefficient that answers the entropy": ({"entropy_coef": adapted(FEW_WAVES)}, "entropy_coef"),
-    "and answers at once": ({"entropy_coef": np.roll(adapted(FEW_WAVES), -1)}, "and not an outcome of"),
+    **{
+        f"a coefficient that answers {lag} later": (
+            {"entropy_coef": np.roll(adapted(TARGET), lag - 1)},
+            ANSWERS,
+        )
+        for lag in (0, 1)
+    },
     # A controller that only ever raises it, for the entropy never gets back to its target.
     **{
         name: ({name: RISING}, f"{name!r} of its term in the loss varies over the run, from 0.001 to 0.02")

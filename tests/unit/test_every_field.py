@@ -63,7 +63,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
         FitDocument,
         (
-            "fit clean_start_s0 clean_start_s1 grpo_s0 --eval-size 512 --entropy-sd 0.01 "
+            "fit clean_start_s0 grpo_s0 --eval-size 512 --entropy-sd 0.01 "
             "--entropy entropy --reward val_acc --step step --pair same -o -",
             "fit three.csv --run run --seam 20 --seam 150 -o -",
             "fit sft_after_grpo_s0 --find-seams -o -",
@@ -81,7 +81,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict few.csv --at-step 800",
         ),
     ),
-    "backtest": (BacktestDocument, ("backtest three.csv clean_start_s0", "backtest mixed")),
+    "backtest": (BacktestDocument, ("backtest three.csv", "backtest mixed")),
     "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
 }
 """Results → their type, and commands whose JSON they are."""
@@ -252,7 +252,7 @@ def results(kind: str) -> tuple[Any, ...]:
 
 
 def _write_logs(folder: Path) -> None:
-    inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0", "sft_after_grpo_s0", "width_96_s0")(folder)
+    inputs.lab("clean_start_s0", "grpo_s0", "sft_after_grpo_s0", "width_96_s0")(folder)
     inputs.three(folder)
     inputs.mixed(folder)
     (folder / "entropylaw.toml").touch()

@@ -106,3 +106,9 @@ def test_flipped_bits_give_rows_or_a_refusal(reader, name, text):
 @pytest.mark.parametrize("data", [b"", b"\0" * 9, b"nothing of the kind\n", b"Step 3: \n{'", b"\xff\xfe"])
 def test_a_console_without_a_record_is_refused(reader, data):
     refused("no-records", read, reader, "x.log", data)
+
+
+def test_a_dict_with_more_pairs_than_metrics_have_is_left_out():
+    pairs = "".join(f", 'k{number}': 1" for number in range(9_000))
+    table = read("trl", "x.log", f"{trl.entry(1)[:-1]}{pairs}}}\n{trl.entry(2)}\n")
+    assert (table.rows, len(table.columns)) == (1, 6)

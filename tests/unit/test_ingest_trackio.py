@@ -7,9 +7,6 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from entropylaw.errors import InputError
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.opening import load
 from entropylaw.logs.sources.registry import reader_of
@@ -83,36 +80,6 @@ def test_its_table_is_found_behind_much_else(tmp_path):
     assert b"CREATE TABLE metrics" not in content.head
     assert reader_of("trackio").recognises(content)
     assert reader_of("trackio").recognises(Content("p.db", content.data))
-
-
-@pytest.mark.parametrize("beside", ["both", "log only", "none"])
-def test_a_log_that_is_still_written(tmp_path, beside):
-    folder = tmp_path / "it's #1?"
-    folder.mkdir()
-    path = folder / "p.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute(METRICS)
-        database.commit()
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        some_steps(database)
-        database.commit()
-        if beside == "both":
-            assert len(reader_of("trackio").read(load(str(path))).columns["step"]) == 5
-            return
-        copy = folder / "copy.db"
-        copy.write_bytes(path.read_bytes())
-        if beside == "log only":
-            (folder / "copy.db-wal").write_bytes((folder / "p.db-wal").read_bytes())
-    before = sorted(folder.iterdir())
-    content = load(str(copy))
-    assert reader_of("trackio").recognises(content)
-    if beside == "none":
-        with pytest.raises(InputError, match="no-records"):
-            reader_of("trackio").read(content)
-    else:
-        assert len(reader_of("trackio").read(content).columns["step"]) == 5
-    assert sorted(folder.iterdir()) == before
 
 
 def test_what_comes_from_elsewhere_lacks_its_write_ahead_log_and_says_so(tmp_path):

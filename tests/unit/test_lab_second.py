@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict
 from dataclasses import replace as dataclass_replace
 from functools import partial
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 from entropylaw.pipeline.steps import fit_logs
-from entropylaw.results.result import replace
 from lab import comparisons, editions, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
@@ -37,38 +34,6 @@ TINY = Config(
     val_every=2,
     counts=Counts(at=(0, 4), prompts=3, samples=8),
 )
-
-
-def say_nothing(line: str) -> None:
-    """Print nothing."""
-
-
-def test_runs_of_one_arm_differ_in_the_seed_alone():
-    for config in RUNS.values():
-        if config.failure:
-            continue
-        first = RUNS[f"{config.arm}_s0"]
-        kept = {"counts": first.counts, "tokens_at": first.tokens_at, "also": first.also}
-        assert replace(config, run=first.run, seed=0, **kept) == first
-
-
-def test_a_failing_run_equals_its_twin_but_for_the_cause():
-    assert Counter(config.failure for config in FAILING) == {
-        "entropy collapse": 6,
-        "entropy explosion": 3,
-        "hacked reward": 3,
-        "numerical blow-up": 3,
-        "dead groups": 3,
-    }
-    for config in FAILING:
-        twin = RUNS[config.twin]
-        assert (twin.failure, twin.lost_at, twin.steps, twin.seed) == (None, None, config.steps, config.seed)
-        before, cause = config.stages
-        assert 0 < config.lost_at == before.steps < config.steps
-        assert asdict(before) == asdict(replace(twin.stages[0], steps=before.steps))
-        same = ("size", "start", "objective", "prompts", "samples", "minibatches", "lr", "gradient_limit")
-        assert [getattr(config, name) for name in same] == [getattr(twin, name) for name in same]
-        assert cause.objective or cause.lr
 
 
 @pytest.mark.parametrize("config", [RUNS["grpo_s0"], *FAILING, TINY], ids=lambda config: config.run)

@@ -60,27 +60,32 @@ def read(content: Content) -> Table:
     for kind, table in (log for cell in outputs for log in _logs(cell)):
         kinds.setdefault(kind, []).append(table)
     if not kinds:
-        searched = (
-            f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(outputs), 'cell')}"
-        )
-        message = f"is a notebook without a training log in its outputs: {searched} looked at"
+        printed = counted(sum(map(bool, outputs)), "cell")
+        message = f"is a notebook without a training log in its outputs: {printed} with outputs of "
+        message += f"{counted(len(outputs), 'cell')} looked at"
         hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
         hint += "or name the trainer's own log, such as trainer_state.json"
         raise content.error("no-records", message, hint)
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
+    others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
+    return behind_each_other(
+        kinds[best], content, (f"read from the outputs of the notebook ({best})", *others)
+    )
+
+
+def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
+    """Put the logs of one kind behind each other, in the order of their cells."""
     records, dropped, settings = Records(), Counter[str](), dict[str, object]()
-    # The logs of the best kind are put behind each other, in the order of their cells.
-    for table in kinds[best]:
+    table_notes: dict[str, None] = {}
+    for table in tables:
         for at, row in enumerate(zip(*table.columns.values(), strict=True)):
             if table.unreadable is None or not table.unreadable[at]:
                 records.add(dict(zip(table.columns, row, strict=True)))
         dropped.update(table.dropped)
         settings |= table.settings
-    others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
-    table_notes = dict.fromkeys(note for table in kinds[best] for note in table.notes)
-    notes = (f"read from the outputs of the notebook ({best})", *others, *table_notes)
-    rows = sum(table.rows for table in kinds[best])
-    return records.table(content, dropped, notes, rows=rows, settings=settings)
+        table_notes |= dict.fromkeys(table.notes)
+    rows = sum(table.rows for table in tables)
+    return records.table(content, dropped, (*notes, *table_notes), rows=rows, settings=settings)
 
 
 def _rank(tables: Sequence[Table]) -> tuple[bool, int]:

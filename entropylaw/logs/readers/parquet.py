@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,31 +55,21 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
     threads = size > _SMALL_FILE
     try:
         files = [open_part(content, threads=threads) for content in contents]
-        names, leaves = files[0].schema_arrow.names, _leaves(files[0])
+        leaves = _leaves(files[0])
         useful = contents[0].useful
-        read_columns: frozenset[str] | None = None
+        kept: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
         if useful is not None and (contents[0].column_filter is not None or len(leaves) > 256):
-            read_columns = frozenset(filter(useful, leaves))
-        require_bounded(path, size, [file.metadata for file in files], read_columns)
-        steps = [name for name in names if name.casefold() in ("step", "global_step")]
-        if sample_columns(names) and steps:
-            step_columns = pa.concat_tables(
-                [file.read(columns=steps[:1], use_threads=threads) for file in files]
-            )
-            refuse_samples(path, names, arrow_column(step_columns.column(0)))
+            kept = frozenset(filter(useful, leaves))
+        require_bounded(path, size, [file.metadata for file in files], kept)
+        refuse_tokens(path, files, threads=threads)
         tables = []
         for file in files:
-            columns = (
-                None if read_columns is None else [name for name in _leaves(file) if name in read_columns]
-            )
+            columns = None if kept is None else list(filter(kept.__contains__, _leaves(file)))
             tables.append(file.read(columns=columns, use_threads=threads))
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
-        return (
-            table
-            if read_columns is None
-            else replace(table, unread=tuple(n for n in leaves if n not in read_columns))
-        )
+        unread = () if kept is None else filterfalse(kept.__contains__, leaves)
+        return replace(table, unread=tuple(unread))
     except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
@@ -86,6 +77,17 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
         message = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
         hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
+
+
+def refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
+    """Raise ``token-level-table`` by the step and the names alone, before long columns of text are read."""
+    import pyarrow as pa
+
+    names = files[0].schema_arrow.names
+    step = next((name for name in names if name.casefold() in ("step", "global_step")), None)
+    if step is not None and sample_columns(names):
+        tables = [file.read(columns=[step], use_threads=threads) for file in files]
+        refuse_samples(path, names, arrow_column(pa.concat_tables(tables).column(0)))
 
 
 def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
@@ -205,17 +207,19 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        return _of_words(column)
     if pa.types.is_dictionary(kind):
-        return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
+        return arrow_column(column.cast(kind.value_type))
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+    if not any(test(kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
         return list(column.to_pylist())
     values = _floats(column.chunks)
     if column.null_count == np.isnan(values).sum():
         return values
     # Rare: one by one, because Arrow's compute functions take long to import.
-    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
+    codes = [NO_TEXT if cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
     return MixedColumn(values, np.array(codes, dtype=np.int32), [])
 
 

@@ -90,22 +90,16 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
 def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
     """Choose label columns by their names and by how often steps repeat without them; with notes."""
     labels, notes = dict[str, list[str]](), list[str]()
-
-    def repeats(columns: list[list[str]]) -> int:
-        """Count how often a step repeats or falls within a label."""
-        return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, columns).values())
-
     by_fold = by_folded_name(table.columns)
     for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _CERTAIN_NAMES and not labels
         distinct = {cells[row] for row in rows} - {""}
         if len(distinct) > 1:
-            before = list(labels.values())
             separates = certain and (table.labelled or table.partial)
             # A column with nearly as many labels as records labels something else.
             if not separates and len(distinct) * 2 <= len(rows):
-                separates = certain or repeats([*before, cells]) < repeats(before)
+                separates = certain or fewer_repeats(step, rows, list(labels.values()), cells)
             if separates:
                 labels[name] = cells
                 notes.append(f"runs are separated by column {shown(name)}")
@@ -117,6 +111,13 @@ def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[
             if set(cells) - {label, ""} or (certain and not label.startswith(f"{name}=")):
                 labels[name] = cells
     return labels, notes
+
+
+def fewer_repeats(step: FloatArray, rows: IntArray, columns: list[list[str]], cells: list[str]) -> bool:
+    """Whether steps repeat or fall less often within the labels of some columns and one more."""
+    groups = _grouped(rows, columns), _grouped(rows, [*columns, cells])
+    before, after = (sum(int((np.diff(step[group]) <= 0).sum()) for group in by.values()) for by in groups)
+    return after < before
 
 
 def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...], Sequence[int] | IntArray]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns
@@ -18,6 +18,7 @@ from entropylaw.logs.runs.splitting import (
     OVERWRITTEN,
     SUPERSEDED,
     Group,
+    Life,
     Merged,
     Split,
     is_bookkeeping,
@@ -103,15 +104,7 @@ def assemble(
     split = split_runs(table, steps.values, source.path, run)
     others = {steps.name, *split.columns}
     parsed = {name: parse_column(cells) for name, cells in table.columns.items() if name not in others}
-    columns, texts, spoiled = dict[str, FloatArray](), dict[str, str](), dict[str, dict[str, IntArray]]()
-    for column, cells in parsed.items():
-        if not cells.numeric:
-            texts[column] = cells.example or ""
-            continue
-        columns[column] = cells.values
-        if cells.texts or cells.nans:
-            where = {TEXT: cells.where, NAN: cells.nans}
-            spoiled[column] = {cause: np.array(rows, dtype=np.intp) for cause, rows in where.items()}
+    columns, texts, spoiled = numbers_and_texts(parsed)
     # The whole file as one run, from which each of its runs copies what they share.
     whole = Run(
         name=name,
@@ -136,6 +129,22 @@ def assemble(
     dropped = added(table.dropped, {NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
     return tuple(runs), tuple(_lost(split, whole, table))
+
+
+def numbers_and_texts(
+    parsed: Mapping[str, Parsed],
+) -> tuple[dict[str, FloatArray], dict[str, str], dict[str, dict[str, IntArray]]]:
+    """The columns of numbers, the first text of the others, and the records without a number by cause."""
+    columns, texts, spoiled = dict[str, FloatArray](), dict[str, str](), dict[str, dict[str, IntArray]]()
+    for column, cells in parsed.items():
+        if not cells.numeric:
+            texts[column] = cells.example or ""
+            continue
+        columns[column] = cells.values
+        if cells.texts or cells.nans:
+            where = {TEXT: cells.where, NAN: cells.nans}
+            spoiled[column] = {cause: np.array(rows, dtype=np.intp) for cause, rows in where.items()}
+    return columns, texts, spoiled
 
 
 def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
@@ -187,17 +196,7 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
 def lost_records(split: Split, whole: Run, table: Table) -> str:
     """Say how many records without a step or label hold a value or cannot be read; empty for slips."""
     where = quoted_path(whole.source.path)
-    missed = np.zeros(len(whole.step), dtype=bool)
-    if table.unreadable is not None:
-        # A run that is still writing, or was killed, leaves its last record cut off.
-        missed[:-1] = table.unreadable[:-1]
-    for column in filter(is_metric, whole.columns):
-        missed |= ~np.isnan(whole.columns[column])
-    # Ten thousand of the records without a step are searched for text in the place of a number.
-    for column in (whole.step_column, *filter(is_metric, table.columns)):
-        cells = table.columns[column]
-        missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    missed &= np.isin(np.arange(len(missed)), split.unowned)
+    missed = missed_records(split, whole, table)
     block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
     number = int(missed.sum())
     many = split.columns or number * _ONE_IN_SLIPS > len(missed) or block.max(initial=0) >= _SHORTEST_RUN
@@ -210,6 +209,21 @@ def lost_records(split: Split, whole: Run, table: Table) -> str:
     if number < FEWEST_EVALUATIONS:
         return ""
     return f"{counted(number, 'value')} of metrics in {where} have no step"
+
+
+def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
+    """The records without a step or label that hold a value or cannot be read."""
+    missed = np.zeros(len(whole.step), dtype=bool)
+    if table.unreadable is not None:
+        # A run that is still writing, or was killed, leaves its last record cut off.
+        missed[:-1] = table.unreadable[:-1]
+    for column in filter(is_metric, whole.columns):
+        missed |= ~np.isnan(whole.columns[column])
+    # Ten thousand of the records without a step are searched for text in the place of a number.
+    for column in (whole.step_column, *filter(is_metric, table.columns)):
+        cells = table.columns[column]
+        missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
+    return missed & np.isin(np.arange(len(missed)), split.unowned)
 
 
 def emptied_records(whole: Run) -> str:
@@ -248,11 +262,14 @@ def _coded(cells: Column) -> tuple[list[str], FloatArray]:
 
 
 def texts_of(
-    words: Mapping[str, tuple[list[str], FloatArray]], codes: Mapping[str, FloatArray]
+    words: Mapping[str, tuple[list[str], FloatArray]], rows: IntArray, life: Life, step: FloatArray
 ) -> dict[str, tuple[str, ...]]:
-    """The texts of columns, without those that are empty at every step."""
+    """The texts of a start at each of its steps, without columns that are empty at every step."""
+    if not words:
+        return {}
+    codes = {column: of_file[rows] for column, (_, of_file) in words.items()}
     texts: dict[str, tuple[str, ...]] = {}
-    for column, cells in codes.items():
+    for column, cells in merge(life, step, codes, frozenset()).columns.items():
         if np.isfinite(cells).any():
             distinct = [*words[column][0], ""]
             texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(cells, nan=-1.0))
@@ -281,22 +298,25 @@ def _starts(
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
         if len(life.rows) >= _SHORTEST_RUN and merged.conflicts * 2 >= len(life.rows):
-            rows = f"{counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}"
-            where = quoted_path(whole.source.path)
-            message = f"{where} has several rows per step with different values of the same columns ({rows}, "
-            hint = "name the column that separates the runs with --run, or summarise to one row per step"
-            raise InputError("several-rows-a-step", f"{message}run {shown(label)})", hint)
-        codes = {column: cells[group.rows] for column, (_, cells) in words.items()}
+            raise several_rows(whole.source.path, label, len(life.rows), len(merged.step))
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
-            words=texts_of(words, merge(life, step, codes, frozenset()).columns) if words else {},
+            words=texts_of(words, group.rows, life, step),
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
             spoiled=spoiled_steps(records, whole.step, group.rows[life.rows], merged),
         )
+
+
+def several_rows(path: str, label: str, rows: int, steps: int) -> InputError:
+    """Make the error of a run whose rows contradict each other at the same steps."""
+    message = f"{quoted_path(path)} has several rows per step with different values of the same columns "
+    message += f"({counted(rows, 'row')} for {counted(steps, 'step')}, run {shown(label)})"
+    hint = "name the column that separates the runs with --run, or summarise to one row per step"
+    return InputError("several-rows-a-step", message, hint)
 
 
 def spoiled_steps(

@@ -96,6 +96,11 @@ class Log(NamedTuple):
     named: bool = True
     problem: InputError | None = None
 
+    @property
+    def has_name(self) -> bool:
+        """Whether the name lets it be a log, or is that of one."""
+        return self.named or names_a_log(self.path)
+
 
 def logs_in(folder: str) -> Iterator[Log]:
     """List the logs of a folder and those in it, in sorted order; hidden files and folders are left out.
@@ -104,10 +109,7 @@ def logs_in(folder: str) -> Iterator[Log]:
     is a log with a problem. The files of a remote folder are listed one by one.
     """
     if is_remote(folder):
-        for path in remote_listing(folder):
-            problem = format_not_read(path)
-            if problem or may_be_log(path):
-                yield Log(path=path, problem=problem)
+        yield from remote_logs(folder)
         return
     claimed: set[str] = set()
     copies: dict[str, str] = {}
@@ -127,6 +129,14 @@ def logs_in(folder: str) -> Iterator[Log]:
             path = str(Path(where) / name)
             if path not in claimed:
                 yield from single_log(path, copies.get(path, copies.get(where, "")))
+
+
+def remote_logs(folder: str) -> Iterator[Log]:
+    """Yield the files below a remote folder whose names let them be logs, or tables that are not read."""
+    for path in remote_listing(folder):
+        problem = format_not_read(path)
+        if problem or may_be_log(path):
+            yield Log(path=path, problem=problem)
 
 
 def single_log(path: str, copy_of: str) -> Iterator[Log]:
@@ -192,18 +202,15 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     names = frozenset(map(folded, table.columns))
     sought = catalog.class_entropies().union(map(folded, also))
-    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought)
-    measured = measured or _evaluates(table)
-    if alone and table.rows < 2:
-        # The first record of a run that has begun has a step.
-        begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
-        if not (measured and begun):
-            return "a single record, such as a configuration or a summary"
+    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought) or _evaluates(table)
+    # The first record of a run that has begun has a step.
+    begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
+    if alone and table.rows < 2 and not (measured and begun):
+        return "a single record, such as a configuration or a summary"
     if measured or catalog.sample_columns(table.columns) or _is_headless(table):
         return ""
-    if not table.partial and (_has_steps(table) or (names_a_log(path) and _counts_rows(table))):
-        return ""
-    return UNMEASURED
+    counts = _counts_rows(table) if names_a_log(path) else _has_steps(table)
+    return UNMEASURED if table.partial or not counts else ""
 
 
 def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
@@ -246,13 +253,23 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     elif content is not None and content.is_text and error.slug != "file-empty":
         may_be = may_be_text(path, content, error.slug)
     else:
-        name = plain_name(path)
-        may_be = names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS
-        if error.slug == "file-empty":
-            may_be = may_be and not _ERROR_STREAM.fullmatch(name.name)
-        elif content is not None:
-            may_be = may_be and not content.head.startswith(b"SQLite format 3\0")
+        named = names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
+        may_be = named and not is_another_file(path, content, error.slug)
     return "" if may_be else _UNUSABLE[error.slug]
+
+
+def is_doubtful(error: EntropyLawError, content: Content | None) -> bool:
+    """Whether an error says that a file is empty or binary, so that its neighbours decide what it is."""
+    if error.slug == "not-a-log":
+        return content is not None and not content.is_text
+    return error.slug in ("file-empty", "no-records")
+
+
+def is_another_file(path: str, content: Content | None, slug: str) -> bool:
+    """Whether a file is an empty stream of errors, or a database."""
+    if slug == "file-empty":
+        return _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
+    return content is not None and content.head.startswith(b"SQLite format 3\0")
 
 
 def may_be_table(path: str, table: Table, slug: str) -> bool:

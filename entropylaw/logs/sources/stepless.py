@@ -71,9 +71,7 @@ def _in_texts(texts: Mapping[int, str], valued: BoolArray) -> set[int]:
     """
     held, words = set[int](), dict[int, str]()
     for row, text in texts.items():
-        cells = re.split("[,;\t]", text)
-        of_table = len(cells) > 1 and np.isfinite(parse_column(cells).values).all()
-        if of_table or ("entrop" in text.casefold() and measured_in_text(text)):
+        if holds_metrics(text):
             held.add(row)
         if valued[row] and len(text.split()) == 1:
             words[row] = text
@@ -82,3 +80,11 @@ def _in_texts(texts: Mapping[int, str], valued: BoolArray) -> set[int]:
     if len(named) > 1 or any("entrop" in name.casefold() for name in named):
         held.update(row for row, word in words.items() if word in named)
     return held
+
+
+def holds_metrics(text: str) -> bool:
+    """Whether a text names an entropy and a number, or is a row of numbers."""
+    cells = re.split("[,;\t]", text)
+    if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
+        return True
+    return "entrop" in text.casefold() and measured_in_text(text)

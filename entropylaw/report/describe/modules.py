@@ -17,7 +17,18 @@ from entropylaw.documents.document import (
     RunPrediction,
     RunReport,
 )
-from entropylaw.report.describe import arms, comparison, forecast, law, logs, phases, runs
+from entropylaw.report.describe import (
+    arms,
+    backtest,
+    comparison,
+    forecast,
+    law,
+    logs,
+    phases,
+    prediction,
+    runs,
+    tokens,
+)
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit
@@ -30,10 +41,12 @@ from entropylaw.results.tokens import TokenSummary
 MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((Fit, Influences, Comparison, SegmentFit), law),
     **dict.fromkeys((FitDocument, RunFit, ReportDocument, RunReport), runs),
-    **dict.fromkeys((Forecast, SaturationForecast, PredictionDocument, RunPrediction), forecast),
-    **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), forecast),
+    **dict.fromkeys((Forecast, SaturationForecast), forecast),
+    **dict.fromkeys((PredictionDocument, RunPrediction), prediction),
+    **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
     **dict.fromkeys((PhasesDocument, RunPhases, PhaseFit, PhasesAcross), phases),
-    **dict.fromkeys((ColumnsDocument, ColumnReport, TokenSummary), logs),
+    **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
+    TokenSummary: tokens,
     ArmComparison: arms,
     ComparisonDocument: comparison,
 }

@@ -79,11 +79,15 @@ def describe(result: Result) -> list[b.Block]:
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
-        blocks = [b.Heading("Phases of entropy", 1), b.warned(result.warnings)]
+        blocks: list[b.Block] = [b.Heading("Phases of entropy", 1), b.warned(result.warnings)]
         if result.across is not None:
             blocks += _across(result.across)
-        return blocks + [block for run in result.runs for block in describe(run)]
-    run = without_log(result) if isinstance(result, PhaseFit) else result
+        return blocks + [block for run in result.runs for block in _of_run(run)]
+    return _of_run(without_log(result) if isinstance(result, PhaseFit) else result)
+
+
+def _of_run(run: RunPhases) -> list[b.Block]:
+    """A run: its curves, and the columns that they were read from."""
     if run.phases is None:
         return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
     curves = curves_of(run)
@@ -106,22 +110,28 @@ def _read(run: RunPhases) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped."""
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     named = zip(("planning", "execution", "all tokens"), columns, strict=True)
-    used = [(f"{kind} '{column.column}'", column.what) for kind, column in named if column is not None]
-    kinds = {kind for _, kind in used}
-    parts = [f"{column} ({kind})" if len(kinds) > 1 else column for column, kind in used]
-    if len(kinds) == 1:
-        parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{kinds.pop()})"
+    used = [(f"{tokens} '{column.column}'", column.what) for tokens, column in named if column is not None]
+    entropies = {entropy for _, entropy in used}
+    if len(entropies) > 1:
+        parts = [f"{column} ({entropy})" for column, entropy in used]
+    else:
+        parts = [column for column, _ in used]
+        parts[-1:] = [f"{parts[-1]} ({'each a ' if len(used) > 1 else ''}{entropy})" for entropy in entropies]
     if run.share_column is not None:
         parts.append(f"planning's share of tokens '{run.share_column}'")
     if run.length_column is not None:
         parts.append(f"response length '{run.length_column}'")
+    return [b.Note("file", run.path, ""), b.Note("read", ", ".join(parts) or "no column"), _dropped(run)]
+
+
+def _dropped(run: RunPhases) -> b.Note:
+    """The points that were dropped, as reasons with counts; a terminal shows three."""
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
-    brief = reasons
-    if len(reasons) > 3:
-        brief = [*reasons[:3], f"{len(reasons) - 3} more in the JSON"]
-    dropped = b.Note("dropped", "; ".join(reasons) or "nothing", "; ".join(brief) or "nothing")
-    return [b.Note("file", run.path, ""), b.Note("read", ", ".join(parts) or "no column"), dropped]
+    brief = reasons[:3]
+    if len(reasons) > len(brief):
+        brief = [*brief, f"{len(reasons) - len(brief)} more in the JSON"]
+    return b.Note("dropped", "; ".join(reasons) or "nothing", "; ".join(brief) or "nothing")
 
 
 def table(result: Result) -> b.Table:

@@ -93,23 +93,26 @@ def law_caption(part: RunFit | Fit) -> str:
     from entropylaw.report.figures.law import answer_of, reward_label
 
     fit = answer_of(part)
-    stage = " with a term in the step, at its present value" * fit.present_stage
-    rings = any(cut.changed for cut in fit.cuts)
+    stage = " with a term in the step, at its present value" if fit.present_stage else ""
     marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
     if fit.lost:
         marks = "The diamond is the reward now with its interval."
+    if any(cut.changed for cut in fit.cuts):
+        marks += " Without the evaluations in rings the answer changes."
     return (
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
         f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
         "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
-        f"with its probability P. {marks}" + " Without the evaluations in rings the answer changes." * rings
+        f"with its probability P. {marks}"
     )
 
 
-def _law_drawn(part: RunFit | Fit) -> str:
+def series_caption(part: RunFit | Fit) -> str:
+    """What is drawn over the steps."""
     from entropylaw.report.figures.law import answer_of
 
-    return "." if answer_of(part).verdict is Verdict.fails else ", with the law's reward."
+    law = "" if answer_of(part).verdict is Verdict.fails else ", with the law's reward"
+    return f"Entropy and reward over the steps{law}."
 
 
 def arms_caption(part: ArmComparison) -> str:
@@ -147,7 +150,7 @@ FIGURES = (
         about="both over the steps",
         label="entropy and reward",
         title="Entropy and reward of",
-        caption=lambda part: "Entropy and reward over the steps" + _law_drawn(part),
+        caption=series_caption,
     ),
     FigureEntry(
         name="residuals",
@@ -231,7 +234,7 @@ FIGURES = (
     FigureEntry(
         name="differences",
         needs="arms",
-        maker="arms:differences_figure",
+        maker="differences:differences_figure",
         about="differences of the arms with their intervals",
         label="differences",
         title="Differences:",
@@ -251,7 +254,7 @@ NAMED = {entry.name: entry for entry in FIGURES}
 def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
     """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
     names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
-    return [FigureBlock(name, part, "" if place else described) for place, name in enumerate(names)]
+    return [FigureBlock(name, part, "" if i else described) for i, name in enumerate(names)]
 
 
 def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:

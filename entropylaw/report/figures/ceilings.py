@@ -27,26 +27,25 @@ def ceilings_figure(arms: Mapping[str, Sequence[IndexRow]]) -> Figure:
     runs = [(name, row) for name, rows in arms.items() for row in rows]
     if len(runs) < 2:
         raise ValueError("a single run needs no comparison of ceilings")
-    shown = runs[:MOST_RUNS]
-    title = [f"the first {MOST_RUNS} of {len(runs)} runs"] if len(shown) < len(runs) else []
-    height, names = 0.0, dict[str, list[float]]()
-    for name, _ in shown:
-        height += _RUN if name in names else _RUN + _GAP
-        names.setdefault(name, []).append(height)
-    rows = [row for _, row in shown]
-    estimates = {key: [row.estimate(key) for row in rows] for key in ("ceiling", "reward_now")}
-    core = [value for known in estimates.values() for value in _inner(known)]
-    ends = [end for ceiling in estimates["ceiling"] if ceiling for end in (ceiling.low, ceiling.high)]
-    left, right = p.limits(np.array(core), ends, 0.6, 0.03, 0.03)
-    heights = [y for of_arm in names.values() for y in of_arm]
-    with p.panels([height + _RUN + _GAP], title=title, title_colour="muted", left=1.3, right=0.1) as made:
-        figure, (axes,) = made
-        axes.set_xlim(left, right)
-        for y, ceiling, reward in zip(heights, *estimates.values(), strict=True):
+    title = [f"the first {MOST_RUNS} of {len(runs)} runs"] if len(runs) > MOST_RUNS else []
+    height, heights, marks = 0.0, dict[str, list[float]](), []
+    for name, row in runs[:MOST_RUNS]:
+        height += _RUN if name in heights else _RUN + _GAP
+        heights.setdefault(name, []).append(height)
+        marks.append((height, row.estimate("ceiling"), row.estimate("reward_now")))
+    bottom = height + _RUN + _GAP
+    with p.panels([bottom], title=title, title_colour="muted", left=1.3, right=0.1) as (figure, (axes,)):
+        _, ceilings, rewards = zip(*marks, strict=True)
+        core = np.array([*_inner(ceilings), *_inner(rewards)])
+        ends = [end for ceiling in ceilings if ceiling for end in (ceiling.low, ceiling.high)]
+        axes.set_xlim(*p.limits(core, ends, 0.6, 0.03, 0.03))
+        for y, ceiling, reward in marks:
             _draw(axes, y, ceiling, reward)
         axes.grid(visible=False, axis="y")
-        axes.set_yticks([sum(at) / len(at) for at in names.values()], [_short(name) for name in names])
-        axes.set_ylim(height + _RUN + _GAP, 0.0)
+        axes.set_yticks(
+            [sum(at) / len(at) for at in heights.values()], [p.shown(name[:28]) for name in heights]
+        )
+        axes.set_ylim(bottom, 0.0)
         axes.tick_params(axis="y", left=False)
         axes.set_xlabel("reward", labelpad=2)
     return figure
@@ -57,10 +56,6 @@ def _inner(estimates: Sequence[Estimate | None]) -> list[float]:
     values = sorted(float(estimate) for estimate in estimates if estimate is not None)
     cut = len(values) // 20
     return values[cut : len(values) - cut]
-
-
-def _short(name: str) -> str:
-    return p.shown(name if len(name) <= 28 else f"{name[:27]}…")
 
 
 def _draw(axes: Axes, y: float, ceiling: Estimate | None, reward: Estimate | None) -> None:

@@ -77,6 +77,19 @@ class _Layout:
     repeated: list[str] = field(default_factory=list)
     quoted: bool = False
 
+    def put(self, run: int, metric: str, places: dict[str, int]) -> None:
+        """Add a metric of a run, by the places of its values (``""``) and of their bounds."""
+        if metric != _COUNTER:
+            self.series.append(_Series(run, metric, places.pop(""), places))
+        elif self.axis != _STEP_AXIS:  # there, both are the same
+            self.counters[run] = places[""]
+
+    @property
+    def has_step_axis(self) -> bool:
+        """Whether the axis is a step or a clock by its name."""
+        clock = _CLOCK_AXIS.match(self.axis) is not None
+        return clock or self.axis == _STEP_AXIS or folded(self.axis) in _STEP_AXES
+
 
 class _Points:
     """Reads the points, run by run in each row: a record for each run that has a point there."""
@@ -219,8 +232,8 @@ def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | N
 
     Of two runs of one name, the second has the second occurrence of a column.
     """
-    width = max((width_to for width_to, name in enumerate(names, start=1) if name.strip()), default=0)
-    names = names[:width]
+    names = without_empty_end(names)
+    width = len(names)
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
@@ -228,15 +241,19 @@ def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | N
     runs, columns = columns_of_runs(names, first, layout)
     for (number, metric), places in columns.items():
         if "" not in places:
-            layout.ignored += [names[at] for at in places.values()]
-        elif metric != _COUNTER:
-            layout.series.append(_Series(number, metric, places.pop(""), places))
-        elif layout.axis != _STEP_AXIS:  # there, both are the same
-            layout.counters[number] = places[""]
+            layout.ignored += map(names.__getitem__, places.values())
+        else:
+            layout.put(number, metric, places)
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout if is_chart(layout, quoted=quoted) else None
+
+
+def without_empty_end(names: list[str]) -> list[str]:
+    """The names up to the last one that is not empty."""
+    width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
+    return names[:width]
 
 
 def columns_of_runs(
@@ -266,15 +283,16 @@ def columns_of_runs(
 
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
-    if not layout.series or len(layout.ignored) > len(layout.series):
+    ignored, count = len(layout.ignored), len(layout.series)
+    if not count or ignored > count:
         return False
-    axis = layout.axis
-    step_like = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _STEP_AXES
-    if bounded := sum(len(series.bounds) == 2 for series in layout.series):
-        named = layout.runs != [_NAMELESS] or (step_like and not layout.ignored)
-        return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len({series.metric for series in layout.series}) <= 3
-    return not layout.ignored and few and (quoted or step_like or bool(layout.counters))
+    step_like = layout.has_step_axis
+    bounded = sum(len(series.bounds) == 2 for series in layout.series)
+    if bounded:
+        return bounded * 2 >= count and (layout.runs != [_NAMELESS] or (step_like and not ignored))
+    metrics = {series.metric for series in layout.series}
+    few = len(layout.runs) == 1 or len(metrics) <= 3
+    return not ignored and few and (quoted or step_like or bool(layout.counters))
 
 
 def _wandb_notes(points: _Points) -> Iterator[str]:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
@@ -152,9 +152,8 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     if content.local_file() is None and content.head[18:19] == b"\2":
         left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
         notes = (left, *notes)
-    taken = Counter(run for run, _ in runs)
-    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
-    columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **metric_columns}
+    names = trackio_names(list(runs))
+    columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
     if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
         columns["step"] = columns.pop(_OWN_STEP)
     return Table(
@@ -166,6 +165,12 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         notes=notes,
         settings=trackio_settings(database) if len(runs) == 1 else {},
     )
+
+
+def trackio_names(runs: Sequence[tuple[str, str]]) -> list[str]:
+    """Name runs, with a part of the id where several have one name."""
+    taken = Counter(run for run, _ in runs)
+    return [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
 
 
 def trackio_calls(
@@ -241,11 +246,7 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
     has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
     if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
-        query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
-        names = [str(name) for (name,) in connection.execute(query)]
-        message = "is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: "
-        hint = "export the metrics to one CSV with a step column and a column per metric"
-        raise content.error("not-a-log", f"{message}{listing(names)}", hint)
+        raise other_tables(connection, content)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
     labels = _run_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
@@ -256,7 +257,8 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
     )
     for uuid, step, key, value, is_nan in values:
-        if (type(uuid), type(step), type(key), type(value)) not in _MLFLOW_TYPES or len(key) > LONGEST_NAME:
+        types = tuple(map(type, (uuid, step, key, value)))
+        if types not in _MLFLOW_TYPES or len(key) > LONGEST_NAME:
             bad[str(uuid)] += 1
         elif not content.keeps(key):
             unread[key] = None
@@ -264,16 +266,14 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
-            # The database writes infinity as the largest number.
-            number = math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
-            rows.take(step, key, math.nan if is_nan else number)
+            rows.take(step, key, math.nan if is_nan else mlflow_number(value))
     if not rows.steps:
         message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
         hint = "check that the run has logged something, and to this database"
         raise content.error("no-records", message, hint)
     notes = list(mlflow_notes(content.local_file()))
-    gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
-    if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
+    stages = {str(uuid): stage for uuid, _, stage in listed}
+    if deleted := [labels[uuid] for uuid in uuids if stages.get(uuid) == "deleted"]:
         notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
     if len(uuids) > 1:
         notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
@@ -286,6 +286,20 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         unread=tuple(unread),
         labelled=True,
     )
+
+
+def other_tables(connection: sqlite3.Connection, content: Content) -> InputError:
+    """Make the error of a database of another program, with the names of its tables."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
+    names = [str(name) for (name,) in connection.execute(query)]
+    message = "is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: "
+    hint = "export the metrics to one CSV with a step column and a column per metric"
+    return content.error("not-a-log", f"{message}{listing(names)}", hint)
+
+
+def mlflow_number(value: float) -> float:
+    """A value of the database, which writes infinity as the largest number."""
+    return math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
 
 
 def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:

@@ -122,9 +122,7 @@ def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        dims = (dim for inner, dim in fields(value) if inner == _SHAPE_DIM) if key == _TENSOR_SHAPE else ()
-        # A single number has no dimension, or only such of size 1.
-        if any(dict(fields(dim)).get(_DIM_SIZE) != 1 for dim in dims):
+        if key == _TENSOR_SHAPE and not _is_single(value):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -132,10 +130,21 @@ def _only_number(tensor: bytes) -> float | None:
     raw = content or parts.get(field, b"")
     if not form or not isinstance(raw, bytes):
         return None
-    if raw and not content and form in _VARINTS:
-        number, end = varint(raw, 0)
-        raw = number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
+    if not content and form in _VARINTS:
+        raw = from_varint(raw, form)
     return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
+
+
+def from_varint(raw: bytes, form: str) -> bytes:
+    """The bytes of the only number in a list of varints; empty where there are more, or none."""
+    number, end = varint(raw, 0) if raw else (0, -1)
+    return number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
+
+
+def _is_single(shape: bytes) -> bool:
+    """Whether a tensor has a single number: no dimension, or only such of size 1."""
+    sizes = (dict(fields(content)).get(_DIM_SIZE) for key, content in fields(shape) if key == _SHAPE_DIM)
+    return all(size == 1 for size in sizes)
 
 
 def _events(data: bytes, damage: Damage, dropped: Counter[str]) -> Iterator[bytes]:

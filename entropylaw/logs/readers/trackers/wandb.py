@@ -305,11 +305,15 @@ def is_run_table(content: Content) -> bool:
         return False
     header, *rows = sample(content, 51, 1 << 22)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
-        summary = header.index("summary")
-        return bool(rows) and all(len(row) > summary and row[summary].startswith("{") for row in rows)
+        return hold_objects(rows, header.index("summary"))
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
-    return "Name" in at and len(at) >= 4 and bool(complete) and are_of_runs(complete, at)
+    return "Name" in at and len(at) >= 4 and are_of_runs(complete, at)
+
+
+def hold_objects(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether there are rows, and all have an object at this place."""
+    return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
 
 
 def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
@@ -331,9 +335,15 @@ def is_summary(content: Content) -> bool:
     value, end = json_at(text[:_HEAD])
     if len(text) > _HEAD and not text[end:_HEAD].strip() and ('"_wandb"' in text or '"_step"' in text):
         value, end = json_at(text)
-    if not isinstance(value, dict) or text[end:].strip() or isinstance(value.get("_step"), (list, dict)):
+    return isinstance(value, dict) and not text[end:].strip() and has_last_values(value)
+
+
+def has_last_values(record: Mapping[str, object]) -> bool:
+    """Whether an object has W&B's own keys, and one number for a step."""
+    step, internal = record.get("_step"), record.get("_wandb")
+    if isinstance(step, (list, dict)):
         return False
-    clocks = any(isinstance(value.get(clock), float) for clock in _RUN_CLOCKS)
-    if isinstance(internal := value.get("_wandb"), dict):
+    clocks = any(isinstance(record.get(clock), float) for clock in _RUN_CLOCKS)
+    if isinstance(internal, dict):
         return clocks or "runtime" in internal
-    return clocks and isinstance(value.get("_step"), float)
+    return clocks and isinstance(step, float)
