@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from entropylaw.files import write_atomically
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.numbers import format_percent
@@ -283,7 +284,6 @@ def write(
     The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
     user. Yields the paths. Raises ValueError: the picture has nothing to draw.
     """
-    from entropylaw.files import write_atomically
     from entropylaw.report.figures.plotting import style
 
     kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
