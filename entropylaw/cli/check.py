@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import CHECK_FORMATS, SUMMARY, CheckCommand
+from entropylaw.cli.commands.check import FORMATS, SUMMARY, CheckCommand
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, CheckedFile, from_fits
 from entropylaw.errors import OutputError, UsageError
@@ -39,7 +39,7 @@ def check(options: CheckCommand) -> None:
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    formats = output.destinations(options.output or ["-"], options.format, CHECK_FORMATS)
+    formats = output.destinations(options.output or ["-"], options.format, FORMATS)
     summary = summary_file() if options.github_summary else None
     baselines = load_baselines(gates)
     settings, fixed = part(options, FitOptions), options.flags_given(FitOptions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entropylaw.cli.commands import ColumnsCommand
+from entropylaw.cli.commands.columns import ColumnsCommand
 from entropylaw.cli.output import gather, print_result, show_error, shown
 from entropylaw.documents.document import columns_document
 from entropylaw.errors import EntropyLawError

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from entropylaw.cli.commands import command_of
 from entropylaw.cli.output import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
@@ -74,11 +75,9 @@ def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
 
 def all_settings() -> dict[str, dict[str, Option]]:
     """Command → its options by their key in a settings file, of all commands that have any."""
-    from entropylaw.cli.commands import COMMANDS
-
     settings = {}
-    for name, command in COMMANDS.items():
-        if keyed := {option.key: option for option in options_of(command).values() if option.key}:
+    for name in NAMES:
+        if keyed := {option.key: option for option in options_of(command_of(name)).values() if option.key}:
             settings[name] = keyed
     return settings
 
@@ -216,9 +215,7 @@ class Commands(_Reader, TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, made when it is looked up."""
         if cmd_name in NAMES and self.commands[cmd_name] is None:
-            from entropylaw.cli.commands import COMMANDS
-
-            options = COMMANDS[cmd_name]
+            options = command_of(cmd_name)
             single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
             single.command(cmd_name, cls=Command, epilog=f"Example:  {options.example}")(
                 with_flags(cmd_name, options)

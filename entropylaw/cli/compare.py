@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import CompareCommand
+from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.report import PAGES

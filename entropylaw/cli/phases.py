@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import PhasesCommand
+from entropylaw.cli.commands.phases import PhasesCommand
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line, safe_name
 from entropylaw.option import part

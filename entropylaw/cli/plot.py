@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw.cli.commands import DRAWN, WIDTHS, PlotCommand
+from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.output import format_of, gather, result_of, say, style_of
 from entropylaw.documents.document import RunFit, RunPhases, RunReport
 from entropylaw.errors import FitError, UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import PredictCommand
+from entropylaw.cli.commands.predict import PredictCommand
 from entropylaw.errors import UsageError
 from entropylaw.option import part
 from entropylaw.options import FOLDER, FitOptions, LawOptions

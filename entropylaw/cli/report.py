@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import ReportCommand
+from entropylaw.cli.commands.report import ReportCommand
 from entropylaw.cli.progress import reading_shown
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted

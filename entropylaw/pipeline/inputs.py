@@ -14,6 +14,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from entropylaw.documents.document import input_files, renamed, skipped_files
 from entropylaw.documents.index import documents_of, flaws_of, whole_pages
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
@@ -57,8 +58,6 @@ class Input:
 
     def renamed(self, name: str) -> Input:
         """The same run by a name that distinguishes it from others."""
-        from entropylaw.documents.document import renamed
-
         run = None if self.run is None else replace(self.run, name=name)
         entry = None if self.entry is None else renamed(self.entry, name)
         return replace(self, name=name, run=run, entry=entry)
@@ -303,7 +302,6 @@ def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[s
 
     Parameters as :func:`gather`. Raises UsageError: an option that is wrong for one log is wrong for all.
     """
-    from entropylaw.documents.document import input_files, skipped_files
     from entropylaw.logs.load import read_all
 
     columns = columns_named(options)

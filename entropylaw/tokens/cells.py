@@ -119,7 +119,9 @@ class Cells:
         reach = np.array(
             [
                 math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
-                for count, total, high, low in zip(*(each.ravel().tolist() for each in columns), strict=True)
+                for count, total, high, low in zip(
+                    *(values.ravel().tolist() for values in columns), strict=True
+                )
             ]
         ).reshape(at.shape)
         start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)

@@ -240,10 +240,10 @@ def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str
         (f"{entropy} < {_number(-ROUNDING)}", NEGATIVE),
     ]
     if columns.mask is not None:
-        kept, dropped, unknown = _flag(table, columns.mask)
+        counts, dropped, unknown = _flag(table, columns.mask)
         # The common case comes first, so that a usable entropy needs no other comparison.
-        good = f"({kept}) AND {good}"
-        outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({kept})", MASK_UNKNOWN)]
+        good = f"({counts}) AND {good}"
+        outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({counts})", MASK_UNKNOWN)]
         branches = [*outside, *branches]
     codes = " ".join(f"WHEN {condition} THEN {_number(code)}" for condition, code in branches)
     nothing = "CAST(-1 AS TINYINT)"

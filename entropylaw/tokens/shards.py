@@ -30,7 +30,9 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
         for file, kind in zip(files[1:], others, strict=True):
             if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
                 continue
-            here, there = (f"as {found}" if found else "not at all" for found in (kind, first))
+            here, there = (
+                f"as {column_type}" if column_type else "not at all" for column_type in (kind, first)
+            )
             message = (
                 f"{shown(file.name)} has column {shown(column)} {here}, {shown(files[0].name)} has it {there}"
             )
@@ -53,9 +55,9 @@ def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
     paths = [file.path for file in files]
     gaps = [*missing_in_sets(paths), *missing_in_steps(paths)]
     if gaps and not allow_missing:
-        name, why = gaps[0]
+        name, reason = gaps[0]
         hint = "copy it as well, or go on without it: --allow-missing"
-        raise InputError("shard-missing", f"{shown(name)} is missing{why}", hint)
+        raise InputError("shard-missing", f"{shown(name)} is missing{reason}", hint)
     names = listing([name for name, _ in gaps])
     notes = [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
     notes += [*missing_numbers(paths), *missing_steps(paths)]

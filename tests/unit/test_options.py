@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entropylaw.cli.command import NAMES, all_settings
-from entropylaw.cli.commands import COMMANDS
+from entropylaw.cli.commands import command_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
 from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
@@ -50,12 +50,12 @@ class Sample(ColumnOptions, Command):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_command_of_a_family_has_all_its_options(family):
     for name in NAMES:
-        own = options_of(COMMANDS[name])
+        own = options_of(command_of(name))
         if name in FAMILIES[family]:
             assert not [field for field in options_of(family) if field not in own], name
         # In a figure's command --run is the name of a run.
         elif name != "plot":
-            assert not issubclass(COMMANDS[name], family)
+            assert not issubclass(command_of(name), family)
 
 
 def test_every_option_of_a_family_is_a_setting():
@@ -65,7 +65,7 @@ def test_every_option_of_a_family_is_a_setting():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_flags_and_keys_of_a_command_are_its_own(name):
-    options = options_of(COMMANDS[name]).values()
+    options = options_of(command_of(name)).values()
     flags = [flag for known in options for word in known.flags for flag in word.split("/")]
     assert len(flags) == len(set(flags))
     keys = [known.key for known in options if known.key]
@@ -162,7 +162,7 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_of_commands_has_the_first_sentence_of_each(name):
-    assert str(COMMANDS[name].__doc__).partition("\n")[0] == NAMES[name]
+    assert str(command_of(name).__doc__).partition("\n")[0] == NAMES[name]
     assert len(NAMES[name]) <= 50
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw.cli.commands import PlotCommand
+from entropylaw.cli.commands.plot import PlotCommand
 from entropylaw.cli.plot import plot
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import PhasesDocument, from_fits
