@@ -96,7 +96,7 @@ def over_all_runs(result: Backtest | BacktestDocument) -> list[b.Block]:
     named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
     how = _HOW.format(counted(result.overall[0].runs, "run"), format_percent(result.level))
     return [
-        b.Notes([b.Note("smallest error", named)]),
+        b.Notes([b.Note("least error", named)]),
         b.paragraphs(how),
         b.table_of(SKILLS, result.overall, words=2),
     ]

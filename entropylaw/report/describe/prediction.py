@@ -88,8 +88,8 @@ def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
     def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
-        asked: b.Row = {"run": run.run, "path": run.path, "question": question, "target": target}
-        return {**asked, **numbers, **others}
+        cells: b.Row = {"run": run.run, "path": run.path, "question": question, "target": target}
+        return {**cells, **numbers, **others}
 
     for prediction in run.predictions:
         low, high = prediction.observation.low, prediction.observation.high
