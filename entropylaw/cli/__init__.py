@@ -67,18 +67,20 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         if isinstance(error, EntropyLawError):
-            shown = error
+            reported = error
         elif isinstance(error, MemoryError):
-            shown = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
+            reported = EntropyLawError(
+                "out-of-memory", "memory ran out", "fit fewer or smaller logs at a time"
+            )
         else:
             import traceback
 
             frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
             where = f" in {frames[-1]}" if frames else ""
-            shown = EntropyLawError(
+            reported = EntropyLawError(
                 "bug",
                 f"{type(error).__name__}{where}: {error}",
                 "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
             )
-        show_error(shown)
-        sys.exit(shown.exit_code)
+        show_error(reported)
+        sys.exit(reported.exit_code)

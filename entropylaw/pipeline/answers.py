@@ -165,7 +165,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     named = [name for key in ("entropy", "reward", "entropy_sd") if isinstance(name := options.get(key), str)]
     runs = read_runs(log, step=step, run=run, columns=named)
     if len(runs) != 1:
-        names = ", ".join(log_run.name for log_run in runs[:8])
+        names = ", ".join(logged.name for logged in runs[:8])
         source = shown_path(os.fspath(log)) if isinstance(log, str | os.PathLike) else "the table"
         raise InputError(
             "several-runs",
@@ -264,9 +264,9 @@ def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
     at = np.unique(np.ceil(later) if (law.step % 1 == 0).all() else later)
     where: dict[str, Any] = {"level": law.level, "run": law.run, "max_reward": answer.max_reward}
     where["reward_now"] = answer.reward_now
-    ahead_of = as_stored(forecast(*series, at_step=at, **where))
+    later_rewards = as_stored(forecast(*series, at_step=at, **where))
     spending = as_stored(saturation_forecast(*series, **where))
-    return RunReport(fit=entry, forecast=ahead_of, spending=spending)
+    return RunReport(fit=entry, forecast=later_rewards, spending=spending)
 
 
 def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:

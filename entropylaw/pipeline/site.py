@@ -300,8 +300,8 @@ def only_writer(folder: Path) -> Iterator[None]:
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
     with locked(folder):
-        for inner_folder in (folder, *(folder / inner for inner in INNER)):
-            for left in inner_folder.glob(f"{TEMPORARY}*.part"):
+        for part_of_report in (folder, *(folder / inner for inner in INNER)):
+            for left in part_of_report.glob(f"{TEMPORARY}*.part"):
                 left.unlink(missing_ok=True)
         yield
 
