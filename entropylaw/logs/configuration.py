@@ -153,10 +153,8 @@ class _Builder:
             return scalar
         if depth == _DEEPEST:
             raise ValueError(f"more than {_DEEPEST} levels")
-        open_events = takewhile(
-            lambda inner_event: not isinstance(inner_event, yaml.CollectionEndEvent), self._events
-        )
-        inner = (self.node(inner_event, depth + 1) for inner_event in open_events)
+        events = takewhile(lambda other: not isinstance(other, yaml.CollectionEndEvent), self._events)
+        inner = (self.node(other, depth + 1) for other in events)
         if isinstance(event, yaml.SequenceStartEvent):
             sequence: list[Any] = []
             self._anchors[event.anchor] = sequence

@@ -167,9 +167,7 @@ def adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | Non
 def _setting(run: Run, *candidates: str, text: bool = False) -> Setting | None:
     """Return the first of some settings that a run has, if it is a number (or a text, with ``text``)."""
     by_fold = {folded(name): name for name in run.settings}
-    name = next(
-        (by_fold[folded(candidate)] for candidate in candidates if folded(candidate) in by_fold), None
-    )
+    name = next(filter(None, map(by_fold.get, map(folded, candidates))), None)
     if name is None:
         return None
     value = run.settings[name]

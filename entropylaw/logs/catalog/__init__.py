@@ -215,13 +215,12 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], _OtherNames]:
         parsed = []
         for name, entry in entries.items():
             where = f"trainer {name!r}"
-            roles: dict[str, Any] = {
-                role: tuple(_keys(role, name, getattr(entry, role), entries)) for role in _ROLES
-            }
-            about: dict[str, Any] = {
-                field: getattr(entry, field) for field in ("title", "telltales", "absent", "halves")
-            }
-            parsed.append(Trainer(name=name, **about, **roles))
+            about: dict[str, Any] = {}
+            for role in _ROLES:
+                about[role] = tuple(_keys(role, name, getattr(entry, role), entries))
+            for field in ("name", "title", "telltales", "absent", "halves"):
+                about[field] = getattr(entry, field)
+            parsed.append(Trainer(**about))
     except ValueError as problem:
         raise ValueError(f"trainers.toml: {where}: {problem}") from None
     return tuple(parsed), file.names
@@ -260,9 +259,8 @@ def _keys(
 def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
     every = trainers()
-    telltales = list(
-        filter(_any_of(tuple(template for trainer in every for template in trainer.telltales)), columns)
-    )
+    templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
+    telltales = list(filter(_any_of(templates), columns))
     for trainer in every:
         if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")

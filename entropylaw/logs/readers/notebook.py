@@ -68,9 +68,8 @@ def read(content: Content) -> Table:
         raise content.error("no-records", message, hint)
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
     others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
-    return behind_each_other(
-        kinds[best], content, (f"read from the outputs of the notebook ({best})", *others)
-    )
+    notes = (f"read from the outputs of the notebook ({best})", *others)
+    return behind_each_other(kinds[best], content, notes)
 
 
 def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
@@ -117,9 +116,8 @@ def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
 
 def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
     """Yield the kind and the table of every log in the outputs of one cell."""
-    printed = "".join(
-        _text(stream.get("text")) for stream in outputs if stream.get("output_type") == "stream"
-    )
+    streams = (output for output in outputs if output.get("output_type") == "stream")
+    printed = "".join(_text(stream.get("text")) for stream in streams)
     yield from printed_logs(printed)
     shown = printed.splitlines()
     for output in outputs:

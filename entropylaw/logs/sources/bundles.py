@@ -338,14 +338,8 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
     """Concatenate tables; a column that one of them lacks is missing there."""
     columns: dict[str, Column] = {}
     for name in dict.fromkeys(chain.from_iterable(table.columns for table in tables)):
-        columns[name] = np.concatenate(
-            [
-                parse_column(table.columns[name]).values
-                if name in table.columns
-                else np.full(_length(table), np.nan)
-                for table in tables
-            ]
-        )
+        cells = (table.columns.get(name, np.full(_length(table), np.nan)) for table in tables)
+        columns[name] = np.concatenate([parse_column(column).values for column in cells])
     return Table(
         columns=columns,
         rows=sum(table.rows for table in tables),

@@ -219,9 +219,8 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
     Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
     """
     file = PurePath(path)
-    alike = any(
-        (log.parent, log.suffix) == (file.parent, file.suffix) or log.name == file.name for log in logs
-    )
+    beside = {log.suffix for log in logs if log.parent == file.parent}
+    alike = file.suffix in beside or file.name in {log.name for log in logs}
     return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 

@@ -122,9 +122,8 @@ def read_trackio(content: Content) -> Table:
         raise content.error("file-corrupt", message, hint) from None
     except OSError as problem:
         message = f"cannot be read with its write-ahead log: {problem.strerror}"
-        raise content.error(
-            "file-unreadable", message, "check the permissions of the files next to it"
-        ) from None
+        hint = "check the permissions of the files next to it"
+        raise content.error("file-unreadable", message, hint) from None
 
 
 def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
@@ -325,10 +324,10 @@ def mlflow_labels(names: Mapping[str, str]) -> dict[str, str]:
     several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())
     labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}
     taken = Counter(labels.values())
-    unique = {
-        uuid: short if taken[short] == 1 else f"{names[uuid]} ({uuid})" for uuid, short in labels.items()
-    }
-    return {uuid: run_label(label) for uuid, label in unique.items()}
+    for uuid, label in labels.items():
+        unique = label if taken[label] == 1 else f"{names[uuid]} ({uuid})"
+        labels[uuid] = run_label(unique)
+    return labels
 
 
 trackio = FormatFunctions(is_trackio, read_trackio)
