@@ -190,7 +190,7 @@ def test_arms_by_a_column_or_a_key():
     ("how", "slug", "words"),
     [
         ("zzz", "no-such-arm", "'grpo_s0'"),
-        ("(zz", "bad-option", "no regular expression"),
+        ("(zz", "bad-option", "not a regular expression"),
         ("config:lrr", "no-such-key", "config:lrr"),
         ("stage", "arm-varies", "'rl', 'sft'"),
         ("grpo", "too-few-arms", "grpo: 2 runs (grpo_s0, grpo_s1); in no arm: 'rloo_s0'"),

@@ -193,6 +193,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
 """Results that leave out fields, a regular expression of the fields, and why."""
 
 NO_EXAMPLE = {
+    ("BacktestDocument", "warnings"): "no file beside the logs here is left out",
     ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
     ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
     ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",

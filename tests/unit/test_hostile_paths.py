@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 import zlib
+from itertools import cycle
 
 import numpy as np
 import pyarrow as pa
@@ -49,10 +50,12 @@ ADDRESSES = (
     *("dbfs://x", "http://[::1", "http://", "s3://", "://", "memory://x.csv"),
     *("x" * 5000, "a/" * 3000, "nul\0.csv", ""),
 )
+COMMANDS = ("columns", "fit", "check --fail-if headroom<0", "report", "phases", "predict")
 
 
-@pytest.mark.parametrize("command", ["fit", "check", "phases"])
-def test_addresses_that_cannot_be_read(tmp_path, command, address):
+# All commands read alike: each of these addresses is given to one of them.
+@pytest.mark.parametrize(("address", "command"), [*zip(ADDRESSES, cycle(COMMANDS), strict=False)])
+def test_addresses_that_cannot_be_read(tmp_path, address, command):
     (tmp_path / "x").mkdir()
     name, *options = command.split()
     done = typed(name, address, *options, cwd=tmp_path / "x")
