@@ -63,7 +63,10 @@ def fit_series(series: Series, **options: Any) -> Fit:
     most = options.pop("max_reward", None)
     if most is None:
         most = series.max_reward
-    options["max_reward"] = None if most == NO_LARGEST else most
+    # Any object may be given: an array that is compared with a text has no truth value.
+    elif isinstance(most, str) and most == NO_LARGEST:
+        most = None
+    options["max_reward"] = most
     try:
         fit = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, findings=about, **options)
     except FitError as error:

@@ -52,7 +52,7 @@ def test_unlike_arms_are_welch() -> None:
     known = spread(value, NONE, ARM)
     assert known is not None
     theirs = bartlett(value[:3], value[3:])
-    assert alike(known.own, known.seeds - 1.0, np.ones(2, dtype=bool)) == pytest.approx(theirs.pvalue)
+    assert alike(known.alone, known.seeds - 1.0, np.ones(2, dtype=bool)) == pytest.approx(theirs.pvalue)
     assert theirs.pvalue < 0.05
     assert known.like.sum() == 1
     found, theirs = contrast(value, ARM, 1, 0, known), ttest_ind(value[3:], value[:3], equal_var=False)

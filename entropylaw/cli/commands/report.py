@@ -34,7 +34,7 @@ def regular_expression(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        message = f"--arms {text[:40]!r} is no regular expression: {error}"
+        message = f"--arms {text[:40]!r} is not a regular expression: {error}"
         hint = "correct it, or leave --arms out: names that differ by a seed are then one arm"
         raise UsageError("bad-option", message, hint) from None
     return text
