@@ -1,0 +1,436 @@
+"""Reads of the table: quantiles of mixtures, probabilities, the verdict's evidence, predictions.
+
+Which candidate is true is one more unknown: the posterior of a number is the mixture of its posteriors over
+the rows of a question, and the ends of its interval are quantiles of that mixture (Hoeting et al. 1999,
+doi:10.1214/ss/1009212519).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr
+
+from entropylaw.engine.constants import (
+    AVERAGED,
+    BELIEVED,
+    CELL,
+    FLAT,
+    FREE,
+    LAGGED,
+    LAGGED_WEIGHT,
+    LAW,
+    LISTED,
+    LOG_STEP,
+    NEGLIGIBLE,
+    SATURATION,
+    SHORT_MEMORY,
+    SMOOTHED_ROWS,
+    STEP,
+)
+from entropylaw.engine.residuals import covariances, scale_profiles, spacings
+from entropylaw.engine.table import FORMS, Functional, Table
+from entropylaw.results.arrays import BoolArray, FloatArray
+
+# -- numbers ------------------------------------------------------------------------------------------------
+
+
+def ceiling_of(table: Table) -> Functional:
+    """The reward at H = 0."""
+    return reward_at(table, np.zeros(1))
+
+
+def reward_at(table: Table, entropy: FloatArray) -> Functional:
+    """The curve at entropies (q,), at the present stage: q numbers."""
+    row = table.candidates.row(entropy)[:, None, :]
+    return Functional(row=row, offset=np.zeros((len(row), 1)), variance=np.zeros((len(row), 1)))
+
+
+def reward_now(table: Table) -> Functional:
+    """The reward at the last evaluation without its white noise: the curve and the drift there."""
+    products, columns = table.whitened, table.candidates.columns
+    return Functional(
+        row=(columns[-1] - products.drift)[None],
+        offset=products.drift[None, :, -1],
+        variance=products.drift_variance[None],
+    )
+
+
+def headroom_of(table: Table) -> Functional:
+    """Ceiling less reward now."""
+    return difference(ceiling_of(table), reward_now(table))
+
+
+def coefficient_of(table: Table, name: str) -> Functional:
+    """The coefficients of the columns of a curve or term, in the rows of which it is."""
+    row = np.zeros((1, 1, len(table.candidates.names)))
+    row[..., table.candidates.of(name)] = 1.0
+    return Functional(row=row, offset=np.zeros((1, 1)), variance=np.zeros((1, 1)))
+
+
+def difference(one: Functional, other: Functional) -> Functional:
+    """One number less another, of which one at most has a variance of its own."""
+    return Functional(
+        row=one.row - other.row, offset=one.offset - other.offset, variance=one.variance + other.variance
+    )
+
+
+def together(*parts: Functional) -> Functional:
+    """Several numbers as one functional."""
+    count = max(part.row.shape[1] for part in parts)
+
+    def joined(name: str) -> FloatArray:
+        arrays = [getattr(part, name) for part in parts]
+        return np.concatenate([np.broadcast_to(a, (len(a), count, *a.shape[2:])) for a in arrays])
+
+    return Functional(row=joined("row"), offset=joined("offset"), variance=joined("variance"))
+
+
+# -- mixtures -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """The distribution of one number: a mixture of t distributions, cut off at ``top``.
+
+    ``weight``, ``location``, ``scale`` and ``df`` have shape (cells,); weights add up to 1.
+    """
+
+    weight: FloatArray
+    location: FloatArray
+    scale: FloatArray
+    df: FloatArray
+    top: float = np.inf
+
+    def below(self, value: FloatArray) -> FloatArray:
+        """Probability that the number is at most each of some values (q,)."""
+        whole = self._uncut(np.array([self.top]))[0] if np.isfinite(self.top) else 1.0
+        if whole < BELIEVED:
+            return np.asarray((value >= self.top) * 1.0)
+        return np.asarray(np.where(value >= self.top, 1.0, self._uncut(np.minimum(value, self.top)) / whole))
+
+    def _uncut(self, value: FloatArray) -> FloatArray:
+        return np.asarray(stdtr(self.df, (value[:, None] - self.location) / self.scale) @ self.weight)
+
+    def sd(self) -> float:
+        """Standard deviation without the cut; infinite where some t has none."""
+        mean = self.weight @ self.location
+        spread = np.where(self.df > 2, self.df / np.maximum(self.df - 2.0, 1e-9), np.inf) * self.scale**2
+        return float(np.sqrt(self.weight @ (spread + (self.location - mean) ** 2)))
+
+    def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
+        """Quantiles at k probabilities, shape (k,), by regula falsi with Illinois' weights for all at once.
+
+        Source: Dowell & Jarratt 1971, doi:10.1007/BF01934364. Seven bisections come first.
+        """
+        target = np.array(probabilities, dtype=float)
+        if np.isfinite(self.top):
+            whole = self._uncut(np.array([self.top]))[0]
+            if whole < BELIEVED:
+                return np.full(target.size, self.top)
+            target = target * whole
+        low = np.full(target.size, float((self.location - 8.0 * self.scale).min()))
+        high = np.full(target.size, float((self.location + 8.0 * self.scale).max()))
+        high = np.maximum(high, low + 1e-300)
+        for _ in range(200):
+            outside = (self._uncut(low) > target).any() or (self._uncut(high) < target).any()
+            if not outside:
+                break
+            low, high = low - (high - low), high + (high - low)
+        middle = self._crossings(low, high, target)
+        return np.asarray(np.minimum(np.maximum.accumulate(middle), self.top))
+
+    def _crossings(self, low: FloatArray, high: FloatArray, target: FloatArray) -> FloatArray:
+        """Values in brackets (k,) at which the distribution is ``target``, to 10⁻⁷ of probability."""
+        error_low, error_high = self._uncut(low) - target, self._uncut(high) - target
+        side, value = np.zeros(target.size), 0.5 * (low + high)
+        for turn in range(80):
+            middle = 0.5 * (low + high)
+            rise = np.where(error_high > error_low, error_high - error_low, 1.0)
+            value = middle if turn < 7 else np.clip(low - error_low * (high - low) / rise, low, high)
+            error = self._uncut(value) - target
+            under = error < 0
+            low, high = np.where(under, value, low), np.where(under, high, value)
+            halve = turn > 7
+            error_high = np.where(under, np.where(halve & (side > 0), error_high / 2.0, error_high), error)
+            error_low = np.where(under, error, np.where(halve & (side < 0), error_low / 2.0, error_low))
+            side = np.where(under, 1.0, -1.0)
+            if np.abs(error).max() < 1e-7 or (high - low).max() <= 4e-16 * np.abs(value).max():
+                break
+        return value
+
+
+def merged(
+    location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, top: float = np.inf
+) -> Cells:
+    """Rows (r,) as a mixture of few cells: those of like location and scale have one t of the same moments."""
+    heavy = weight > NEGLIGIBLE * weight.max()
+    weight, location, df = weight[heavy] / weight[heavy].sum(), location[heavy], df[heavy]
+    mean = weight @ location
+    spread = float(np.sqrt(weight @ (scale[heavy] ** 2 + (location - mean) ** 2)))
+    scale = np.maximum(scale[heavy], max(1e-9 * spread, 1e-300))
+    width = np.round(np.log(scale / max(spread, 1e-300)) / CELL)
+    place = np.round((location - mean) / (CELL * scale_of(width, spread)))
+    key = np.clip(place, -1e9, 1e9).astype(np.int64) * 4096 + width.astype(np.int64)
+    _, cell = np.unique(key, return_inverse=True)
+    total = np.bincount(cell, weight)
+    centre = np.bincount(cell, weight * (location - mean)) / total
+    square = np.bincount(cell, weight * (scale**2 + (location - mean) ** 2)) / total - centre**2
+    least = np.bincount(cell, weight * scale) / total * 1e-6
+    return Cells(
+        weight=total,
+        location=mean + centre,
+        scale=np.sqrt(np.maximum(square, least**2)),
+        df=np.bincount(cell, weight * df) / total,
+        top=top,
+    )
+
+
+def scale_of(width: FloatArray, spread: float) -> FloatArray:
+    """The scale of which a cell's number is the rounded logarithm."""
+    return np.asarray(max(spread, 1e-300) * np.exp(CELL * width))
+
+
+# -- answers ------------------------------------------------------------------------------------------------
+
+
+class Reads:
+    """The questions to a table, with the largest reward that is possible, where that is known.
+
+    Weights are computed once; every number is a mixture over the rows that its question allows.
+    """
+
+    def __init__(self, table: Table, top: float = np.inf) -> None:
+        self.table, self.top = table, top
+        weight = np.exp(table.log_weight - table.log_weight.max())
+        self.evidence = weight
+        terms = np.array([probability for _, probability in table.prior.terms])
+        location, scale = table.numbers(together(ceiling_of(table), headroom_of(table), reward_now(table)))
+        location[[0, 2]] += table.candidates.origin
+        self.location, self.scale = location, scale
+        self.possible = np.ones(weight.size)
+        if np.isfinite(top):
+            z = (top - location[0]) / np.maximum(scale[0], 1e-300)
+            self.possible = stdtr(table.df, z)
+        averaged = weight * terms[table.term] * table.is_form(*AVERAGED)
+        self.passed = bool((averaged @ self.possible) < BELIEVED * averaged.sum())
+        possible = np.ones(weight.size) if self.passed else self.possible
+        self.averaged = averaged * possible / (averaged @ possible)
+        own = weight * table.is_form(FLAT)
+        self.law = own / own.sum() if own.sum() > 0 else self._fallback()
+        bounded = self.law @ self.possible
+        self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
+
+    def _fallback(self) -> FloatArray:
+        """Weights of the law where a flat prior does not determine it: those of its normal prior."""
+        own = self.evidence * self.table.is_form(LAW) * (self.table.term == 0)
+        total = own.sum()
+        return own / total if total > 0 else np.full(own.size, 1.0 / own.size)
+
+    def cells(self, number: int, weight: FloatArray, top: float = np.inf) -> Cells:
+        """Ceiling (0), headroom (1) or reward now (2) over rows of some weights."""
+        return merged(self.location[number], self.scale[number], self.table.df, weight, top)
+
+    def most_left(self) -> float:
+        """The largest headroom: what is above the reward now."""
+        now = float(self.averaged @ self.location[2])
+        return max(self.top - now, 0.0)
+
+    def predicted(
+        self, entropy: FloatArray, weight: FloatArray, *, fresh: bool = False, noise: float = 0.0
+    ) -> list[Cells]:
+        """The curve at entropies (q,); with ``fresh`` one more evaluation there, far from the last."""
+        heavy = np.flatnonzero(weight > NEGLIGIBLE * weight.max())
+        table, cells = self.table, list[Cells]()
+        for start in range(0, entropy.size, 16):
+            location, scale = table.numbers(reward_at(table, entropy[start : start + 16]))
+            location, scale = location[:, heavy] + table.candidates.origin, scale[:, heavy]
+            if fresh:
+                variance = self.new_variance()[heavy] + noise
+                scale = np.sqrt(scale**2 + variance)
+            cells += [
+                merged(where, width, table.df[heavy], weight[heavy], self.top)
+                for where, width in zip(location, scale, strict=True)
+            ]
+        return cells
+
+    def new_variance(self) -> FloatArray:
+        """Variance (rows,) of one more evaluation around the curve, at the last evaluation's scale."""
+        table, last = self.table, scale_profiles(self.table.entropy, self.table.prior)[:, -1]
+        scaled = table.whitened.scaled[table.covariance]
+        square = np.where(scaled, last[-1] ** 2, 1.0) * table.variance * table.candidates.unit**2
+        white = table.whitened.white[table.covariance]
+        return np.asarray(square * (1.0 - white + white * table.group))
+
+    def probability(self) -> dict[str, float]:
+        """Probability of each averaged curve."""
+        return {name: float(self.averaged[self.table.is_form(name)].sum()) for name in AVERAGED}
+
+    def share(self, rows: BoolArray) -> float:
+        """Probability of some rows among the averaged."""
+        return float(self.averaged[rows].sum())
+
+    def p_term(self) -> float:
+        """Probability that reward needs a term in the step beside the entropy."""
+        return self.share(self.table.term > 0)
+
+    def p_first(self) -> float:
+        """Probability that the first evaluations have a level of their own."""
+        return self.share(self.table.first > 0)
+
+    def is_long(self) -> BoolArray:
+        """Rows of long memory."""
+        return self.table.whitened.long[self.table.covariance]
+
+    def p_no_curve(self) -> tuple[float, float]:
+        """Probability of the free curve; and the same if no drift is long."""
+        white = self.table.whitened
+        short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
+        among = self.share(short)
+        free = self.table.is_form(FREE)
+        return self.share(free), self.share(free & short) / among if among > 0 else 0.0
+
+    def odds(self) -> dict[str, float]:
+        """Marginal likelihood of each rival over the law's, largest first dummies averaged."""
+        table, evidence = self.table, self.evidence
+        names = [name for name, _ in table.prior.terms]
+
+        def total(name: str, term: int = 0) -> float:
+            return float(evidence[table.is_form(name) & (table.term == term)].sum())
+
+        own = max(total(LAW), 1e-300)
+        rivals = {name: total(name) for name in (*LISTED, SATURATION) if name != LAW}
+        rivals |= {term: total(LAW, names.index(term)) for term in (STEP, LOG_STEP)}
+        return {name: value / own for name, value in rivals.items()} | {LAGGED: total(LAGGED) / own}
+
+    def p_step(self) -> tuple[float | None, float | None]:
+        """Two-sided p-values of the step and of its logarithm beside the law."""
+        table, values = self.table, list[float | None]()
+        for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
+            rows = table.is_form(LAW) & (table.term == number)
+            weight = self.evidence * rows
+            if not weight.any() or not table.candidates.of(name):
+                values.append(None)
+                continue
+            location, scale = table.numbers(coefficient_of(table, name))
+            heavy = weight > NEGLIGIBLE * weight.max()
+            z = location[0, heavy] / np.maximum(scale[0, heavy], 1e-300)
+            # Both tails: one minus the larger would lose all digits of a small one.
+            tails = [float(weight[heavy] @ stdtr(table.df[heavy], side * z)) for side in (-1.0, 1.0)]
+            values.append(min(1.0, 2.0 * min(tails) / float(weight[heavy].sum())))
+        first, second = values
+        return first, second
+
+    def coefficient(self) -> tuple[Cells, Cells]:
+        """The law's a, and b = ceiling + a, over the law's own rows."""
+        table, found = self.table, self.table.candidates
+        slope = coefficient_of(table, FLAT if self.evidence[table.is_form(FLAT)].any() else LAW)
+        scaled = Functional(row=-slope.row / found.law_unit, offset=slope.offset, variance=slope.variance)
+        ceiling = ceiling_of(table)
+        both = together(
+            scaled,
+            Functional(row=ceiling.row + scaled.row, offset=ceiling.offset, variance=ceiling.variance),
+        )
+        location, scale = table.numbers(both)
+        location[1] += found.origin
+        a, b = (merged(location[i], scale[i], table.df, self.law) for i in range(2))
+        return a, b
+
+    def shapes(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """The shapes of a curve, increasing, and their probabilities."""
+        rows = self.table.is_form(name)
+        values, which = np.unique(self.table.shape[rows], return_inverse=True)
+        weight = np.bincount(which, self.averaged[rows], values.size)
+        return values, weight / max(weight.sum(), 1e-300)
+
+    def memory(self) -> tuple[float, float]:
+        """Drift's share of the residual variance, and effective sample size on the level: posterior means."""
+        white, rows = self.table.whitened, self.table.covariance
+        share = white.part[rows] * (white.length[rows] > 0)
+        effective = (white.product[:, 0, 0] * white.mean_square)[rows]
+        return float(self.law @ share), float(min(self.law @ effective, len(self.table.time)))
+
+
+# -- the smoothed reward ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SmoothedReward:
+    """The reward at every evaluation without white noise: a mixture of k multivariate t distributions.
+
+    ``weight`` (k,), ``df`` (k,), ``mean`` (k, n), ``covariance`` (k, n, n): squared scales.
+    """
+
+    weight: FloatArray
+    df: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+
+    def level(self) -> FloatArray:
+        """Posterior mean (n,)."""
+        return np.asarray(self.weight @ self.mean)
+
+    def p_above(self, one: int, other: int, margin: float = 0.0) -> float:
+        """Probability that the reward at an evaluation is above that at another by a margin."""
+        covariance = self.covariance
+        between = covariance[:, one, one] + covariance[:, other, other] - 2.0 * covariance[:, one, other]
+        scale = np.sqrt(np.maximum(between, 1e-300))
+        return float(self.weight @ stdtr(self.df, (self.mean[:, one] - self.mean[:, other] - margin) / scale))
+
+
+def smoothed_reward(reads: Reads) -> SmoothedReward:
+    """Curve and drift at every evaluation, jointly.
+
+    With Σ the residual's covariance, W its white part and P = Σ⁻¹ − Σ⁻¹X(XᵀΣ⁻¹X)⁻¹XᵀΣ⁻¹ the white noise is
+    W P y, with covariance W − W P W, and the reward without it y − W P y with the same covariance. The rows
+    are the :data:`SMOOTHED_ROWS` heaviest; neighbours that were joined are one evaluation.
+    """
+    table, weight = reads.table, reads.averaged
+    heaviest = np.argsort(-weight, kind="stable")[:SMOOTHED_ROWS]
+    heaviest = heaviest[weight[heaviest] > 0]
+    gap = spacings(table.time, table.entropy)
+    # Nothing of a drift remains over a reload.
+    time = np.concatenate([[0.0], np.cumsum(gap)])
+    profiles = scale_profiles(table.entropy, table.prior)
+    models = covariances(gap.tobytes(), table.prior)
+    offsets = _offsets(table)
+    means, squares = [], []
+    for row in heaviest.tolist():
+        covariance, profile = _model_of(table, int(table.covariance[row]), profiles)
+        group = models[int(table.whitened.long[table.covariance[row]])]
+        drift, white = group.matrix(time, covariance)
+        drift, white = profile[:, None] * drift * profile, white * profile**2
+        block = table.blocks[int(np.searchsorted(offsets, row, side="right")) - 1]
+        number = (row - int(offsets[table.blocks.index(block)])) % max(len(block.curves), 1)
+        columns = table.candidates.columns[:, [*block.linear, *block.curves[number : number + 1]]]
+        inverse = np.linalg.inv(drift + np.diag(white))
+        along = inverse @ columns
+        inner = columns.T @ along
+        inner[np.diag_indices_from(inner)] *= 1.0 + 1e-10
+        project = inverse - along @ np.linalg.solve(inner, along.T)
+        noise = white * (project @ table.candidates.columns[:, -1])
+        means.append(table.candidates.columns[:, -1] - noise)
+        squares.append((np.diag(white) - white[:, None] * project * white) * table.variance[row])
+    found = table.candidates
+    return SmoothedReward(
+        weight=weight[heaviest] / weight[heaviest].sum(),
+        df=table.df[heaviest],
+        mean=np.array(means) * found.unit + found.origin,
+        covariance=np.array(squares) * found.unit**2,
+    )
+
+
+def _offsets(table: Table) -> FloatArray:
+    """The first row of each block."""
+    return np.concatenate([[0], np.cumsum([block.log_weight.size for block in table.blocks])[:-1]])
+
+
+def _model_of(table: Table, covariance: int, profiles: FloatArray) -> tuple[int, FloatArray]:
+    """The number of a covariance within its group, and the residual's sd along the run (n,)."""
+    long = table.whitened.long
+    count = int((~long).sum() if not long[covariance] else long.sum()) // len(profiles)
+    start = 0 if not long[covariance] else int((~long).sum())
+    scale, within = divmod(covariance - start, count)
+    return within, profiles[scale]

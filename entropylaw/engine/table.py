@@ -1,0 +1,404 @@
+"""The table: one row per candidate, with its weight and the location and scale of every linear number.
+
+A candidate is a curve with one shape, a term in the step or none, a level of the first evaluations or none, and a
+residual covariance. Given these the reward is a linear regression with normal priors of the coefficients and
+1/σ of the residual's sd: its marginal likelihood, and Student's t for every linear functional, are closed
+forms (O'Hagan & Forster 2004, Kendall's Advanced Theory of Statistics 2B, ch. 11). Whitened cross products of all
+columns are computed once; the intercept and terms are solved together for each covariance, and each curve is
+added by its Schur complement, so that no small system is solved one at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammainc, gammaln
+
+from entropylaw.engine.candidates import Candidates, candidates
+from entropylaw.engine.constants import (
+    AVERAGED,
+    CONSTANT,
+    EXACT,
+    FLAT,
+    FREE,
+    LARGEST_GROUPED,
+    LAW,
+    LEAST_NEW,
+    NO_TERM,
+    PRIOR,
+    SATURATION,
+    SEVERAL,
+    STEP,
+    Prior,
+)
+from entropylaw.engine.residuals import Whitened, scale_profiles, spacings, whitened
+from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
+
+FORMS = (*AVERAGED, SATURATION, FLAT)
+"""The curves of rows, by their code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Functional:
+    """F linear numbers: ``row @ coefficients + offset``, and a variance that the data do not reduce.
+
+    ``row`` has shape (F, 1 or K, m) over all columns, ``offset`` (F, 1 or K), ``variance`` (F, 1 or K) in units of the
+    residual variance.
+    """
+
+    row: FloatArray
+    offset: FloatArray
+    variance: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Candidates with the same linear columns, p of them, under K covariances, each with one of J curves.
+
+    The constant and the free curve, which have all their columns among the linear ones, have J = 1, a slope of
+    0 and an infinite precision.
+
+    Attributes
+    ----------
+    forms, shapes
+        Shape (J,): codes of the curves, and their shapes.
+    term, first
+        Numbers of the term in the step, and of the level of the first evaluations.
+    linear, curves
+        Numbers of the columns.
+    inverse, level
+        Shapes (K, p, p), (K, p): inverse cross products of the linear columns, and their coefficients alone.
+    solved
+        Shape (K, p, J): coefficients of each curve on the linear columns.
+    slope, precision
+        Shape (K, J): coefficient of the curve, and its whitened square that is new, the prior's included.
+    squares, df
+        Shape (K, J): residual sum of squares; degrees of freedom.
+    log_weight
+        Shape (K, J).
+    """
+
+    forms: IntArray
+    shapes: FloatArray
+    term: int
+    first: int
+    linear: list[int]
+    curves: list[int]
+    inverse: FloatArray
+    level: FloatArray
+    solved: FloatArray
+    slope: FloatArray
+    precision: FloatArray
+    squares: FloatArray
+    df: int
+    log_weight: FloatArray
+
+    def numbers(self, functional: Functional) -> tuple[FloatArray, FloatArray]:
+        """Location and squared scale of F numbers in every row, shapes (F, K·J), in units of the reward's sd."""
+        along = functional.row[:, :, self.linear]
+        own = np.einsum("fkp,kp->fk", along, self.level) + functional.offset
+        known = np.einsum("fkp,kpq,fkq->fk", along, self.inverse, along, optimize=True) + functional.variance
+        if self.curves:
+            new = functional.row[:, :, self.curves] - np.einsum("fkp,kpj->fkj", along, self.solved)
+        else:
+            new = np.zeros((1, 1, 1))
+        location = own[:, :, None] + new * self.slope
+        squared = (known[:, :, None] + new**2 / self.precision) * (self.squares / self.df)
+        count = len(functional.row)
+        return location.reshape(count, -1), squared.reshape(count, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """The rows of one run, in the order of the blocks.
+
+    Attributes
+    ----------
+    candidates, whitened, blocks, prior
+        What the rows are made of.
+    time
+        Shape (n,): steps in mean spacings from the first evaluation, after neighbours were joined.
+    entropy, reward
+        Shape (n,): smoothed entropy, and reward, as fitted.
+    group
+        Evaluations that one of these is a mean of.
+    form, term, first, covariance, df
+        Shape (rows,): codes.
+    shape, log_weight, variance
+        Shape (rows,): the curve's shape, weight, and residual variance in units of the reward's variance.
+    """
+
+    candidates: Candidates
+    whitened: Whitened
+    blocks: tuple[Block, ...]
+    prior: Prior
+    time: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    group: int
+    form: IntArray
+    term: IntArray
+    first: IntArray
+    covariance: IntArray
+    df: FloatArray
+    shape: FloatArray
+    log_weight: FloatArray
+    variance: FloatArray
+
+    def numbers(self, functional: Functional) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of F numbers in every row, shapes (F, rows), in the reward's units.
+
+        Locations leave out the reward's mean, which a level has and a difference has not.
+        """
+        each = [block.numbers(functional) for block in self.blocks]
+        location, squared = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
+        unit = self.candidates.unit
+        return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
+
+    def is_form(self, *names: str) -> BoolArray:
+        """Rows of some curves."""
+        return np.isin(self.form, [FORMS.index(name) for name in names])
+
+
+def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
+    """Columns (n,) as means of neighbours, at most :data:`LARGEST_GROUPED`; and how many each mean is of."""
+    size = -(-columns[0].size // LARGEST_GROUPED)
+    if size == 1:
+        return 1, list(columns)
+    starts = np.arange(0, columns[0].size, size)
+    counts = np.diff([*starts, columns[0].size])
+    return size, [np.add.reduceat(column, starts) / counts for column in columns]
+
+
+def table_of(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    seams: tuple[float, ...] = (),
+    noise: float = 0.0,
+    prior: Prior = PRIOR,
+) -> Table:
+    """The table of a run.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,): steps, increasing; smoothed entropy in nats; reward.
+    seams
+        Steps from which the reward has a new level.
+    noise
+        Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
+    """
+    size, (step, entropy, reward) = grouped(step, entropy, reward)
+    gap = spacings(step, entropy)
+    time = (step - step[0]) * ((step.size - 1) / (step[-1] - step[0]))
+    starts = [int(i) for i in np.searchsorted(step, np.array(seams)) if 0 < i < step.size]
+    found = candidates(entropy, time / time[-1], reward, prior, starts)
+    products = whitened(found.columns, gap, scale_profiles(entropy, prior), prior)
+    blocks = _Blocks(found, products, prior, noise / size / found.unit**2).all()
+    rows = [(block, *block.log_weight.shape) for block in blocks]
+
+    def of_rows(values: list[IntArray | FloatArray]) -> FloatArray:
+        return np.concatenate([np.ravel(value) for value in values])
+
+    return Table(
+        candidates=found,
+        whitened=products,
+        blocks=tuple(blocks),
+        prior=prior,
+        time=time,
+        entropy=entropy,
+        reward=reward,
+        group=size,
+        form=of_rows([np.tile(block.forms, k) for block, k, _ in rows]).astype(np.int64),
+        term=of_rows([np.full(k * j, block.term) for block, k, j in rows]).astype(np.int64),
+        first=of_rows([np.full(k * j, block.first) for block, k, j in rows]).astype(np.int64),
+        covariance=of_rows([np.repeat(np.arange(k), j) for _, k, j in rows]).astype(np.int64),
+        df=of_rows([np.full(k * j, float(block.df)) for block, k, j in rows]),
+        shape=of_rows([np.tile(block.shapes, k) for block, k, _ in rows]),
+        log_weight=of_rows([block.log_weight for block in blocks]),
+        variance=of_rows([block.squares / block.df for block in blocks]),
+    )
+
+
+class _Blocks:
+    """The blocks of a run, from whitened cross products."""
+
+    def __init__(self, found: Candidates, products: Whitened, prior: Prior, noise: float) -> None:
+        self.found, self.white, self.prior, self.noise = found, products, prior, noise
+        self.n = len(found.columns)
+        self.target = len(found.names) - 1
+        self.scatter = self._typical_variance()
+        # A normal prior is one more observation: its precision is in units of a typical residual variance.
+        self.precision = self.scatter / prior.slope_spread**2
+        self.product = products.product.copy()
+        for term, _ in prior.terms:
+            for i in found.of(term):
+                self.product[:, i, i] += self.precision
+        self.diagonal = np.einsum("kmm->km", self.product)
+        self.whole = np.maximum(self.product[:, self.target, self.target], 1e-300)
+        self.density = self._densities()
+
+    def _typical_variance(self) -> FloatArray:
+        """Residual variance (K,) of the law with the step, or of as much of it as the run determines."""
+        linear = [0, *self.found.of(STEP), *self.found.of(LAW)][: max(self.n - 3, 1)]
+        product, y = self.white.product, self.target
+        inverse = _inverse(product[:, linear][:, :, linear])
+        along = product[:, linear, y]
+        explained = np.einsum("kp,kpq,kq->k", along, inverse, along)
+        whole = product[:, y, y]
+        left = np.maximum(whole - explained, EXACT * whole) / max(self.n - len(linear), 1)
+        return np.maximum(left, 1e-300)
+
+    def _densities(self) -> FloatArray:
+        """Log prior density (m,) of each coefficient at its mean, for one linear column.
+
+        Levels of the first evaluations and the free curve's coefficients are uniform over two sds of the reward.
+        """
+        density = np.full(self.target, -np.log(np.sqrt(2.0 * np.pi) * self.prior.slope_spread))
+        for i, name in enumerate(self.found.names[:-1]):
+            if name == FREE or name.startswith("first"):
+                density[i] = -np.log(2.0)
+            if name in ("one", "seam", FLAT):
+                density[i] = 0.0
+        return density
+
+    def all(self) -> list[Block]:
+        """Every block that the run determines."""
+        seams, blocks = self.found.of("seam"), list[Block]()
+        free = self.found.of(FREE)
+        for term, (term_name, _) in enumerate(self.prior.terms):
+            for first, (part, probability) in enumerate(self.prior.firsts):
+                columns = [*self.found.of(term_name), *(self.found.of(f"first{first}") if part else [])]
+                expected = int(term_name != NO_TERM) + int(part > 0)
+                if len(columns) < expected:
+                    continue
+                linear = [0, *columns, *seams]
+                bare = term_name == NO_TERM
+                curves = self._curves(bare=bare, alone=bare and not part)
+                made = (
+                    self._without_curve(CONSTANT, linear, term, first),
+                    self._with_curves(linear, curves, term, first),
+                    self._without_curve(FREE, [*linear, *free], term, first) if free else None,
+                )
+                kept = [block for block in made if block is not None]
+                for block in kept:
+                    block.log_weight[...] += np.log(probability)
+                blocks += kept
+        return blocks
+
+    def _curves(self, *, bare: bool, alone: bool) -> list[int]:
+        """Columns of the curves with one coefficient: saturation without a term, the flat law alone."""
+        left_out = {"one", "seam", "reward", FREE, *(name for name, _ in self.prior.terms)}
+        if not bare:
+            left_out.add(SATURATION)
+        if not alone:
+            left_out.add(FLAT)
+        names = self.found.names
+        return [i for i, name in enumerate(names) if name not in left_out and not name.startswith("first")]
+
+    def _without_curve(self, form: str, linear: list[int], term: int, first: int) -> Block | None:
+        df = self.n - len(linear)
+        if df < 1:
+            return None
+        inverse, level, squares, log_weight = self._solved(linear)
+        squares = np.maximum(squares, EXACT * self.whole)
+        return Block(
+            forms=np.array([FORMS.index(form)]),
+            shapes=np.array([np.nan]),
+            term=term,
+            first=first,
+            linear=linear,
+            curves=[],
+            inverse=inverse,
+            level=level,
+            solved=np.zeros((len(level), len(linear), 1)),
+            slope=np.zeros((len(level), 1)),
+            precision=np.full((len(level), 1), np.inf),
+            squares=squares[:, None],
+            df=df,
+            log_weight=(log_weight + self._log_likelihood(squares, df, self.white.white))[:, None],
+        )
+
+    def _with_curves(self, linear: list[int], curves: list[int], term: int, first: int) -> Block | None:
+        """The linear columns with one curve at a time."""
+        df = self.n - len(linear) - 1
+        if df < 1 or not curves:
+            return None
+        inverse, level, squares, log_weight = self._solved(linear)
+        names = [self.found.names[i] for i in curves]
+        flat = np.array([name == FLAT for name in names])
+        prior = np.where(flat, 0.0, self.precision[:, None])
+        cross = self.product[:, linear][:, :, curves]
+        solved = inverse @ cross
+        diagonal = self.diagonal[:, curves]
+        new = diagonal - np.einsum("kpj,kpj->kj", cross, solved)
+        known = new > LEAST_NEW * diagonal
+        new = np.maximum(new, LEAST_NEW * diagonal) + prior
+        along = self.product[:, curves, self.target] - np.einsum(
+            "kpj,kp->kj", solved, self.product[:, linear, self.target]
+        )
+        centre = self.found.slope[curves]
+        along = along + prior * centre
+        slope = along / new
+        left = np.maximum(squares[:, None] + prior * centre**2 - along * slope, EXACT * self.whole[:, None])
+        count = np.array([names.count(name) if name in SEVERAL else 1 for name in names])
+        weight = log_weight[:, None] + self.density[curves] - np.log(count) - 0.5 * np.log(new)
+        weight = weight + self._log_likelihood(left, df, self.white.white[:, None])
+        return Block(
+            forms=np.array([FORMS.index(name) for name in names]),
+            shapes=self.found.shapes[curves],
+            term=term,
+            first=first,
+            linear=linear,
+            curves=curves,
+            inverse=inverse,
+            level=level,
+            solved=solved,
+            slope=slope,
+            precision=new,
+            squares=left,
+            df=df,
+            # A flat prior does not determine the coefficient of a column that is not new.
+            log_weight=np.where(flat & ~known, -np.inf, weight),
+        )
+
+    def _solved(self, linear: list[int]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Inverse cross products, coefficients, residual squares (K,), and the log weight without them (K,)."""
+        product = self.product[:, linear][:, :, linear]
+        inverse = _inverse(product)
+        along = self.product[:, linear, self.target]
+        level = np.einsum("kpq,kq->kp", inverse, along)
+        squares = self.whole - np.einsum("kp,kp->k", along, level)
+        log_det = -np.linalg.slogdet(inverse)[1]
+        log_weight = self.white.log_prior - 0.5 * (self.white.log_det + log_det) + self.density[linear].sum()
+        return inverse, level, squares, log_weight
+
+    def _log_likelihood(self, squares: FloatArray, df: int, white: FloatArray) -> FloatArray:
+        """Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
+
+        Where the white noise is known to be at least some variance, the prior ends there: what remains is the
+        probability that a χ² is at most squares · white share / variance.
+        """
+        value = gammaln(df / 2.0) - df / 2.0 * np.log(np.pi * squares)
+        if not self.noise:
+            return np.asarray(value)
+        return np.asarray(value + _log_lower_gamma(df / 2.0, squares * white / (2.0 * self.noise)))
+
+
+def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:
+    """Logarithm of the regularised lower incomplete gamma function, also where it underflows."""
+    below = gammainc(shape, value)
+    with np.errstate(divide="ignore"):
+        near_0 = shape * np.log(value) - value - gammaln(shape + 1.0)
+        return np.where(below > 1e-200, np.log(np.maximum(below, 1e-300)), near_0)
+
+
+def _inverse(product: FloatArray) -> FloatArray:
+    """Inverses (K, p, p) of cross products whose diagonals differ in size; a hair of a ridge keeps them regular."""
+    unit = 1.0 / np.sqrt(np.maximum(np.einsum("kpp->kp", product), 1e-300))
+    scaled = product * unit[:, :, None] * unit[:, None, :]
+    ridge = LEAST_NEW * np.eye(product.shape[-1])
+    return np.linalg.inv(scaled + ridge) * unit[:, :, None] * unit[:, None, :]
