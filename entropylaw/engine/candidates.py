@@ -1,7 +1,7 @@
 """The candidates: columns of every curve and term at the evaluations, and curves at other entropies.
 
-Every curve in the entropy is 0 at H = 0, and every term 0 at the last evaluation: the intercept is the ceiling
-at the present stage. Columns and reward are in units of their standard deviation.
+Every curve in the entropy is 0 at H = 0, and every term 0 at the last evaluation: the intercept is the
+ceiling at the present stage. Columns and reward are in units of their standard deviation.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from entropylaw.engine.constants import (
     FLAT,
     FREE,
     LAGGED,
-    LAGGED_WEIGHT,
     LAW,
     LISTED,
     LOG_STEP,
@@ -31,7 +30,7 @@ from entropylaw.engine.constants import (
     STEP,
 )
 from entropylaw.engine.residuals import covariances, scale_profiles, spacings
-from entropylaw.engine.table import FORMS, Functional, Table
+from entropylaw.engine.table import Functional, Table
 from entropylaw.results.arrays import BoolArray, FloatArray
 
 # -- numbers ------------------------------------------------------------------------------------------------
@@ -165,7 +164,7 @@ class Cells:
 def merged(
     location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, top: float = np.inf
 ) -> Cells:
-    """Rows (r,) as a mixture of few cells: those of like location and scale have one t of the same moments."""
+    """Rows (r,) as a mixture of few cells: those alike in place and scale have one t of the same moments."""
     heavy = weight > NEGLIGIBLE * weight.max()
     weight, location, df = weight[heavy] / weight[heavy].sum(), location[heavy], df[heavy]
     mean = weight @ location

@@ -3,7 +3,8 @@
 The residual is a drift plus white noise. The drift is a stationary Ornstein–Uhlenbeck process, or a sum of
 several, whose variance falls as a power of their length and so has long memory (Granger 1980,
 doi:10.1016/0304-4076(80)90092-5). In state space form the innovations of a Kalman filter are independent, at
-a cost linear in the evaluations (Kalman 1960, doi:10.1115/1.3662552; Harvey 1989, doi:10.1017/CBO9781107049994).
+a cost linear in the evaluations (Kalman 1960, doi:10.1115/1.3662552; Harvey 1989,
+doi:10.1017/CBO9781107049994).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Covariances:
     last: FloatArray
 
     def whitened(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Innovations of columns (n, q) over their sds, (c, n, q); and the drift at the last evaluation, (c, q)."""
+        """Innovations of columns (n, q) over their sds, (c, n, q), and the drift at the last one, (c, q)."""
         n, c, d = self.gain.shape
         white, inverse = np.empty((c, n, columns.shape[1])), 1.0 / self.sd[:, :, None]
         if d == 1:

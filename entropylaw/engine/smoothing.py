@@ -121,7 +121,7 @@ def _second_differences(time: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=16)
 def _demmler_reinsch(times: bytes, weights: bytes) -> tuple[FloatArray, FloatArray]:
-    """Roughness (k,) and orthonormal basis (k, k) in which smoothing divides each score by 1 + λ·roughness."""
+    """Roughness (k,) and orthonormal basis (k, k): smoothing divides each score by 1 + λ·roughness."""
     time, root = np.frombuffer(times), np.sqrt(np.frombuffer(weights))
     q, r = _second_differences(time)
     scaled = q / root[:, None]

@@ -1,11 +1,11 @@
 """The table: one row per candidate, with its weight and the location and scale of every linear number.
 
-A candidate is a curve with one shape, a term in the step or none, a level of the first evaluations or none, and a
-residual covariance. Given these the reward is a linear regression with normal priors of the coefficients and
-1/σ of the residual's sd: its marginal likelihood, and Student's t for every linear functional, are closed
-forms (O'Hagan & Forster 2004, Kendall's Advanced Theory of Statistics 2B, ch. 11). Whitened cross products of all
-columns are computed once; the intercept and terms are solved together for each covariance, and each curve is
-added by its Schur complement, so that no small system is solved one at a time.
+A candidate is a curve with one shape, a term in the step or none, a level of the first evaluations or none,
+and a residual covariance. Given these the reward is a linear regression with normal priors of the coefficients
+and 1/σ of the residual's sd: its marginal likelihood, and Student's t for every linear functional, are closed
+forms (O'Hagan & Forster 2004, Kendall's Advanced Theory of Statistics 2B, ch. 11). Whitened cross products of
+all columns are computed once; the intercept and terms are solved together for each covariance, and each curve
+is added by its Schur complement, so that no small system is solved one at a time.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ FORMS = (*AVERAGED, SATURATION, FLAT)
 class Functional:
     """F linear numbers: ``row @ coefficients + offset``, and a variance that the data do not reduce.
 
-    ``row`` has shape (F, 1 or K, m) over all columns, ``offset`` (F, 1 or K), ``variance`` (F, 1 or K) in units of the
-    residual variance.
+    ``row`` has shape (F, 1 or K, m) over all columns, ``offset`` and ``variance``, which is in units of the
+    residual variance, (F, 1 or K).
     """
 
     row: FloatArray
@@ -56,8 +56,8 @@ class Functional:
 class Block:
     """Candidates with the same linear columns, p of them, under K covariances, each with one of J curves.
 
-    The constant and the free curve, which have all their columns among the linear ones, have J = 1, a slope of
-    0 and an infinite precision.
+    The constant and the free curve, which have all their columns among the linear ones, have J = 1, a slope
+    of 0 and an infinite precision.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Block:
     log_weight: FloatArray
 
     def numbers(self, functional: Functional) -> tuple[FloatArray, FloatArray]:
-        """Location and squared scale of F numbers in every row, shapes (F, K·J), in units of the reward's sd."""
+        """Location and squared scale of F numbers in every row, (F, K·J), in units of the reward's sd."""
         along = functional.row[:, :, self.linear]
         own = np.einsum("fkp,kp->fk", along, self.level) + functional.offset
         known = np.einsum("fkp,kpq,fkq->fk", along, self.inverse, along, optimize=True) + functional.variance
@@ -255,7 +255,8 @@ class _Blocks:
     def _densities(self) -> FloatArray:
         """Log prior density (m,) of each coefficient at its mean, for one linear column.
 
-        Levels of the first evaluations and the free curve's coefficients are uniform over two sds of the reward.
+        Levels of the first evaluations and the free curve's coefficients are uniform over two sds of the
+        reward.
         """
         density = np.full(self.target, -np.log(np.sqrt(2.0 * np.pi) * self.prior.slope_spread))
         for i, name in enumerate(self.found.names[:-1]):
@@ -366,7 +367,7 @@ class _Blocks:
         )
 
     def _solved(self, linear: list[int]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Inverse cross products, coefficients, residual squares (K,), and the log weight without them (K,)."""
+        """Inverse cross products, coefficients, residual squares (K,), and log weight without them (K,)."""
         product = self.product[:, linear][:, :, linear]
         inverse = _inverse(product)
         along = self.product[:, linear, self.target]
@@ -397,7 +398,7 @@ def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:
 
 
 def _inverse(product: FloatArray) -> FloatArray:
-    """Inverses (K, p, p) of cross products whose diagonals differ in size; a hair of a ridge keeps them regular."""
+    """Inverses (K, p, p) of cross products of columns in any unit; a hair of a ridge keeps them regular."""
     unit = 1.0 / np.sqrt(np.maximum(np.einsum("kpp->kp", product), 1e-300))
     scaled = product * unit[:, :, None] * unit[:, None, :]
     ridge = LEAST_NEW * np.eye(product.shape[-1])
