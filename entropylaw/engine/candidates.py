@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from scipy.signal import lfilter
 
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     FLAT,
     FREE,
@@ -27,7 +28,6 @@ from entropylaw.engine.constants import (
     STEP,
     Prior,
 )
-from entropylaw.results.arrays import FloatArray
 
 _HIGHEST_POWER = 300.0
 """Largest exponent: the square of its exponential is a number still."""

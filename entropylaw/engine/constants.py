@@ -71,7 +71,7 @@ class Prior:
     length_middle: float = 8.0
     length_spread: float = 1.1
     white: float = 0.1
-    long: float = 0.1
+    long: float = 0.15
     long_slopes: tuple[float, ...] = (0.1, 0.35)
     long_shares: tuple[float, ...] = (0.0, 0.2, 0.5)
     scales: tuple[tuple[float, float], ...] = ((0.0, 0.65), (1.7, 0.35))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
+from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
@@ -31,7 +32,6 @@ from entropylaw.engine.constants import (
 )
 from entropylaw.engine.residuals import covariances, scale_profiles, spacings
 from entropylaw.engine.table import Functional, Table
-from entropylaw.results.arrays import BoolArray, FloatArray
 
 # -- numbers ------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,8 @@ def merged(
     weight, location, df = weight[heavy] / weight[heavy].sum(), location[heavy], df[heavy]
     mean = weight @ location
     spread = float(np.sqrt(weight @ (scale[heavy] ** 2 + (location - mean) ** 2)))
-    scale = np.maximum(scale[heavy], max(1e-9 * spread, 1e-300))
+    least = max(1e-9 * spread, 1e-14 * float(np.abs(location).max()), 1e-150)
+    scale = np.maximum(scale[heavy], least)
     width = np.round(np.log(scale / max(spread, 1e-300)) / CELL)
     place = np.round((location - mean) / (CELL * scale_of(width, spread)))
     key = np.clip(place, -1e9, 1e9).astype(np.int64) * 4096 + width.astype(np.int64)
@@ -177,11 +178,10 @@ def merged(
     total = np.bincount(cell, weight)
     centre = np.bincount(cell, weight * (location - mean)) / total
     square = np.bincount(cell, weight * (scale**2 + (location - mean) ** 2)) / total - centre**2
-    least = np.bincount(cell, weight * scale) / total * 1e-6
     return Cells(
         weight=total,
         location=mean + centre,
-        scale=np.sqrt(np.maximum(square, least**2)),
+        scale=np.maximum(np.sqrt(np.maximum(square, 0.0)), least),
         df=np.bincount(cell, weight * df) / total,
         top=top,
     )

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.constants import JUMP, LEAST_JUMP, MOST_JUMPS, Prior
-from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 
 _BROKEN = 1e6
 """Gap, in evaluations, over which nothing of a drift remains."""

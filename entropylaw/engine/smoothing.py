@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import FEWEST_SMOOTHED, MOST_KNOTS
-from entropylaw.results.arrays import FloatArray
 
 _PENALTIES = 160
 """Values of the penalty's weight, from no smoothing to a straight line."""

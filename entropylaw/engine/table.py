@@ -1,8 +1,8 @@
 """The table: one row per candidate, with its weight and the location and scale of every linear number.
 
 A candidate is a curve with one shape, a term in the step or none, a level of the first evaluations or none,
-and a residual covariance. Given these the reward is a linear regression with normal priors of the coefficients
-and 1/σ of the residual's sd: its marginal likelihood, and Student's t for every linear functional, are closed
+and a residual covariance. Given these the reward is a linear regression with normal priors of slopes and
+1/σ of the residual's sd: its marginal likelihood, and Student's t for every linear functional, are closed
 forms (O'Hagan & Forster 2004, Kendall's Advanced Theory of Statistics 2B, ch. 11). Whitened cross products of
 all columns are computed once; the intercept and terms are solved together for each covariance, and each curve
 is added by its Schur complement, so that no small system is solved one at a time.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaln
 
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.candidates import Candidates, candidates
 from entropylaw.engine.constants import (
     AVERAGED,
@@ -33,7 +34,6 @@ from entropylaw.engine.constants import (
     Prior,
 )
 from entropylaw.engine.residuals import Whitened, scale_profiles, spacings, whitened
-from entropylaw.results.arrays import BoolArray, FloatArray, IntArray
 
 FORMS = (*AVERAGED, SATURATION, FLAT)
 """The curves of rows, by their code."""
@@ -73,8 +73,8 @@ class Block:
         Shape (K, p, J): coefficients of each curve on the linear columns.
     slope, precision
         Shape (K, J): coefficient of the curve, and its whitened square that is new, the prior's included.
-    squares, df
-        Shape (K, J): residual sum of squares; degrees of freedom.
+    variance, df
+        Shape (K, J): residual variance, at least the known noise's; and degrees of freedom.
     log_weight
         Shape (K, J).
     """
@@ -90,7 +90,7 @@ class Block:
     solved: FloatArray
     slope: FloatArray
     precision: FloatArray
-    squares: FloatArray
+    variance: FloatArray
     df: int
     log_weight: FloatArray
 
@@ -104,7 +104,7 @@ class Block:
         else:
             new = np.zeros((1, 1, 1))
         location = own[:, :, None] + new * self.slope
-        squared = (known[:, :, None] + new**2 / self.precision) * (self.squares / self.df)
+        squared = (known[:, :, None] + new**2 / self.precision) * self.variance
         count = len(functional.row)
         return location.reshape(count, -1), squared.reshape(count, -1)
 
@@ -219,7 +219,7 @@ def table_of(
         df=of_rows([np.full(k * j, float(block.df)) for block, k, j in rows]),
         shape=of_rows([np.tile(block.shapes, k) for block, k, _ in rows]),
         log_weight=of_rows([block.log_weight for block in blocks]),
-        variance=of_rows([block.squares / block.df for block in blocks]),
+        variance=of_rows([block.variance for block in blocks]),
     )
 
 
@@ -318,7 +318,7 @@ class _Blocks:
             solved=np.zeros((len(level), len(linear), 1)),
             slope=np.zeros((len(level), 1)),
             precision=np.full((len(level), 1), np.inf),
-            squares=squares[:, None],
+            variance=self._variance(squares, df, self.white.white)[:, None],
             df=df,
             log_weight=(log_weight + self._log_likelihood(squares, df, self.white.white))[:, None],
         )
@@ -360,7 +360,7 @@ class _Blocks:
             solved=solved,
             slope=slope,
             precision=new,
-            squares=left,
+            variance=self._variance(left, df, self.white.white[:, None]),
             df=df,
             # A flat prior does not determine the coefficient of a column that is not new.
             log_weight=np.where(flat & ~known, -np.inf, weight),
@@ -376,6 +376,10 @@ class _Blocks:
         log_det = -np.linalg.slogdet(inverse)[1]
         log_weight = self.white.log_prior - 0.5 * (self.white.log_det + log_det) + self.density[linear].sum()
         return inverse, level, squares, log_weight
+
+    def _variance(self, squares: FloatArray, df: int, white: FloatArray) -> FloatArray:
+        """Residual variance: the white noise, its share of that, is at least the known noise."""
+        return np.maximum(squares / df, self.noise / np.maximum(white, 1e-6))
 
     def _log_likelihood(self, squares: FloatArray, df: int, white: FloatArray) -> FloatArray:
         """Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
