@@ -7,13 +7,13 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import ndtri, stdtr
 
-from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
@@ -30,8 +30,11 @@ from entropylaw.engine.constants import (
     SMOOTHED_ROWS,
     STEP,
 )
-from entropylaw.engine.residuals import covariances, scale_profiles, spacings
-from entropylaw.engine.table import Functional, Table
+from entropylaw.engine.residuals import scale_profiles, spacings
+from entropylaw.engine.table import Functional, Table, row_model
+
+_NEAR = 1e-7
+"""Share of a distribution's spread to which a quantile is known where it is at a jump."""
 
 # -- numbers ------------------------------------------------------------------------------------------------
 
@@ -120,45 +123,56 @@ class Cells:
         return float(np.sqrt(self.weight @ (spread + (self.location - mean) ** 2)))
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
-        """Quantiles at k probabilities, shape (k,), by regula falsi with Illinois' weights for all at once.
-
-        Source: Dowell & Jarratt 1971, doi:10.1007/BF01934364. Seven bisections come first.
-        """
+        """Quantiles at k probabilities, shape (k,), increasing."""
         target = np.array(probabilities, dtype=float)
         if np.isfinite(self.top):
             whole = self._uncut(np.array([self.top]))[0]
             if whole < BELIEVED:
                 return np.full(target.size, self.top)
             target = target * whole
-        low = np.full(target.size, float((self.location - 8.0 * self.scale).min()))
-        high = np.full(target.size, float((self.location + 8.0 * self.scale).max()))
-        high = np.maximum(high, low + 1e-300)
-        for _ in range(200):
-            outside = (self._uncut(low) > target).any() or (self._uncut(high) < target).any()
-            if not outside:
-                break
-            low, high = low - (high - low), high + (high - low)
-        middle = self._crossings(low, high, target)
-        return np.asarray(np.minimum(np.maximum.accumulate(middle), self.top))
+        mean = float(self.weight @ self.location)
+        spread = float(np.sqrt(self.weight @ (self.scale**2 + (self.location - mean) ** 2)))
+        found = quantiles_of(self._uncut, target, mean, spread)
+        return np.asarray(np.minimum(np.maximum.accumulate(found), self.top))
 
-    def _crossings(self, low: FloatArray, high: FloatArray, target: FloatArray) -> FloatArray:
-        """Values in brackets (k,) at which the distribution is ``target``, to 10⁻⁷ of probability."""
-        error_low, error_high = self._uncut(low) - target, self._uncut(high) - target
-        side, value = np.zeros(target.size), 0.5 * (low + high)
-        for turn in range(80):
-            middle = 0.5 * (low + high)
-            rise = np.where(error_high > error_low, error_high - error_low, 1.0)
-            value = middle if turn < 7 else np.clip(low - error_low * (high - low) / rise, low, high)
-            error = self._uncut(value) - target
-            under = error < 0
-            low, high = np.where(under, value, low), np.where(under, high, value)
-            halve = turn > 7
-            error_high = np.where(under, np.where(halve & (side > 0), error_high / 2.0, error_high), error)
-            error_low = np.where(under, error, np.where(halve & (side < 0), error_low / 2.0, error_low))
-            side = np.where(under, 1.0, -1.0)
-            if np.abs(error).max() < 1e-7 or (high - low).max() <= 4e-16 * np.abs(value).max():
-                break
-        return value
+
+def quantiles_of(
+    below: Callable[[FloatArray], FloatArray], target: FloatArray, middle: float, spread: float
+) -> FloatArray:
+    """Values (k,) at which a distribution function is ``target``, all at once, to 10⁻⁷ of a normal deviate.
+
+    Regula falsi with Illinois' weights (Dowell & Jarratt 1971, doi:10.1007/BF01934364) on the scale of normal
+    deviates, on which a mixture is nearly a straight line; then bisections, which end at a jump, too.
+    """
+    least = np.finfo(float).tiny
+    aim, spread = ndtri(target), max(spread, least)
+
+    def error(value: FloatArray) -> FloatArray:
+        return np.asarray(ndtri(np.clip(below(value), least, 1.0 - 1e-16)) - aim)
+
+    low, high = middle + (aim - 1.0) * spread, middle + (aim + 1.0) * spread
+    error_low, error_high = error(low), error(high)
+    for _ in range(100):
+        under, over = error_low > 0, error_high < 0
+        if not (under.any() or over.any()):
+            break
+        width = high - low
+        low, high = np.where(under, low - 2.0 * width, low), np.where(over, high + 2.0 * width, high)
+        error_low, error_high = error(low), error(high)
+    value, side = 0.5 * (low + high), np.zeros(target.size)
+    for turn in range(100):
+        rise = error_high - error_low
+        step = np.where(rise > 0, -error_low / np.where(rise > 0, rise, 1.0), 0.5)
+        value = low + (high - low) * (step if turn < 8 else 0.5)
+        off = error(value)
+        under = off < 0
+        error_high = np.where(under, np.where(side > 0, error_high / 2.0, error_high), off)
+        error_low = np.where(under, off, np.where(side < 0, error_low / 2.0, error_low))
+        low, high = np.where(under, value, low), np.where(under, high, value)
+        side = np.where(under, 1.0, -1.0)
+        if np.abs(off).max() < 1e-7 or (high - low).max() <= _NEAR * spread:
+            break
+    return value
 
 
 def merged(
@@ -185,6 +199,32 @@ def merged(
         df=np.bincount(cell, weight * df) / total,
         top=top,
     )
+
+
+def merged_numbers(
+    location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Rows of F numbers as few cells: weights and df (cells,), locations and squared scales (F, cells).
+
+    Rows are alike whose last two numbers are alike in location and scale.
+    """
+    weight, scale = weight / weight.sum(), np.maximum(scale, 1e-150)
+    widths = np.round(np.log(scale[-2:]) / CELL)
+    places = np.round(np.clip(location[-2:] / (CELL * np.exp(CELL * widths)), -1e15, 1e15))
+    order, starts = _alike(np.concatenate([widths, places]))
+    weight, df, location, scale = weight[order], df[order], location[:, order], scale[:, order]
+    total = np.add.reduceat(weight, starts)
+    centre = np.add.reduceat(weight * location, starts, axis=1) / total
+    apart = location - np.repeat(centre, np.diff([*starts, weight.size]), axis=1)
+    square = np.add.reduceat(weight * (scale**2 + apart**2), starts, axis=1) / total
+    return total, np.add.reduceat(weight * df, starts) / total, centre, square
+
+
+def _alike(keys: FloatArray) -> tuple[IntArray, IntArray]:
+    """An order of rows in which those of the same keys (k, r) are neighbours, and the start of each group."""
+    order = np.lexsort(keys)
+    new = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
+    return order, np.concatenate([[0], np.flatnonzero(new) + 1])
 
 
 def scale_of(width: FloatArray, spread: float) -> FloatArray:
@@ -255,6 +295,12 @@ class Reads:
             ]
         return cells
 
+    def mean_curve(self, entropy: FloatArray, weight: FloatArray) -> FloatArray:
+        """Mean of the curve over some rows, at entropies (q,), reward units."""
+        found, share = self.table.candidates, weight / max(float(weight.sum()), 1e-300)
+        along = found.row(entropy) @ self.table.mean_coefficients(share)
+        return np.asarray(along * found.unit + found.origin)
+
     def new_variance(self) -> FloatArray:
         """Variance (rows,) of one more evaluation around the curve, at the last evaluation's scale."""
         table, last = self.table, scale_profiles(self.table.entropy, self.table.prior)[:, -1]
@@ -322,8 +368,8 @@ class Reads:
         first, second = values
         return first, second
 
-    def coefficient(self) -> tuple[Cells, Cells]:
-        """The law's a, and b = ceiling + a, over the law's own rows."""
+    def coefficient(self, weight: FloatArray | None = None) -> tuple[Cells, Cells]:
+        """The law's a, and b = ceiling + a, over the law's own rows, or over some of these."""
         table, found = self.table, self.table.candidates
         slope = coefficient_of(table, FLAT if self.evidence[table.is_form(FLAT)].any() else LAW)
         scaled = Functional(row=-slope.row / found.law_unit, offset=slope.offset, variance=slope.variance)
@@ -334,8 +380,19 @@ class Reads:
         )
         location, scale = table.numbers(both)
         location[1] += found.origin
-        a, b = (merged(location[i], scale[i], table.df, self.law) for i in range(2))
+        own = self.law if weight is None else weight
+        a, b = (merged(location[i], scale[i], table.df, own) for i in range(2))
         return a, b
+
+    def correlation(self) -> float:
+        """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
+        a, b = self.coefficient()
+        variances = [cells.sd() ** 2 for cells in (a, b, self.cells(0, self.law))]
+        if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
+            variances = [float(cells.weight @ cells.scale**2) for cells in (a, b, self.cells(0, self.law))]
+        product = np.sqrt(variances[0]) * np.sqrt(variances[1])
+        between = 0.5 * (variances[0] + variances[1] - variances[2])
+        return float(np.clip(between / product, -1.0, 1.0)) if product > 0 else 0.0
 
     def shapes(self, name: str) -> tuple[FloatArray, FloatArray]:
         """The shapes of a curve, increasing, and their probabilities."""
@@ -389,17 +446,14 @@ def smoothed_reward(reads: Reads) -> SmoothedReward:
     table, weight = reads.table, reads.averaged
     heaviest = np.argsort(-weight, kind="stable")[:SMOOTHED_ROWS]
     heaviest = heaviest[weight[heaviest] > 0]
-    gap = spacings(table.time, table.entropy)
     # Nothing of a drift remains over a reload.
-    time = np.concatenate([[0.0], np.cumsum(gap)])
-    profiles = scale_profiles(table.entropy, table.prior)
-    models = covariances(gap.tobytes(), table.prior)
+    time = np.concatenate([[0.0], np.cumsum(spacings(table.time, table.entropy))])
     offsets = _offsets(table)
     means, squares = [], []
     for row in heaviest.tolist():
-        covariance, profile = _model_of(table, int(table.covariance[row]), profiles)
-        group = models[int(table.whitened.long[table.covariance[row]])]
-        drift, white = group.matrix(time, covariance)
+        model = row_model(table, row)
+        drift, white = model.group.matrix(time, model.index)
+        profile = model.profile
         drift, white = profile[:, None] * drift * profile, white * profile**2
         block = table.blocks[int(np.searchsorted(offsets, row, side="right")) - 1]
         number = (row - int(offsets[table.blocks.index(block)])) % max(len(block.curves), 1)
@@ -424,12 +478,3 @@ def smoothed_reward(reads: Reads) -> SmoothedReward:
 def _offsets(table: Table) -> FloatArray:
     """The first row of each block."""
     return np.concatenate([[0], np.cumsum([block.log_weight.size for block in table.blocks])[:-1]])
-
-
-def _model_of(table: Table, covariance: int, profiles: FloatArray) -> tuple[int, FloatArray]:
-    """The number of a covariance within its group, and the residual's sd along the run (n,)."""
-    long = table.whitened.long
-    count = int((~long).sum() if not long[covariance] else long.sum()) // len(profiles)
-    start = 0 if not long[covariance] else int((~long).sum())
-    scale, within = divmod(covariance - start, count)
-    return within, profiles[scale]

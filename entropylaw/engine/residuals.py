@@ -74,6 +74,21 @@ class Covariances:
             states += self.gain[i][:, :, None] * innovation[:, None]
         return white, states.sum(axis=1)
 
+    def only(self, index: int) -> Covariances:
+        """One of the covariances."""
+        one = slice(index, index + 1)
+        return Covariances(
+            length=self.length[one],
+            part=self.part[one],
+            white=self.white[one],
+            log_prior=self.log_prior[one],
+            long=self.long,
+            retained=self.retained if self.long else self.retained[:, one],
+            gain=self.gain[:, one],
+            sd=self.sd[:, one],
+            last=self.last[one],
+        )
+
     def matrix(self, time: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
         """Covariance of the drift (n, n) of one model at ``time`` (n,), and the white variance (n,)."""
         apart = np.abs(time[:, None] - time[None, :])

@@ -33,7 +33,7 @@ from entropylaw.engine.constants import (
     STEP,
     Prior,
 )
-from entropylaw.engine.residuals import Whitened, scale_profiles, spacings, whitened
+from entropylaw.engine.residuals import Covariances, Whitened, covariances, scale_profiles, spacings, whitened
 
 FORMS = (*AVERAGED, SATURATION, FLAT)
 """The curves of rows, by their code."""
@@ -98,7 +98,8 @@ class Block:
         """Location and squared scale of F numbers in every row, (F, K·J), in units of the reward's sd."""
         along = functional.row[:, :, self.linear]
         own = np.einsum("fkp,kp->fk", along, self.level) + functional.offset
-        known = np.einsum("fkp,kpq,fkq->fk", along, self.inverse, along, optimize=True) + functional.variance
+        spread = (along[:, :, None, :] @ self.inverse)[:, :, 0] * along
+        known = spread.sum(axis=2) + functional.variance
         if self.curves:
             new = functional.row[:, :, self.curves] - np.einsum("fkp,kpj->fkj", along, self.solved)
         else:
@@ -107,6 +108,14 @@ class Block:
         squared = (known[:, :, None] + new**2 / self.precision) * self.variance
         count = len(functional.row)
         return location.reshape(count, -1), squared.reshape(count, -1)
+
+    def add_coefficients(self, share: FloatArray, total: FloatArray) -> None:
+        """Add the coefficients of rows with weights ``share`` (K·J,) to a ``total`` (m,) over all columns."""
+        weight = share.reshape(self.slope.shape)
+        along = weight * self.slope
+        total[self.linear] += weight.sum(axis=1) @ self.level - np.einsum("kpj,kj->p", self.solved, along)
+        if self.curves:
+            total[self.curves] += along.sum(axis=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,9 +165,63 @@ class Table:
         unit = self.candidates.unit
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
 
+    def mean_coefficients(self, share: FloatArray) -> FloatArray:
+        """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
+        total = np.zeros(len(self.candidates.names))
+        start = 0
+        for block in self.blocks:
+            end = start + block.log_weight.size
+            block.add_coefficients(share[start:end], total)
+            start = end
+        return total
+
+    def row_curve(self, row: int) -> FloatArray:
+        """Curve and terms of one row at the evaluations (n,), in units of the reward's sd."""
+        share = np.zeros(self.form.size)
+        share[row] = 1.0
+        coefficients = self.mean_coefficients(share)
+        return np.asarray(self.candidates.columns[:, :-1] @ coefficients[:-1])
+
     def is_form(self, *names: str) -> BoolArray:
         """Rows of some curves."""
-        return np.isin(self.form, [FORMS.index(name) for name in names])
+        chosen = np.zeros(len(FORMS), dtype=bool)
+        chosen[[FORMS.index(name) for name in names]] = True
+        return np.asarray(chosen[self.form])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowModel:
+    """The residual covariance of one row.
+
+    ``group`` has the filter, ``index`` is the number of the covariance in it, ``profile`` (n,) the residual's
+    sd along the run, ``length`` (evaluations) and ``drift_share`` describe the drift.
+    """
+
+    group: Covariances
+    index: int
+    profile: FloatArray
+    length: float
+    drift_share: float
+
+    def whitened(self, columns: FloatArray) -> FloatArray:
+        """Columns (n, q) whitened by the row's covariance, shape (n, q)."""
+        return self.group.only(self.index).whitened(columns / self.profile[:, None])[0][0]
+
+
+def row_model(table: Table, row: int) -> RowModel:
+    """The covariance of a row."""
+    number, white = int(table.covariance[row]), table.whitened
+    profiles = scale_profiles(table.entropy, table.prior)
+    of_kind = np.flatnonzero(white.long == white.long[number])
+    scale, index = divmod(int(np.searchsorted(of_kind, number)), of_kind.size // len(profiles))
+    gap = spacings(table.time, table.entropy)
+    return RowModel(
+        group=covariances(gap.tobytes(), table.prior)[int(white.long[number])],
+        index=index,
+        profile=profiles[scale],
+        length=float(white.length[number]),
+        drift_share=float(white.part[number]),
+    )
 
 
 def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:

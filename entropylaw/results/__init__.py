@@ -137,7 +137,7 @@ class Residuals(Struct, frozen=True, kw_only=True):
         Effective sample size: of independent evaluations with as much information on the level of the reward;
         at most the number of evaluations.
     drift_share, long_memory
-        Share of the residual variance that is slow drift, 0–1, and probability that the drift has long memory.
+        Share of the residual variance that is slow drift, 0–1, and probability that it has long memory.
     thirds, p_thirds
         Standard deviation in the first, second and last third of the run, reward units, and p-value of no
         change from the first to the last; None with few evaluations, or without residuals.

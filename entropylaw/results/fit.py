@@ -65,8 +65,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         A gain of reward, and the probability that the headroom is at least that. Of a run that lost its
         reward it is None, and ceiling, headroom and ``used`` are unknown: its curve says what the reward was.
     p_term, p_first, p_no_curve
-        Probability that reward needs a term in the step beside the entropy, that the first evaluations are off
-        the curve of the others, and that no curve of the list fits: that of a free curve.
+        Probability that reward needs a term in the step beside the entropy, that the first evaluations are
+        off the curve of the others, and that no curve of the list fits: that of a free curve.
     forms, skipped
         The functional forms, most probable first; and form → why it cannot be fitted to the run.
     without_term

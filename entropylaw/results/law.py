@@ -33,8 +33,8 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     step, entropy, reward, fitted
         Shape (n,): the evaluations, as logged, and the law's reward at the smoothed entropy.
     smoothed_entropy, smoothing_error, entropy_noise
-        Shape (n,): the entropy without the noise of measuring it, to which the law is fitted, and its standard
-        error; and that noise's standard deviation in nats, None where the entropy was used as logged.
+        Shape (n,): the entropy without the noise of measuring it, to which the law is fitted, and its
+        standard error; and that noise's standard deviation in nats, None where it was used as logged.
     level
         Level of every interval.
     seams
