@@ -18,12 +18,12 @@ from entropylaw.analysis.law.diagnostics import (
 from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.verdict import law_tests, r_squared, rule
-from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at
+from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
 from entropylaw.arguments import as_floats, as_number, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import LAW
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
+from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
@@ -229,16 +229,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
         entropy_sd=used.entropy_sd,
         **fields,
     )
-
-
-def smoothed_at(used: Evaluations) -> SmoothedEntropy:
-    """The entropy at the evaluations, smoothed over every logged step."""
-    step, entropy = (used.step, used.entropy) if used.logged is None else used.logged
-    sd = None if used.entropy_sd is None else np.interp(step, used.step, used.entropy_sd)
-    smoothed = smoothed_entropy(step, entropy, used.step, sd)
-    if np.ptp(smoothed.entropy) > 0:
-        return smoothed
-    return SmoothedEntropy(entropy=used.entropy, sd=np.zeros(used.step.size), noise=None)
 
 
 def check_eval_size(eval_size: int | None, reward: FloatArray) -> None:

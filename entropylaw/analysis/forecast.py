@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.conditions import check_largest
+from entropylaw.analysis.answer import check_largest, fit_law
 from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
 from entropylaw.analysis.ensemble import outlook
 from entropylaw.analysis.forecast_prior import Band, fallen
 from entropylaw.analysis.law.estimates import checked_level, from_mixture, spent_entropy, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evaluations, complete, refuse
-from entropylaw.analysis.law.inference import smooth_entropy
 from entropylaw.analysis.members import REWARD_FORMULAS, now_and_noise
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.prior import drift_grid
+from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
@@ -181,7 +180,7 @@ def saturation_forecast(
     else:
         _targets(as_number(at_step, "at_step"), None, last)
     s, h, r, _ = blocked(used.step, used.entropy, used.reward)
-    now = float(smooth_entropy(h, s).entropy[-1])
+    now = float(smoothed_entropy(s, h, s).entropy[-1])
     present = _now(used, level, max_reward) if reward_now is None else reward_now
     target = spent_entropy(now, SPENT)
     # Saturation is looked for within ten spans of the run.

@@ -23,7 +23,7 @@ from entropylaw.analysis.law.estimates import (
     tails,
     unknown,
 )
-from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.constants import AVERAGED, NEGLIGIBLE
 from entropylaw.engine.reads import (
@@ -36,6 +36,7 @@ from entropylaw.engine.reads import (
     reward_now,
     together,
 )
+from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Curve, EntropySet, Estimate, Prediction
@@ -54,6 +55,22 @@ _EXCLUDED = 1e-4
 
 _POSSIBLE = 0.01
 """Least share of a form's own curves that are possible from which its ceiling is conditioned on that."""
+
+
+def reads_of_run(used: Evaluations) -> Reads:
+    """The table of a run's evaluations, read without a largest reward."""
+    smoothed = smoothed_at(used)
+    return Reads(table_of(used.step, smoothed.entropy, used.reward))
+
+
+def smoothed_at(used: Evaluations) -> SmoothedEntropy:
+    """The entropy at the evaluations, smoothed over every logged step."""
+    step, entropy = (used.step, used.entropy) if used.logged is None else used.logged
+    sd = None if used.entropy_sd is None else np.interp(step, used.step, used.entropy_sd)
+    smoothed = smoothed_entropy(step, entropy, used.step, sd)
+    if np.ptp(smoothed.entropy) > 0:
+        return smoothed
+    return SmoothedEntropy(entropy=used.entropy, sd=np.zeros(used.step.size), noise=None)
 
 
 @one_thread
@@ -156,6 +173,15 @@ def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
         law_ceiling=estimate(reads.cells(0, possible if possible.any() else own, reads.top)),
         a=estimate(a),
     )
+
+
+def reward_now_at(fit: Fit, level: float | None) -> Estimate:
+    """The reward now of a fit, at another level where one is given."""
+    if level is None or level == fit.level:
+        return fit.reward_now
+    reads = fit.law.reads
+    cells = reads.cells(2, reads.averaged, reads.top)
+    return of_cells(cells, level=checked_level(level), method=AVERAGED_OVER)
 
 
 def p_gain(reads: Reads, gain: float) -> float:

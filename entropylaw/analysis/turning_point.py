@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import ndtri
 
+from entropylaw.analysis.law.diagnostics import lag1
 from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
-from entropylaw.analysis.law.influence import lag1
 from entropylaw.analysis.members import level_now
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.trend import CAUTIOUS, EVEN_HANDED, Components, TrendDesign

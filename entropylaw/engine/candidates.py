@@ -209,8 +209,8 @@ class _Builder:
 
         The basis is that of Hastie, Tibshirani & Friedman 2009 (doi:10.1007/978-0-387-84858-7, eq. 5.4).
         """
-        knots = np.unique(np.quantile(self.entropy, prior.knots))
-        if knots.size < len(prior.knots) or self.entropy.size <= len(prior.knots):
+        knots = np.unique(np.quantile(self.entropy, prior.knots)) if prior.knots else np.empty(0)
+        if not prior.knots or knots.size < len(prior.knots) or self.entropy.size <= len(prior.knots):
             return
         spline = partial(_natural_basis, knots=knots, scale=float(np.ptp(self.entropy)))
         basis = np.column_stack([np.ones(self.entropy.size), spline(self.entropy)])

@@ -9,6 +9,7 @@ doi:10.1017/CBO9781107049994).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -227,35 +228,62 @@ def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
     return np.exp(np.outer([ratio for ratio, _ in prior.scales], height - 1.0))
 
 
-def whitened(columns: FloatArray, gap: FloatArray, profiles: FloatArray, prior: Prior) -> Whitened:
-    """Columns (n, m) under all residual models: the filter runs over all columns and scales at once."""
-    m = columns.shape[1]
-    wide = np.concatenate([columns / profile[:, None] for profile in profiles], axis=1)
-    found: dict[str, list[FloatArray]] = {name: [] for name in Whitened.__dataclass_fields__}
+def whitened(runs: Sequence[tuple[FloatArray, FloatArray]], gap: FloatArray, prior: Prior) -> list[Whitened]:
+    """The columns of runs with the same gaps under all residual models.
+
+    The filter runs over all columns and scales of all runs at once. A run is its columns (n, m) and its scale
+    profiles (scales, n).
+    """
+    parts = [columns / profile[:, None] for columns, profiles in runs for profile in profiles]
+    wide, found = np.concatenate(parts, axis=1), [_Sums() for _ in runs]
     for group in covariances(gap.tobytes(), prior):
         white, drift = group.whitened(wide)
-        drifts = (group.part.sum(axis=1) > 0).astype(float)
-        length = (group.part * group.length).sum(axis=1) / np.maximum(group.part.sum(axis=1), 1e-300)
-        log_det = 2.0 * np.log(group.sd).sum(axis=0)
-        for number, (profile, (ratio, probability)) in enumerate(zip(profiles, prior.scales, strict=True)):
-            columns_of = slice(number * m, (number + 1) * m)
-            scaled = white[:, :, columns_of]
-            last = float(profile[-1])
-            same = np.ones(drifts.size)
-            values = {
-                "product": scaled.transpose(0, 2, 1) @ scaled,
-                "log_det": log_det + 2.0 * np.log(profile).sum(),
-                "log_prior": group.log_prior + np.log(probability),
-                "drift": drift[:, columns_of] * (last * drifts)[:, None],
-                "drift_variance": group.last * drifts * last**2,
-                "white": group.white,
-                "length": length * drifts,
-                "part": group.part.sum(axis=1),
-                "long": same * group.long,
-                "scaled": same * (ratio != 0.0),
-                "mean_square": same * np.mean(profile**2),
-            }
-            for name, value in values.items():
-                found[name].append(value)
-    arrays = {name: np.concatenate(values) for name, values in found.items()}
-    return Whitened(**arrays | {name: arrays[name] > 0 for name in ("long", "scaled")})
+        start = 0
+        for (columns, profiles), sums in zip(runs, found, strict=True):
+            for profile, (ratio, probability) in zip(profiles, prior.scales, strict=True):
+                own = slice(start, start + columns.shape[1])
+                sums.add(group, white[:, :, own], drift[:, own], profile, probability, scaled=ratio != 0.0)
+                start = own.stop
+    return [sums.all() for sums in found]
+
+
+class _Sums:
+    """What is known of a run under each covariance, as it is added."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[FloatArray]] = {name: [] for name in Whitened.__dataclass_fields__}
+
+    def add(
+        self,
+        group: Covariances,
+        white: FloatArray,
+        drift: FloatArray,
+        profile: FloatArray,
+        probability: float,
+        *,
+        scaled: bool,
+    ) -> None:
+        """Whitened columns (c, n, m) and their drift at the last evaluation (c, m), at one scale."""
+        part = group.part.sum(axis=1)
+        drifts, last, same = (part > 0).astype(float), float(profile[-1]), np.ones(part.size)
+        length = (group.part * group.length).sum(axis=1) / np.where(part > 0, part, 1.0)
+        values = {
+            "product": white.transpose(0, 2, 1) @ white,
+            "log_det": 2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
+            "log_prior": group.log_prior + np.log(probability),
+            "drift": drift * (last * drifts)[:, None],
+            "drift_variance": group.last * drifts * last**2,
+            "white": group.white,
+            "length": length * drifts,
+            "part": part,
+            "long": same * group.long,
+            "scaled": same * scaled,
+            "mean_square": same * np.mean(profile**2),
+        }
+        for name, value in values.items():
+            self.parts[name].append(value)
+
+    def all(self) -> Whitened:
+        """All covariances at all scales."""
+        arrays = {name: np.concatenate(values) for name, values in self.parts.items()}
+        return Whitened(**arrays | {name: arrays[name] > 0 for name in ("long", "scaled")})

@@ -10,6 +10,7 @@ is added by its Schur complement, so that no small system is solved one at a tim
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -254,12 +255,47 @@ def table_of(
     noise
         Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
     """
-    size, (step, entropy, reward) = grouped(step, entropy, reward)
-    gap = spacings(step, entropy)
-    time = (step - step[0]) * ((step.size - 1) / (step[-1] - step[0]))
-    starts = [int(i) for i in np.searchsorted(step, np.array(seams)) if 0 < i < step.size]
-    found = candidates(entropy, time / time[-1], reward, prior, starts)
-    products = whitened(found.columns, gap, scale_profiles(entropy, prior), prior)
+    (table,) = tables_of(step, [entropy], [reward], seams=seams, noise=noise, prior=prior)
+    return table
+
+
+def tables_of(
+    step: FloatArray,
+    entropies: Sequence[FloatArray],
+    rewards: Sequence[FloatArray],
+    *,
+    seams: tuple[float, ...] = (),
+    noise: float = 0.0,
+    prior: Prior = PRIOR,
+) -> list[Table]:
+    """The tables of runs with the same steps (n,), whose columns are whitened together.
+
+    Runs whose entropy jumps up, so that the drift starts anew, are whitened alone.
+    """
+    runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
+    columns, gaps = [], []
+    for _, (steps, entropy, reward) in runs:
+        time = (steps - steps[0]) / (steps[-1] - steps[0])
+        starts = [int(i) for i in np.searchsorted(steps, np.array(seams)) if 0 < i < steps.size]
+        columns.append(candidates(entropy, time, reward, prior, starts))
+        gaps.append(spacings(steps, entropy))
+    profiles = [scale_profiles(entropy, prior) for _, (_, entropy, _) in runs]
+    together: dict[bytes, list[int]] = {}
+    for i, gap in enumerate(gaps):
+        together.setdefault(gap.tobytes(), []).append(i)
+    tables: dict[int, Table] = {}
+    for numbers in together.values():
+        parts = [(columns[i].columns, profiles[i]) for i in numbers]
+        for i, products in zip(numbers, whitened(parts, gaps[numbers[0]], prior), strict=True):
+            tables[i] = _table(columns[i], products, runs[i], noise, prior)
+    return [tables[i] for i in range(len(runs))]
+
+
+def _table(
+    found: Candidates, products: Whitened, run: tuple[int, list[FloatArray]], noise: float, prior: Prior
+) -> Table:
+    """The rows of one run from its whitened columns."""
+    size, (step, entropy, reward) = run
     blocks = _Blocks(found, products, prior, noise / size / found.unit**2).all()
     rows = [(block, *block.log_weight.shape) for block in blocks]
 
@@ -271,7 +307,7 @@ def table_of(
         whitened=products,
         blocks=tuple(blocks),
         prior=prior,
-        time=time,
+        time=(step - step[0]) * ((step.size - 1) / (step[-1] - step[0])),
         entropy=entropy,
         reward=reward,
         group=size,

@@ -82,10 +82,10 @@ def run_page(
         del blocks[1]
     # The files that were read, and the options that were given.
     settings, default = document.settings, type(document.settings)()
-    options = f"Level {format_percent(settings.level)}, interval '{settings.interval}'"
+    options = f"Level {format_percent(settings.level)}"
     for field in fields(settings):
         value = getattr(settings, field.name)
-        if field.name not in ("level", "interval") and value != getattr(default, field.name):
+        if field.name != "level" and value != getattr(default, field.name):
             given = " ".join(map(str, value)) if isinstance(value, tuple) else value
             options += f", {field.name.replace('_', ' ')} '{given}'"
     written = f"Written by entropylaw {document.version}; document {document.schema}."

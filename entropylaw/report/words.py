@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.documents.document import RunFit, RunPrediction
 from entropylaw.escaping import counted
 from entropylaw.logs.source import Meaning
@@ -133,14 +132,13 @@ def ceiling_words(fit: Fit) -> str:
     over = "over all plausible curves"
     if best.probability >= LIKELY:
         over = f"by {form_label(best.form)}{shapes_words(best)}"
-    over += " beside a term in the step" * fit.present_stage
+    over += " at the present stage" * fit.present_stage
     over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
     passed = next((one.values for one in fit.findings if one.code == "curves-pass-largest"), None)
     if passed is not None:
         over += f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
-    relative = "" if residual_model(law.interval).fixed_level else ", relative to the current level"
     beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
-    text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}{relative}", now, beyond)))
+    text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}", now, beyond)))
     return f"For reference only: {text}" if fit.why is Why.no_relation else text
 
 

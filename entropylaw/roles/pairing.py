@@ -106,6 +106,21 @@ def pair_values(
     )
 
 
+def logged_entropies(
+    step: FloatArray, entropy: FloatArray, pairs: Pairs
+) -> tuple[FloatArray, FloatArray] | None:
+    """Every logged entropy (m,) with its step, counted as the evaluations' steps are; None without pairs.
+
+    Where an evaluation is paired with the entropy of the next step, entropies count as logged that much
+    earlier.
+    """
+    if not len(pairs):
+        return None
+    later = float(np.median(step[pairs.entropy_row] - pairs.step))
+    fine = np.isfinite(entropy) & (entropy <= MOST_NATS)
+    return step[fine] - later, entropy[fine]
+
+
 def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     """Standard deviation of each paired entropy, shape (n,), nats.
 

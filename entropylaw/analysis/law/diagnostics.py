@@ -9,7 +9,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
 from entropylaw.analysis.law.estimates import of_cells
-from entropylaw.analysis.law.verdict import IN_STEP, nearest_rival
+from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     CLEARLY,
@@ -85,7 +85,7 @@ def reasons_of(fit: Fit) -> tuple[Finding, ...]:
 
 def _reasons(fit: Fit) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
-    law, tests, best = fit.law, fit.tests, fit.best
+    law, tests = fit.law, fit.tests
     if fit.why is Why.no_relation:
         if law.a.high is not None and law.a.high < 0:
             yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
@@ -95,11 +95,11 @@ def _reasons(fit: Fit) -> Iterator[Finding]:
         name = max(IN_STEP, key=lambda one: getattr(tests, f"odds_{one}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
     elif fit.why is Why.another_curve:
-        if best.form != "law" and best.probability >= CLEARLY * law.probability:
-            label, probability = form_label(best.form), best.probability
-            yield reason(
-                "another-curve", form=best.form, label=label, probability=probability, own=law.probability
-            )
+        own = law_probability(tests, (*IN_ENTROPY, "constant"))
+        odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
+        if odds >= CLEARLY:
+            values = {"probability": min(odds * own, 1.0), "own": own}
+            yield reason("another-curve", form=form, label=form_label(form), **values)
         else:
             steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
             yield reason("curve-differs", p_value=min(steps, default=None), **_rate(fit))

@@ -8,7 +8,7 @@ from entropylaw.report.blocks import Block, Table
 from entropylaw.results.result import late
 
 _MODULES = {
-    "law": "Fit Influences Comparison SegmentFit",
+    "law": "Fit",
     "runs": "FitDocument RunFit ReportDocument RunReport",
     "forecast": "Forecast SaturationForecast PredictionDocument RunPrediction "
     "Backtest BacktestDocument RunBacktest",

@@ -132,10 +132,9 @@ def cells(report: RunReport) -> b.Row:
 
 
 def parts(report: RunReport) -> Iterator[b.Row]:
-    """The level shifts of a run and its segments, each a row."""
+    """The level shifts of a run, each a row."""
     run = report.fit
-    segments = law.segment_rows(run.segments) if run.segments else ()
-    for row in (*law.level_shift_rows(run.level_shifts), *segments):
+    for row in law.level_shift_rows(run.level_shifts):
         known = {key: cell for key, cell in row.items() if cell is not None}
         yield {"run": run.run, "path": run.path} | known
 
@@ -224,7 +223,7 @@ def _of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
         data=_data_line(run),
         other=_training(run),
         progress=progress,
-        more=[*law.segment_blocks(run.level_shifts, run.segments, sentences(run.findings, "note")), *more],
+        more=[*law.level_shift_blocks(run.level_shifts, sentences(run.findings, "note")), *more],
     )
     return blocks + _read(run)
 
@@ -315,7 +314,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     run, path, slug
         Its name, its file, and the name of its page.
     cells, parts
-        The run in the table of runs, and its level shifts and segments there.
+        The run in the table of runs, and its level shifts there.
     series
         For the lines of entropy and reward; None where there is no fit.
     verdict, why, chip, headline
@@ -327,8 +326,8 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
         Why there is none.
-    phases_words, segments_words
-        The verdict on the phases, and the level shifts and segments, in a sentence; or empty.
+    phases_words, shifts_words
+        The verdict on the phases, and the level shifts, in a sentence; or empty.
     """
 
     run: str
@@ -347,7 +346,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     no_forecast: str | None
     no_phases: str | None
     phases_words: str
-    segments_words: str
+    shifts_words: str
 
     @property
     def lost(self) -> bool:
@@ -408,7 +407,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_forecast=None if ahead else report.no_forecast or NOT_REQUESTED,
         no_phases=no_phases,
         phases_words=phases_words,
-        segments_words=law.segments_sentence(run.level_shifts, run.segments),
+        shifts_words=law.level_shifts_sentence(run.level_shifts),
     )
 
 

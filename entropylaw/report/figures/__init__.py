@@ -73,8 +73,8 @@ def law_caption(part: RunFit | Fit) -> str:
     from entropylaw.report.numbers import format_percent
 
     fit = answer_of(part)
-    stage = " beside a term in the step, at its present value" * fit.present_stage
-    rings = any(cut.changed for cut in fit.cuts)
+    stage = " at the present stage" * fit.present_stage
+    rings = any(finding.code == "rests-on-first" for finding in fit.findings)
     marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
     if fit.lost:
         marks = "The diamond is the reward now with its interval."
@@ -82,7 +82,9 @@ def law_caption(part: RunFit | Fit) -> str:
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
         f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
         "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
-        f"with its probability P. {marks}" + " Without the evaluations in rings the answer changes." * rings
+        f"with its probability P. {marks}"
+        + " The evaluations in rings are off the curve of the others."
+        * rings
     )
 
 
