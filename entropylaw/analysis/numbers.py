@@ -34,6 +34,7 @@ from entropylaw.engine.reads import (
     quantiles_of,
     reward_at,
     reward_now,
+    t_below,
     together,
 )
 from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
@@ -394,7 +395,7 @@ def _used(reads: Reads, level: float) -> Estimate:
         s = shares[:, None]
         where = (1.0 - s) * location[0] + s * location[2]
         variance = squares[0] + s * (squares[2] - squares[0] - square_term) + s**2 * square_term
-        return np.asarray(stdtr(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
+        return np.asarray(t_below(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
 
     return _inverted(below, level, method)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import ndtr, ndtri, stdtr
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.constants import (
@@ -32,6 +32,9 @@ from entropylaw.engine.constants import (
 )
 from entropylaw.engine.residuals import scale_profiles, spacings
 from entropylaw.engine.table import Functional, Table, row_model
+
+_FEWEST_HILL = 6.0
+"""Degrees of freedom from which a t distribution is taken from a normal one."""
 
 _NEAR = 1e-7
 """Share of a distribution's spread to which a quantile is known where it is at a jump."""
@@ -114,7 +117,7 @@ class Cells:
         return np.asarray(np.where(value >= self.top, 1.0, self._uncut(np.minimum(value, self.top)) / whole))
 
     def _uncut(self, value: FloatArray) -> FloatArray:
-        return np.asarray(stdtr(self.df, (value[:, None] - self.location) / self.scale) @ self.weight)
+        return np.asarray(t_below(self.df, (value[:, None] - self.location) / self.scale) @ self.weight)
 
     def sd(self) -> float:
         """Standard deviation without the cut; infinite where some t has none."""
@@ -134,6 +137,21 @@ class Cells:
         spread = float(np.sqrt(self.weight @ (self.scale**2 + (self.location - mean) ** 2)))
         found = quantiles_of(self._uncut, target, mean, spread)
         return np.asarray(np.minimum(np.maximum.accumulate(found), self.top))
+
+
+def t_below(df: FloatArray, z: FloatArray) -> FloatArray:
+    """Distribution function of Student's t, by the normal deviate of Hill 1970 (doi:10.1145/355598.355600).
+
+    Its error is below 10⁻⁷ from 6 degrees of freedom on; with fewer it is that of scipy, which is slow.
+    """
+    if df.min() < _FEWEST_HILL:
+        return np.asarray(stdtr(df, z))
+    a = df - 0.5
+    b = 48.0 * a**2
+    square = np.minimum(z**2, 1e300)
+    y = a * np.log1p(square / df)
+    series = (((-0.4 * y - 3.3) * y - 24.0) * y - 85.5) / (0.8 * y**2 + 100.0 + b) + y + 3.0
+    return np.asarray(ndtr(np.copysign((series / b + 1.0) * np.sqrt(y), z)))
 
 
 def quantiles_of(
@@ -359,7 +377,7 @@ class Reads:
             if not weight.any() or not table.candidates.of(name):
                 values.append(None)
                 continue
-            location, scale = table.numbers(coefficient_of(table, name))
+            location, scale = table.numbers(coefficient_of(table, name), rows)
             heavy = weight > NEGLIGIBLE * weight.max()
             z = location[0, heavy] / np.maximum(scale[0, heavy], 1e-300)
             # Both tails: one minus the larger would lose all digits of a small one.
@@ -378,7 +396,7 @@ class Reads:
             scaled,
             Functional(row=ceiling.row + scaled.row, offset=ceiling.offset, variance=ceiling.variance),
         )
-        location, scale = table.numbers(both)
+        location, scale = table.numbers(both, self.law > 0)
         location[1] += found.origin
         own = self.law if weight is None else weight
         a, b = (merged(location[i], scale[i], table.df, own) for i in range(2))

@@ -10,7 +10,7 @@ is added by its Schur complement, so that no small system is solved one at a tim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,7 +114,8 @@ class Block:
         """Add the coefficients of rows with weights ``share`` (K·J,) to a ``total`` (m,) over all columns."""
         weight = share.reshape(self.slope.shape)
         along = weight * self.slope
-        total[self.linear] += weight.sum(axis=1) @ self.level - np.einsum("kpj,kj->p", self.solved, along)
+        explained = (self.solved @ along[:, :, None])[:, :, 0].sum(axis=0)
+        total[self.linear] += weight.sum(axis=1) @ self.level - explained
         if self.curves:
             total[self.curves] += along.sum(axis=0)
 
@@ -156,24 +157,33 @@ class Table:
     log_weight: FloatArray
     variance: FloatArray
 
-    def numbers(self, functional: Functional) -> tuple[FloatArray, FloatArray]:
+    def numbers(self, functional: Functional, rows: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Location and scale of F numbers in every row, shapes (F, rows), in the reward's units.
 
-        Locations leave out the reward's mean, which a level has and a difference has not.
+        Locations leave out the reward's mean, which a level has and a difference has not. Blocks without any
+        of some ``rows`` are left out: there both are 0.
         """
-        each = [block.numbers(functional) for block in self.blocks]
-        location, squared = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
-        unit = self.candidates.unit
+        count, unit = len(functional.row), self.candidates.unit
+        location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
+        for block, own in self.parts():
+            if rows is None or rows[own].any():
+                location[:, own], squared[:, own] = block.numbers(functional)
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
+
+    def parts(self) -> Iterator[tuple[Block, slice]]:
+        """Every block with its rows."""
+        start = 0
+        for block in self.blocks:
+            end = start + block.log_weight.size
+            yield block, slice(start, end)
+            start = end
 
     def mean_coefficients(self, share: FloatArray) -> FloatArray:
         """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
         total = np.zeros(len(self.candidates.names))
-        start = 0
-        for block in self.blocks:
-            end = start + block.log_weight.size
-            block.add_coefficients(share[start:end], total)
-            start = end
+        for block, own in self.parts():
+            if share[own].any():
+                block.add_coefficients(share[own], total)
         return total
 
     def row_curve(self, row: int) -> FloatArray:
