@@ -293,7 +293,7 @@ def dense() -> Any:
     """The prior on a dense grid over the same range."""
     ends = np.log(PRIOR.lengths[0]), np.log(PRIOR.lengths[-1])
     lengths = tuple(np.exp(np.linspace(*ends, 16)).tolist())
-    shares = tuple(((np.arange(30) + 0.5) / 30 * 1.0).tolist())
+    shares = tuple((float(share), 1.0 / 30) for share in (np.arange(30) + 0.5) / 30)
     return replace(PRIOR, lengths=lengths, shares=shares)
 
 

@@ -107,8 +107,9 @@ def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
     gap = np.concatenate([[0.0], np.frombuffer(gaps)])
     logs = np.log(np.array(prior.lengths))
     density = np.exp(-0.5 * ((logs - np.log(prior.length_middle)) / prior.length_spread) ** 2)
-    shares = np.array(prior.shares)
-    drifting = (1.0 - prior.white) * np.repeat(density / density.sum(), shares.size) / shares.size
+    density[[0, -1]] *= 0.5  # the trapezoidal rule
+    shares, weight = np.array(prior.shares).T
+    drifting = (1.0 - prior.white) * np.outer(density / density.sum(), weight / weight.sum()).ravel()
     one = _filtered(
         gap,
         length=np.append(1.0, np.repeat(prior.lengths, shares.size))[:, None],
