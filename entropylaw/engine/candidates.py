@@ -1,7 +1,7 @@
 """The candidates: columns of every curve and term at the evaluations, and curves at other entropies.
 
-Every curve in the entropy is 0 at H = 0, and every term 0 at the last evaluation: the intercept is the
-ceiling at the present stage. Columns and reward are in units of their standard deviation.
+Columns of curves and terms have mean 0 and sd 1 over the evaluations, so that cross products lose no digits;
+the reward as well. What a curve is at H = 0, and a term at the last evaluation, is in :meth:`Candidates.row`.
 """
 
 from __future__ import annotations
@@ -73,9 +73,11 @@ class Candidates:
         return [i for i, other in enumerate(self.names) if other == name]
 
     def row(self, entropy: FloatArray) -> FloatArray:
-        """Values (q, m) of every column at entropies (q,) at the present stage: terms and dummies are 0."""
+        """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
         rows = np.zeros((entropy.size, len(self.names)))
         rows[:, 0] = 1.0
+        terms = [i for i, name in enumerate(self.names) if name in (STEP, LOG_STEP)]
+        rows[:, terms] = self.columns[-1, terms]
         for i, onward in enumerate(self.onward):
             if onward is not None:
                 rows[:, i] = onward(entropy)
@@ -104,9 +106,8 @@ def candidates(
         builder.curve(name, shape, function)
     builder.lagged(prior)
     builder.free(prior)
-    log_step = np.log1p(share * (entropy.size - 1))
-    builder.add(STEP, share - 1.0)
-    builder.add(LOG_STEP, log_step - log_step[-1])
+    builder.add(STEP, share)
+    builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)))
     for rate in prior.saturations:
         builder.add(SATURATION, np.exp(-rate * share), shape=rate)
     for number, (part, _) in enumerate(prior.firsts):
@@ -180,17 +181,17 @@ class _Builder:
         self.onward.append(onward)
 
     def add(self, name: str, column: FloatArray, *, shape: float = float("nan")) -> None:
-        """A term, in units of its sd."""
-        unit = _unit(column)
+        """A term, less its mean and in units of its sd."""
+        middle, unit = _scale(column)
         if unit:
-            self.keep(name, column / unit, shape, None)
+            self.keep(name, (column - middle) / unit, shape, None)
 
     def curve(self, name: str, shape: float, function: At) -> None:
-        """A curve in the entropy, in units of its sd at the evaluations."""
+        """A curve in the entropy, less its mean and in units of its sd at the evaluations."""
         column = function(self.entropy)
-        unit = _unit(column)
+        middle, unit = _scale(column)
         if unit:
-            self.keep(name, column / unit, shape, lambda at: function(at) / unit)
+            self.keep(name, (column - middle) / unit, shape, lambda at: (function(at) - middle) / unit)
 
     def lagged(self, prior: Prior) -> None:
         """The law of an exponential mean of the entropy; at a steady entropy it is the law."""
@@ -200,9 +201,10 @@ class _Builder:
             start = np.array([(1.0 - weight) * self.entropy[0]])
             mean, _ = lfilter([weight], [1.0, weight - 1.0], self.entropy, zi=start)
             column = np.expm1(mean)
-            unit = _unit(column)
+            middle, unit = _scale(column)
             if unit:
-                self.keep(LAGGED, column / unit, lag, partial(_divided, unit=unit))
+                onward = partial(_standardised, middle=middle, unit=unit)
+                self.keep(LAGGED, (column - middle) / unit, lag, onward)
 
     def free(self, prior: Prior) -> None:
         """A natural cubic spline, its columns orthonormal to the intercept and to one another.
@@ -227,13 +229,15 @@ class _Builder:
             )
 
 
-def _unit(column: FloatArray) -> float:
-    """Standard deviation of a column; 0 where it does not change."""
-    return float(np.std(column)) if np.ptp(column) > _FLAT_COLUMN * np.abs(column).max() else 0.0
+def _scale(column: FloatArray) -> tuple[float, float]:
+    """Mean and standard deviation of a column; 0 where it does not change."""
+    if np.ptp(column) <= _FLAT_COLUMN * np.abs(column).max():
+        return 0.0, 0.0
+    return float(np.mean(column)), float(np.std(column))
 
 
-def _divided(entropy: FloatArray, unit: float) -> FloatArray:
-    return np.expm1(entropy) / unit
+def _standardised(entropy: FloatArray, middle: float, unit: float) -> FloatArray:
+    return (np.expm1(entropy) - middle) / unit
 
 
 def _combined(entropy: FloatArray, spline: At, of: FloatArray) -> FloatArray:

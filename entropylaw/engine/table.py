@@ -36,6 +36,9 @@ from entropylaw.engine.constants import (
 )
 from entropylaw.engine.residuals import Covariances, Whitened, covariances, scale_profiles, spacings, whitened
 
+_RIDGE = 1e-12
+"""Share of a column's square that keeps a matrix of dependent columns from being singular."""
+
 FORMS = (*AVERAGED, SATURATION, FLAT)
 """The curves of rows, by their code."""
 
@@ -511,8 +514,9 @@ def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:
 
 
 def _inverse(product: FloatArray) -> FloatArray:
-    """Inverses (K, p, p) of cross products of columns in any unit; a hair of a ridge keeps them regular."""
+    """Inverses (K, p, p) of cross products of columns in any unit, with a hair of a ridge where singular."""
     unit = 1.0 / np.sqrt(np.maximum(np.einsum("kpp->kp", product), 1e-300))
     scaled = product * unit[:, :, None] * unit[:, None, :]
-    ridge = LEAST_NEW * np.eye(product.shape[-1])
-    return np.linalg.inv(scaled + ridge) * unit[:, :, None] * unit[:, None, :]
+    if product.shape[-1] > 1 and np.linalg.slogdet(scaled)[1].min() < np.log(LEAST_NEW):
+        scaled = scaled + _RIDGE * np.eye(product.shape[-1])
+    return np.linalg.inv(scaled) * unit[:, :, None] * unit[:, None, :]
