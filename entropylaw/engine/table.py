@@ -342,6 +342,8 @@ class _Blocks:
         self.found, self.white, self.prior, self.noise = found, products, prior, noise
         self.n = len(found.columns)
         self.target = len(found.names) - 1
+        # Mean white share over the evaluations, of a variance that is 1 at the largest entropy.
+        self.noisy = products.white * products.mean_square
         self.scatter = self._typical_variance()
         # A normal prior is one more observation: its precision is in units of a typical residual variance.
         self.precision = self.scatter / prior.slope_spread**2
@@ -430,9 +432,9 @@ class _Blocks:
             solved=np.zeros((len(level), len(linear), 1)),
             slope=np.zeros((len(level), 1)),
             precision=np.full((len(level), 1), np.inf),
-            variance=self._variance(squares, df, self.white.white)[:, None],
+            variance=self._variance(squares, df, self.noisy)[:, None],
             df=df,
-            log_weight=(log_weight + self._log_likelihood(squares, df, self.white.white))[:, None],
+            log_weight=(log_weight + self._log_likelihood(squares, df, self.noisy))[:, None],
         )
 
     def _with_curves(self, linear: list[int], curves: list[int], term: int, first: int) -> Block | None:
@@ -459,7 +461,7 @@ class _Blocks:
         left = np.maximum(squares[:, None] + prior * centre**2 - along * slope, EXACT * self.whole[:, None])
         count = np.array([names.count(name) if name in SEVERAL else 1 for name in names])
         weight = log_weight[:, None] + self.density[curves] - np.log(count) - 0.5 * np.log(new)
-        weight = weight + self._log_likelihood(left, df, self.white.white[:, None])
+        weight = weight + self._log_likelihood(left, df, self.noisy[:, None])
         return Block(
             forms=np.array([FORMS.index(name) for name in names]),
             shapes=self.found.shapes[curves],
@@ -472,7 +474,7 @@ class _Blocks:
             solved=solved,
             slope=slope,
             precision=new,
-            variance=self._variance(left, df, self.white.white[:, None]),
+            variance=self._variance(left, df, self.noisy[:, None]),
             df=df,
             # A flat prior does not determine the coefficient of a column that is not new.
             log_weight=np.where(flat & ~known, -np.inf, weight),
