@@ -30,4 +30,6 @@ def fixed(length: float, white: float) -> Prior:
 def reads_under(prior: Prior, entropy: Any, reward: Any, step: Any = None) -> Reads:
     """The reads of entropies as they are under some prior."""
     steps = np.arange(len(reward), dtype=float) if step is None else np.asarray(step, dtype=float)
-    return Reads(table_of(steps, np.asarray(entropy, dtype=float), np.asarray(reward, dtype=float), prior=prior))
+    return Reads(
+        table_of(steps, np.asarray(entropy, dtype=float), np.asarray(reward, dtype=float), prior=prior)
+    )

@@ -27,6 +27,7 @@ from entropylaw.engine.constants import (
     LARGEST_GROUPED,
     LAW,
     LEAST_NEW,
+    LOG_STEP,
     NO_TERM,
     PRIOR,
     SATURATION,
@@ -406,7 +407,7 @@ class _Blocks:
 
     def _curves(self, *, bare: bool, alone: bool) -> list[int]:
         """Columns of the curves with one coefficient: saturation without a term, the flat law alone."""
-        left_out = {"one", "seam", "reward", FREE, *(name for name, _ in self.prior.terms)}
+        left_out = {"one", "seam", "reward", FREE, STEP, LOG_STEP}
         if not bare:
             left_out.add(SATURATION)
         if not alone:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from entropylaw.analysis.averaging import needed_term, p_gain
 
 from entropylaw import FitError, UsageError, fit_law
-from entropylaw.analysis.averaging import needed_term, p_gain
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import headroom
 from entropylaw.documents.codec import decode, encode

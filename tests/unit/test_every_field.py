@@ -18,9 +18,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-
 from entropylaw.analysis.law.influence import influences
 from entropylaw.analysis.rivals import compare_forms
+
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
 from entropylaw.documents.document import (

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.analysis.law.estimates import at_most, from_mixture
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline.answers import fit_log
-from entropylaw.results.mixture import Mixture
 from entropylaw.units import largest_reward, nats_per_unit
 from tests.conftest import ROOT
 from tests.typed import typed
@@ -239,10 +237,3 @@ def test_every_command_converts_bits_and_refuses_a_perplexity(tmp_path):
     (tmp_path / "tokens.jsonl").write_text('{"step": 1, "entropy_bits": 0.5, "response": 1}\n' * 2)
     ended = typed("tokens", "tokens.jsonl", "--entropy", "entropy_bits", cwd=tmp_path)
     assert "error[entropy-in-bits]" in ended.stderr
-
-
-def test_a_number_that_is_wholly_above_the_largest_reward_ends_there():
-    halves, far, scale = np.array([0.5, 0.5]), np.array([3.0, 4.0]), np.array([0.01, 0.02])
-    above = Mixture.of_one(halves, far, scale, 5.0)
-    ceiling = from_mixture(at_most(above, 1.0), level=0.95, method="")
-    assert ceiling.low <= ceiling.value <= ceiling.high <= 1.0

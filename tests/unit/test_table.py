@@ -1,4 +1,4 @@
-"""The engine's table: against a prototype, under changes of units, on inputs without information; its reads."""
+"""The engine's table: against a prototype, in other units, on inputs without information; its reads."""
 
 import importlib.util
 import time
