@@ -161,6 +161,10 @@ SHORT_MEMORY = 6.0
 """Longest drift, in evaluations, of the covariances of that second probability: a longer one follows a
 curve's misfit."""
 
+LEAST_SHORT, FEWEST_NO_CURVE = 0.001, 20
+"""Probability of short memory below which that second probability says nothing; and evaluations below which
+a free curve passes through the noise."""
+
 RESTS_ON_FIRST = 0.5
 """Probability of a level of their own from which the first evaluations are off the curve of the others."""
 

@@ -22,6 +22,7 @@ from entropylaw.engine.constants import (
     FREE,
     LAGGED,
     LAW,
+    LEAST_SHORT,
     LISTED,
     LOG_STEP,
     NEGLIGIBLE,
@@ -351,12 +352,12 @@ class Reads:
         return self.table.whitened.long[self.table.covariance]
 
     def p_no_curve(self) -> tuple[float, float]:
-        """Probability of the free curve; and the same if no drift is long."""
+        """Probability of the free curve; and the same if no drift is long, 0 where that is excluded."""
         white = self.table.whitened
         short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
         among = self.share(short)
         free = self.table.is_form(FREE)
-        return self.share(free), self.share(free & short) / among if among > 0 else 0.0
+        return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
 
     def odds(self) -> dict[str, float]:
         """Marginal likelihood of each rival over the law's, largest first dummies averaged."""

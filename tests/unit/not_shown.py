@@ -60,7 +60,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     ("fit text", "fit markdown", "report markdown", "report html"): {
         "of the training reward the verdict and the two answers are shown; the JSON has the rest": (
             r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-            r"|forms\.form$|law\.(entropy_now|interval|max_reward|n$|smoothed_entropy))|reward_column\.column).*"
+            r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|reward_column\.column).*"
         ),
     },
     (*FIT, "report csv"): {
@@ -75,8 +75,8 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))"
         ),
         "a row of headline numbers for spreadsheets; the JSON has the rest": (
-            r"runs\.answer\.(findings\.(?!code).*|if_short\..*|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
-            r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*|interval|lag\..*"
+            r"runs\.answer\.(findings\.(?!code).*|if_(short|long)\..*|without_term\..*|p_(term|first|no_curve)|forms\.(ceiling|headroom|shapes)\..*|forms\.(formula|residual_sd)"
+            r"|law\.(correlation|entropy_noise|entropy_now|entropy_sd|eval_size|influence\..*"
             r"|max_reward|residuals\.(drift_share|lag1|p_thirds|sd)|smoothed_entropy)|skipped|tests\..*"
             r"|used\.note)|runs\.drop_per_100_steps\.note"
             r"|runs\.(findings\.(code|severity)|read_notes|pair|dropped(\.KEY)?|\w+_column\.(column"
@@ -229,9 +229,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"|pairs\.(seeds|band\.(entropy|low|high)|split\.(at_entropy|total\..*)|findings\..*)"
             r"|(stages|transfers|findings)\..*"
         ),
-    },
-    ("influences csv",): {
-        "a row per evaluation; text and Markdown have the covariance": r"drift_share|length",
     },
     ("tokens text",): {
         "two steps side by side in a terminal; CSV and JSON have every column": (

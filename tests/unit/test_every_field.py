@@ -18,8 +18,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from entropylaw.analysis.law.influence import influences
-from entropylaw.analysis.rivals import compare_forms
 
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
@@ -57,12 +55,6 @@ from tests.unit.test_report_samples import report_csv, report_markdown
 Render = Callable[[Any], object]
 
 FORMATS = ("text", "markdown", "csv")
-
-LIBRARY = {
-    "comparison": compare_forms,
-    "influences": influences,
-}
-"""Results that no command prints → how a law has them."""
 
 ABOUT = {"class": {"rule": "column 'is_planning'"}}
 
@@ -115,7 +107,6 @@ MEDIA: dict[str, dict[str, Render]] = {
         ],
     },
     "columns": {name: partial(output.rendered, format=name) for name in FORMATS},
-    **{kind: {name: partial(rendered, medium=name) for name in FORMATS} for kind in LIBRARY},
     "arms": {name: partial(rendered, medium=name) for name in ("details", *FORMATS[1:])},
     "tokens": {
         "text": lambda columns: rendered(TokenSummary(columns=columns, about=ABOUT, notes=()), "text"),
@@ -130,7 +121,7 @@ PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
 )
 
-WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant"), "interval": ("drift", "walk", "ols")}
+WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant")}
 """Fields whose words are from a list → some of it."""
 
 OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error")}
@@ -156,9 +147,6 @@ def results(kind: str) -> tuple[Any, ...]:
     if kind == "arms":
         few = arms.complete()
         return few, arms.complete(baseline=None), arms.complete(*arms.MANY)
-    if kind in LIBRARY:
-        # The last fit of one run: with errors in the entropy every form takes thirty times as long.
-        return (LIBRARY[kind](results("fit")[3].runs[0].answer),)
     with TemporaryDirectory() as scratch, surroundings(Path(scratch)):
         _write_logs(Path())
         if kind == "columns":
@@ -351,9 +339,7 @@ def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
     assert useless == [], "these entries name no field"
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in MEDIA if kind not in ("columns", "tokens", "arms", *LIBRARY)]
-)
+@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "tokens", "arms")])
 def test_json_has_every_field(kind: str) -> None:
     for result in results(kind):
         assert lost(result, result.to_json()) == set()

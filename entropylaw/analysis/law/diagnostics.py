@@ -14,6 +14,7 @@ from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     CLEARLY,
     FEWEST_HOLDS,
+    FEWEST_NO_CURVE,
     LEAST_R_SQUARED,
     NO_CURVE,
     RESTS_ON_FIRST,
@@ -138,7 +139,7 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
 def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     """Whether no curve fits, the first evaluations are off it, or reward follows an earlier entropy."""
     table = reads.table
-    if fit.p_no_curve > NO_CURVE:
+    if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
         shares = [reads.share(table.first == number) for number in range(len(table.prior.firsts))]
