@@ -140,9 +140,7 @@ def _bad(text: str, expected: str) -> UsageError:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BacktestCommand(
-    opt.Parallel, opt.ResidualOption, opt.ColumnOptions, opt.Coverage, opt.Logs, opt.Written
-):
+class BacktestCommand(opt.Parallel, opt.ColumnOptions, opt.Coverage, opt.Logs, opt.Written):
     """``entropylaw backtest``."""
 
 
@@ -153,7 +151,7 @@ def backtest(options: BacktestCommand) -> None:
     The first 15 % and the first third are fitted, and the rest is predicted, with observed and with
     forecast entropies; a last test, with observed entropies, fits the later two thirds and predicts the
     first third. The errors are compared with those of the last value, the law and a line by least
-    squares, the averaged prediction of a fit (with the residual model of --interval), and the ScaleRL
+    squares, the averaged prediction of a fit, and the ScaleRL
     sigmoid; the intervals with a normal band about the last value. Exit code 4 means that no run could be
     tested.
     """

@@ -77,9 +77,8 @@ def smoothed_entropy(
     curve = _natural_spline(groups.time, knots, where)
     if entropy.min() >= 0:
         curve = np.maximum(curve, 0.0)
-    return SmoothedEntropy(
-        entropy=curve, sd=np.interp(where, groups.time, error), noise=float(np.sqrt(variance))
-    )
+    scatter = float(np.sqrt(misfit[best] / freedom[best]))
+    return SmoothedEntropy(entropy=curve, sd=np.interp(where, groups.time, error), noise=scatter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -59,26 +59,26 @@ def refusal(text: str | bytes, path: Path) -> EntropyLawError:
 
 def test_every_setting_arrives_and_a_flag_wins(here):
     (here / "entropylaw.toml").write_text(
-        'level = 0.9\npair = "next"\neval-size = "30x32"\n'
+        'level = 0.9\nkeep-outliers = true\neval-size = "30x32"\n'
         "entropy-sd = 0.25\n"
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
         "[fit]\nsave = false\n"
     )
     columns = {"entropy": "H", "reward": "R", "step": "s", "run": "r", "pair": "next"}
-    set_here = {"level": 0.9, "pair": "next", "save": False, "eval_size": 960, "entropy_sd": "0.25"}
+    set_here = {"level": 0.9, "keep_outliers": True, "save": False, "eval_size": 960, "entropy_sd": "0.25"}
     assert (columns | set_here).items() <= received("fit", "a.csv").items()
-    flags = ("--level", "0.5", "--pair", "same", "--entropy", "h", "--save")
-    given = {"logs": ("c.csv",), "level": 0.5, "pair": "same", "entropy": "h", "save": True}
+    flags = ("--level", "0.5", "--no-keep-outliers", "--entropy", "h", "--save")
+    given = {"logs": ("c.csv",), "level": 0.5, "keep_outliers": False, "entropy": "h", "save": True}
     assert given.items() <= received("fit", "c.csv", *flags).items()
 
 
 def test_only_settings_that_a_command_has_are_passed_to_it(here):
     (here / "entropylaw.toml").write_text(
-        'level = 0.9\npair = "next"\n[columns]\nentropy = "H"\nplanning = "P"\n'
+        'level = 0.9\nkeep-outliers = true\n[columns]\nentropy = "H"\nplanning = "P"\n'
     )
     phases = received("phases", "x.csv")
     assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, "H", "P")
-    assert "pair" not in phases
+    assert "keep_outliers" not in phases
     # There, --run is the name of a run, and no column.
     assert "columns.run" not in COMMANDS["plot"]
     tokens = received("tokens", "x.parquet")
@@ -204,8 +204,8 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
             "'columns.entorpy', which is not a setting there; did you mean 'columns.entropy'",
         ),
         (
-            "[phases]\npair = 'same'",
-            "'phases.pair', which is not a setting there; expected one of level, ",
+            "[phases]\nkeep-outliers = true",
+            "'phases.keep-outliers', which is not a setting there; expected one of level, ",
         ),
         (f"{'a.' * 5000}b = 1", "'a', which is not a setting there"),
     ],
@@ -226,7 +226,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("level = nan", "level = nan"),
         ("gates = 'fails'", "gates = 'fails', expected a list of texts"),
         ("gates = ['fails', 3]", "gates = ['fails', 3]"),
-        ("pair = 'hac'", "pair = 'hac', expected 'same' or 'next'"),
+        ("[columns]\npair = 'hac'", "columns.pair = 'hac', expected 'same' or 'next'"),
         ("eval-size = 0", "eval-size = 0"),
         ("eval-size = '30x'", "eval-size = '30x'"),
         ("entropy-sd = inf", "entropy-sd = inf"),

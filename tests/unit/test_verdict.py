@@ -128,10 +128,11 @@ def test_a_curve_in_the_step_alone_makes_a_law_fail_only_where_a_term_in_the_ste
     assert rule(replace(better, odds_line=1e3), A, **ENOUGH)[0] is Verdict.fails
 
 
-def test_the_law_of_a_lagged_entropy_is_the_law():
-    close = replace(CLEAR, odds_line=2.0)
-    assert rule(close, A, **ENOUGH) == (Verdict.undecided, None)
-    assert rule(replace(close, odds_lagged=10.0), A, **ENOUGH) == (Verdict.holds, None)
+def test_a_law_does_not_fail_for_a_delay():
+    better = replace(CLEAR, odds_line=60.0)
+    assert rule(better, A, **ENOUGH) == (Verdict.fails, Why.another_curve)
+    assert rule(replace(better, odds_lagged=60.0), A, **ENOUGH) == (Verdict.undecided, None)
+    assert rule(replace(CLEAR, odds_line=2.0, odds_lagged=60.0), A, **ENOUGH)[0] is Verdict.undecided
 
 
 @pytest.mark.parametrize("change", [{"n": 7}, {"span": 0.14}, {"r_squared": 0.49}])

@@ -72,9 +72,9 @@ def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
     return float(np.corrcoef(column, reward)[0, 1]) ** 2
 
 
-def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS) -> float:
-    """Posterior probability of the law, of a lagged entropy or not, among it and some rivals."""
-    law = 1.0 + LAGGED_WEIGHT * (tests.odds_lagged or 0.0)
+def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS, *, lagged: bool = False) -> float:
+    """Posterior probability of the law among it and some rivals; with ``lagged`` of an earlier entropy, too."""
+    law = 1.0 + LAGGED_WEIGHT * (tests.odds_lagged or 0.0) * lagged
     rivals = sum(odds for name, odds in rival_odds(tests).items() if name in among)
     return law / (law + rivals)
 
@@ -90,9 +90,9 @@ def rule(
 ) -> tuple[Verdict, Why | None]:
     """The verdict, and why the law fails where it does.
 
-    The law fails where a is below 0, where its probability is below :data:`FAILS`, or where a term in the
-    step is needed beside it; saturation in the step counts only where such a term has some evidence. It
-    holds where a is above 0, its probability is at least :data:`HOLDS`, a line and each curve of
+    The law fails where a is below 0, where its probability is below :data:`FAILS`, that of a lagged entropy
+    included, or where a term in the step is needed beside it; saturation in the step counts only where such a
+    term has some evidence. It holds where a is above 0, its probability is at least :data:`HOLDS`, a line and each curve of
     :data:`IN_STEP` are at most as probable, and a constant a 20th.
 
     Parameters
@@ -105,12 +105,12 @@ def rule(
     """
     if n < FEWEST_HOLDS:
         return Verdict.undecided, None
-    odds, law = rival_odds(tests), 1.0 + LAGGED_WEIGHT * (tests.odds_lagged or 0.0)
+    odds = rival_odds(tests)
     falls = a.high is not None and a.high < 0
     least_p = min((p for p in (tests.p_step, tests.p_log_step) if p is not None), default=1.0)
-    among_entropy = law_probability(tests, (*IN_ENTROPY, "constant"))
+    in_entropy = (*IN_ENTROPY, "constant")
     counted = tuple(name for name in ODDS if name != "saturation" or least_p < UNNEEDED_STEP)
-    remaining = min(law_probability(tests, counted), among_entropy)
+    remaining = min(law_probability(tests, among, lagged=True) for among in (counted, in_entropy))
     if falls or remaining < FAILS or least_p < REJECTED_STEP:
         return Verdict.fails, _why(tests, falls=falls)
     passed = (
@@ -118,9 +118,9 @@ def rule(
         and r_squared >= LEAST_R_SQUARED
         and a.low is not None
         and a.low > 0
-        and min(law_probability(tests), among_entropy) >= HOLDS
-        and all(odds.get(name, 0.0) <= law for name in ("line", *IN_STEP))
-        and odds.get("constant", 0.0) <= law / CONSTANT_LIMIT
+        and law_probability(tests) >= HOLDS
+        and all(odds.get(name, 0.0) <= 1.0 for name in ("line", *IN_STEP))
+        and odds.get("constant", 0.0) <= 1.0 / CONSTANT_LIMIT
     )
     return (Verdict.holds if passed else Verdict.undecided), None
 
