@@ -133,8 +133,8 @@ HOLDS, FAILS = 0.30, 0.03
 70 % of runs under the law hold, and less than 1 % under another."""
 
 LAGGED_WEIGHT = 0.25
-"""Prior probability of the law of a lagged entropy to the law's own: no law fails for a delay. It does not help
-a law to hold, since a delay bends a curve as another curve would."""
+"""Prior probability of the law of a lagged entropy to the law's own: no law fails for a delay. It does not
+help a law to hold, since a delay bends a curve as another curve would."""
 
 CONSTANT_LIMIT = 20.0
 """Odds of the law to a constant from which reward follows entropy: strong evidence."""

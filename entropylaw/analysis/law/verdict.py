@@ -73,7 +73,7 @@ def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
 
 
 def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS, *, lagged: bool = False) -> float:
-    """Posterior probability of the law among it and some rivals; with ``lagged`` of an earlier entropy, too."""
+    """Posterior probability of the law among it and some rivals; ``lagged``: that of an earlier entropy too."""
     law = 1.0 + LAGGED_WEIGHT * (tests.odds_lagged or 0.0) * lagged
     rivals = sum(odds for name, odds in rival_odds(tests).items() if name in among)
     return law / (law + rivals)
@@ -92,8 +92,8 @@ def rule(
 
     The law fails where a is below 0, where its probability is below :data:`FAILS`, that of a lagged entropy
     included, or where a term in the step is needed beside it; saturation in the step counts only where such a
-    term has some evidence. It holds where a is above 0, its probability is at least :data:`HOLDS`, a line and each curve of
-    :data:`IN_STEP` are at most as probable, and a constant a 20th.
+    term has some evidence. It holds where a is above 0, its probability is at least :data:`HOLDS`, a line and
+    each curve of :data:`IN_STEP` are at most as probable, and a constant a 20th.
 
     Parameters
     ----------
