@@ -19,13 +19,13 @@ from entropylaw.analysis.ensemble import RESOLUTION, outlook
 from entropylaw.analysis.forecast import FEWEST, blocked
 from entropylaw.analysis.forecast_prior import Prior
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.diagnostics import TIED
 from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import complete, refuse, usable
 from entropylaw.analysis.members import decay, now_and_noise, spans
 from entropylaw.analysis.numbers import reads_of_run
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.prior import first_best
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
@@ -156,7 +156,7 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
         to_band = np.array([score.interval_score / score.last_value_score for score in scores])
         means: dict[str, Any] = {f"to_{peer}": geometric_mean(ratios_to(scores, peer)) for peer in PEERS}
         closest = max(PEERS, key=lambda peer: means[f"to_{peer}"] or 0.0)
-        worst = int(first_best(to_last_value))
+        worst = int(np.argmax(to_last_value >= to_last_value.max() - TIED))
         over_runs.append(
             Skill(
                 protocol=scores[0].protocol,

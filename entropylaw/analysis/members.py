@@ -11,8 +11,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.posterior import LocalLevelFit, fit_local_level
-from entropylaw.engine.prior import random_walk_grid
+from entropylaw.engine.local_level import LocalLevelFit, fit_local_level
 from entropylaw.results.mixture import Mixture
 
 RATES = np.geomspace(0.1, 10.0, 21)
@@ -119,7 +118,7 @@ def reward_members(
         columns, rows = design(column(entropy)), design(column(entropy_at))
         if np.ptp(columns[:, 1]) <= 1e-9 * np.abs(columns).max():
             continue
-        curves[name] = _ahead(fit_local_level(step, columns, reward, random_walk_grid()), rows, at - step[-1])
+        curves[name] = _ahead(fit_local_level(step, columns, reward), rows, at - step[-1])
         if f"{name}, least squares" in REWARD_FORMULAS:
             curves[f"{name}, least squares"] = rows @ np.linalg.lstsq(columns, reward, rcond=None)[0]
     reach = REACH * float(np.ptp(reward))
@@ -132,7 +131,7 @@ def reward_members(
 
 def local_level(step: FloatArray, values: FloatArray) -> LocalLevelFit:
     """A random walk observed with noise, without a trend."""
-    return fit_local_level(step, np.ones((step.size, 1)), values, random_walk_grid())
+    return fit_local_level(step, np.ones((step.size, 1)), values)
 
 
 def _ahead(fit: LocalLevelFit, rows: FloatArray, lead: FloatArray) -> FloatArray:
@@ -144,8 +143,8 @@ def _ahead(fit: LocalLevelFit, rows: FloatArray, lead: FloatArray) -> FloatArray
 def now_and_noise(step: FloatArray, values: FloatArray) -> tuple[float, float]:
     """The local level at the last step, and the standard deviation of the noise about it."""
     fit = local_level(step, values)
-    now, found = fit.now(np.ones((1, 1))), fit.posterior
-    noise = np.sqrt(found.weight @ (found.variance * (1.0 - found.drift_share)))
+    now = fit.now(np.ones((1, 1)))
+    noise = np.sqrt(fit.weight @ (fit.variance * fit.noise_share))
     return float(now.location[0] @ now.weight), float(noise)
 
 

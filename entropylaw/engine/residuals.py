@@ -135,6 +135,18 @@ def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
     return one, several
 
 
+def drifts(gap: FloatArray, *, length: FloatArray, white: FloatArray, prior: FloatArray) -> Covariances:
+    """C covariances with one drift: lengths in mean spacings, white shares and prior, (c,); gaps (n − 1,)."""
+    return _filtered(
+        np.concatenate([[0.0], gap]),
+        length=length[:, None],
+        part=(1.0 - white)[:, None],
+        white=white,
+        prior=prior,
+        long=False,
+    )
+
+
 def _filtered(
     gap: FloatArray, *, length: FloatArray, part: FloatArray, white: FloatArray, prior: FloatArray, long: bool
 ) -> Covariances:

@@ -73,7 +73,7 @@ def r_squared(entropy: FloatArray, reward: FloatArray) -> float:
 
 
 def law_probability(tests: LawTests, among: tuple[str, ...] = ODDS, *, lagged: bool = False) -> float:
-    """Posterior probability of the law among it and some rivals; ``lagged``: that of an earlier entropy too."""
+    """Posterior probability of the law among it and some rivals; ``lagged``: of an earlier entropy, too."""
     law = 1.0 + LAGGED_WEIGHT * (tests.odds_lagged or 0.0) * lagged
     rivals = sum(odds for name, odds in rival_odds(tests).items() if name in among)
     return law / (law + rivals)
