@@ -158,6 +158,11 @@ class TrendDesign:
         ]
         self.cost = np.array(each_cost)
 
+    def covariance(self, point: int) -> FloatArray:
+        """The covariance (n, n) of one drift and noise."""
+        drift, noise = self.group.matrix(self.time * (self.step.size - 1), point)
+        return drift + np.diag(noise)
+
     @cached_property
     def extras(self) -> FloatArray:
         """Bent cables and steps, shape (e, n)."""

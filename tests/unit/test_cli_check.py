@@ -99,7 +99,7 @@ def test_the_document_names_what_was_read_and_nothing_of_the_machine(check, fits
     assert body["schema"] == "entropylaw/check/2"
     assert str(fits) not in done.stdout
     (file,) = body["inputs"]
-    assert (file["format"], file["path"]) == ("entropylaw/fit/4", f"{fits.name}/{FIT}")
+    assert (file["format"], file["path"]) == ("entropylaw/fit/5", f"{fits.name}/{FIT}")
     assert body["gates"] == [f"regression({fits.name}/{FIT})>1%"]
 
 
@@ -209,7 +209,7 @@ def test_values_of_options_are_converted_and_wrong_ones_refused_in_our_words(run
     for level in ("0.9", " 0.9", "9e-1"):
         done = check(RUN, "ceiling<0.1", *JSON, "--level", level)
         assert json.loads(done.stdout)["cases"][0]["level"] == 0.9
-    for flag, value in (("--level", "high"), ("--format", "xml"), ("--interval", "none")):
+    for flag, value in (("--level", "high"), ("--format", "xml"), ("--pair", "none")):
         done = check(RUN, "ceiling<0.1", flag, value)
         assert_error(done, "bad-option", 2)
         assert f"{flag} {value!r}, expected " in done.stderr

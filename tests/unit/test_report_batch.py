@@ -67,7 +67,7 @@ def test_pages_documents_and_tables(run, logs, tmp_path):
             assert {f"figures/run-{i}-{figure}.{kind}" for kind in ("svg", "pdf")} <= names
     assert not [name for name in names if name.endswith(".png")]
     index = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert index["schema"] == "entropylaw/index/5"
+    assert index["schema"] == "entropylaw/index/6"
     assert [row["run"] for row in index["rows"]] == [f"run-{i}" for i in range(4)]
     assert load_report(tmp_path / "out" / "runs" / "run-2.json").runs[0].run == "run-2"
 
