@@ -42,7 +42,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "a standard error says less than the interval": r"ESTIMATES\.std_error",
         "where the answer rests on first evaluations, a caution says so": r"runs\.answer\.cuts\..*",
         "the run's own name is shown": r"runs\.answer\.(law\.)?run",
-        "what predictions are computed from": r"runs\.answer\.law\.(posterior|noise_floor)",
         "the law's reward at each evaluation, which the figure of the residuals draws": (
             r"runs\.answer\.law\.fitted"
         ),

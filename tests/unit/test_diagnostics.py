@@ -45,8 +45,6 @@ SHIFTED = FALL + 0.3
 
 FAILS = {
     "reward-falls": (Why.no_relation, (FALL, 0.3 + 0.2 * np.expm1(FALL) + noise(60))),
-    # A constant is hardly simpler than the law: it takes many evaluations to prefer it.
-    "no-relation": (Why.no_relation, (falling(1000), 0.4 + 0.003 * falling(1000) + noise(1000, 0.02, 2))),
     "another-curve": (Why.another_curve, (LINE, 0.9 - 0.3 * LINE + noise(100))),
     "more-than-entropy": (Why.more_than_entropy, (REBOUND, 0.3 + 0.3 * TIME + noise(80))),
 }
@@ -107,6 +105,14 @@ def test_why_the_law_fails_is_the_first_reason(code):
     fit = fit_law(*run)
     assert (fit.verdict, fit.why) == (Verdict.fails, why)
     assert fit.reasons == (found(fit, code, "reason").sentence,)
+
+
+def test_a_constant_that_is_far_better_is_no_relation():
+    fit = fit_law(FALL, 0.4 + noise(60, 0.02))
+    tests = replace(fit.tests, odds_constant=60.0, spearman=-0.1)
+    fit = replace(fit, verdict=Verdict.fails, why=Why.no_relation, tests=tests)
+    (finding,) = reasons_of(fit)
+    assert (finding.code, finding.values["odds"]) == ("no-relation", 60.0)
 
 
 @pytest.mark.parametrize("code", UNDECIDED)

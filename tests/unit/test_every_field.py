@@ -130,7 +130,7 @@ OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error"
 MOST = 8
 """Numbers beyond which a list of them is a curve, and changed as a whole."""
 
-OPAQUE = ("posterior",)
+OPAQUE: tuple[str, ...] = ()
 """Fields that are changed as a whole."""
 
 

@@ -259,7 +259,7 @@ def test_damage_is_named_with_its_place(path, value):
     ("schema", "slug"),
     [
         ("entropylaw/fit/2", "other-document-version"),
-        ("entropylaw/fit/5", "other-document-version"),
+        ("entropylaw/fit/4", "other-document-version"),
         ("entropylaw/fit", "other-document-version"),
         ("entropylaw/backtest/3", "not-a-document"),
         ("other/fit/1", "not-a-document"),
