@@ -158,7 +158,7 @@ class Residuals(Struct, frozen=True, kw_only=True):
 
 
 FEWEST_FOR_MEMORY = 150
-"""Evaluations below which long and short memory are not distinguished (``docs/benchmarks/foreign.md``)."""
+"""Evaluations below which long and short memory are not distinguished."""
 
 PLAUSIBLE = 0.05
 """A form whose posterior probability is below this is ruled out."""
