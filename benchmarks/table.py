@@ -172,7 +172,8 @@ def prototype() -> Any:
     if not PROTOTYPE.exists():
         return None
     spec = importlib.util.spec_from_file_location("one_table", PROTOTYPE)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -234,7 +235,7 @@ def under_other(name: str, n: int, rng: Rng) -> Row:
 
 
 def in_list(n: int, rng: Rng) -> Row:
-    """Coverage of the averaged ceiling, and P(gain), where a curve of the list is true, with a term or none."""
+    """Coverage of the averaged ceiling, and P(gain), where a curve of the list is true."""
     name = str(rng.choice(list(FORMS)))
     term = str(rng.choice(["", "", "step", "log_step"]))
     run = draw(FORMS[name], str(rng.choice(KINDS)), n, rng, term)

@@ -25,8 +25,8 @@ SETTINGS = {
 
 NAMES = {
     "fit_shared": "`entropylaw.compare` answers it with the seed as the unit",
-    "compare_forms": "a fit averages the forms: `fit.forms` has each with its probability and ceiling",
-    "influences": "`fit.law.influence` is the evaluation that moves the law most",
+    "compare_forms": "`entropylaw.fit_law(...).forms` has each form with its probability and its ceiling",
+    "influences": "`entropylaw.fit_law(...).law.influence` is the evaluation that moves the law most",
     "fit_segments": "`entropylaw.fit_law(..., seams=STEPS)` allows for another level after each step",
     "fit_nonlinear": "`entropylaw.to_lmfit(form, fit)` gives the model to fit",
 }

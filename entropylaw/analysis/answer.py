@@ -129,7 +129,13 @@ def fit_law(
     noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
     table = table_of(used.step, smoothed.entropy, used.reward, seams=breaks, noise=noise)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward))
-    given = {"run": run, "level": level, "eval_size": eval_size, "max_reward": max_reward, "seams": breaks}
+    given: dict[str, Any] = {
+        "run": run,
+        "level": level,
+        "eval_size": eval_size,
+        "max_reward": max_reward,
+        "seams": breaks,
+    }
     law = law_of_run(used, smoothed, reads, **given)
     least = hundredth(law) if gain is None else gain
     fit = _answer(law, reads, gain=least, noise=noise, void=bool(controlled))
@@ -193,7 +199,7 @@ def without_ceiling(fit: Fit, why: str) -> Fit:
 def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
     """The law's own numbers; ``fields`` are those of the fit that are given."""
     step, entropy, reward = used.step, smoothed.entropy, used.reward
-    numbers = law_numbers(reads, fields["level"])
+    numbers: dict[str, Any] = law_numbers(reads, fields["level"])
     top = np.inf if fields["max_reward"] is None else fields["max_reward"]
     fitted = np.minimum(reads.mean_curve(entropy, reads.law), top)
     residual = reward - reads.mean_curve(entropy, reads.law)

@@ -147,10 +147,9 @@ def fit_laws(
             members, evaluations = zip(*group[start : start + _AT_ONCE], strict=True)
             for i, found in zip(members, _laws(evaluations, level), strict=True):
                 numbers[:, :, i], memory[:, i] = found
-    value, low, high, error = range(4)
     each = {
-        name: Numbers(value=row[value], low=row[low], high=row[high], std_error=row[error])
-        for name, row in zip(_NUMBERS, numbers, strict=True)
+        name: Numbers(value=value, low=low, high=high, std_error=std_error)
+        for name, (value, low, high, std_error) in zip(_NUMBERS, numbers, strict=True)
     }
     return LawBatch(
         n=n, **each, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused

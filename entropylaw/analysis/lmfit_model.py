@@ -143,9 +143,10 @@ def _whitening(law: LawFit, form: str) -> Whitening:
     )
 
 
-def _start(form: Form, reward: FloatArray, whitening: Whitening) -> tuple[FloatArray, tuple[float, ...]]:
+def _start(form: Form, reward: FloatArray, whitening: Whitening) -> tuple[Any, tuple[float, ...]]:
     """Coefficients (p,) and shapes of least squares among the shapes of a grid."""
-    target, best, least = whitening(reward), None, np.inf
+    target, least = whitening(reward), np.inf
+    best: tuple[Any, tuple[float, ...]] | None = None
     for shapes in product(*(shape.grid() for shape in form.shapes)):
         design = whitening.matrix @ form.design(form.inputs, np.array(shapes))
         coefficients = np.linalg.lstsq(design, target, rcond=None)[0]

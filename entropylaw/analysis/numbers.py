@@ -290,7 +290,7 @@ def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
     reads = fit.law.reads
     bare = reads.averaged * (reads.table.term == 0)
     weight = bare if bare.sum() > _EXCLUDED else reads.averaged
-    return np.minimum(reads.mean_curve(entropy, weight), reads.top)
+    return np.asarray(np.minimum(reads.mean_curve(entropy, weight), reads.top))
 
 
 def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
@@ -313,7 +313,7 @@ def _entropies_for(
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
         return answer(value=None, intervals=(), note=note)
     below = _share_below(reads, weight, reward)
-    value, note = _crossing(below, law.entropy_now), None
+    value, note = _crossing(below, law.entropy_now), ""
     if value is None:
         note = f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats"
     near = np.array([] if value is None else [value])
@@ -323,7 +323,7 @@ def _entropies_for(
     elif intervals[-1][1] is None:
         open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
         note = "; ".join(filter(None, (note, open_end)))
-    return answer(value=value, intervals=intervals, note=note)
+    return answer(value=value, intervals=intervals, note=note or None)
 
 
 def _share_below(reads: Reads, weight: FloatArray, reward: float) -> Callable[[FloatArray], FloatArray]:
@@ -408,7 +408,8 @@ def _inverted(below: Callable[[FloatArray], FloatArray], level: float, method: s
     outside = (chance <= at[0]) | (chance > at[-1])
     found = quantiles_of(below, np.clip(chance, at[0] + 1e-9, at[-1] - 1e-9), 0.8, 0.2)
     ends = [None if beyond else float(end) for beyond, end in zip(outside, found, strict=True)]
-    note = "beyond -4 to 6" if None in ends else None
-    if ends[1] is None:
-        ends = [None, None, None]
-    return Estimate(value=ends[1], low=ends[0], high=ends[2], level=level, method=method, note=note)
+    low, value, high = ends
+    beyond_all = "beyond -4 to 6" if None in ends else None
+    if value is None:
+        low = high = None
+    return Estimate(value=value, low=low, high=high, level=level, method=method, note=beyond_all)

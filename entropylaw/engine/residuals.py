@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -298,5 +299,5 @@ class _Sums:
 
     def all(self) -> Whitened:
         """All covariances at all scales."""
-        arrays = {name: np.concatenate(values) for name, values in self.parts.items()}
+        arrays: dict[str, Any] = {name: np.concatenate(values) for name, values in self.parts.items()}
         return Whitened(**arrays | {name: arrays[name] > 0 for name in ("long", "scaled")})

@@ -143,4 +143,5 @@ def _natural_spline(time: FloatArray, values: FloatArray, at: FloatArray) -> Flo
     inside = left * values[i] + right * values[i + 1] + bend
     first = (values[1] - values[0]) / (time[1] - time[0]) - curved[1] * (time[1] - time[0]) / 6.0
     last = (values[-1] - values[-2]) / (time[-1] - time[-2]) + curved[-2] * (time[-1] - time[-2]) / 6.0
-    return inside + np.minimum(at - time[0], 0.0) * first + np.maximum(at - time[-1], 0.0) * last
+    outside = np.minimum(at - time[0], 0.0) * first + np.maximum(at - time[-1], 0.0) * last
+    return np.asarray(inside + outside)

@@ -40,7 +40,11 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
     },
     LAWS: {
         "a standard error says less than the interval": r"ESTIMATES\.std_error",
-        "where the answer rests on first evaluations, a caution says so": r"runs\.answer\.cuts\..*",
+        "where the first evaluations are off the curve, or no curve fits, a caution says so": (
+            r"runs\.answer\.p_(first|no_curve)"
+        ),
+        "the level shifts at them are shown": r"runs\.answer\.law\.seams",
+        "the noise that the smoothing removes is shown": r"runs\.answer\.law\.smoothing_error",
         "the run's own name is shown": r"runs\.answer\.(law\.)?run",
         "the law's reward at each evaluation, which the figure of the residuals draws": (
             r"runs\.answer\.law\.fitted"
@@ -51,10 +55,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
             r"runs\.answer\.forms\.(ceiling|headroom)\.note"
         ),
         "of a shape the value is shown": r"runs\.answer\.forms\.shapes\.(low|high)",
-        "its p-value and its method say it": r"runs\.segments\.same\.(hypothesis|statistic|df1|df2)",
-        "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
-            r"runs\.segments\.segments\.fit\.(?!law\.(a|b|ceiling)\.|verdict|why|findings).*"
-        ),
     },
     ("fit text", "fit markdown", "report markdown", "report html"): {
         "of the training reward the verdict and the two answers are shown; the JSON has the rest": (
@@ -83,12 +83,6 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         ),
         "a row has the reward that was chosen": r"runs\.training\..*",
         "the column `lost` says why they are unknown": r"runs\.answer\.(law\.)?(ceiling|headroom)\.note",
-        "the rows are the segments, and the columns the coefficients": (
-            r"runs\.segments\.same\.method|runs\.segments\.starts"
-        ),
-        "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON": (
-            r"runs\.segments\.((segments\.fit\.)?findings\..*|segments\.fit\.why)"
-        ),
     },
     (*PREDICTION, *REPORT): {
         "the members have names, weights and what they give together": (
@@ -110,9 +104,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "report markdown",
         "report html",
     ): {
-        "the code says which values there are": (
-            r"runs\.((forecast|answer|segments|segments\.segments\.fit)\.)?findings\.values\.KEY"
-        ),
+        "the code says which values there are": (r"runs\.((forecast|answer)\.)?findings\.values\.KEY"),
     },
     ("prediction text", "prediction markdown"): {
         "how far the path is followed is said in words": r"runs\.spending\.step\.note",
@@ -243,14 +235,13 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
 """Results and media → why they leave out fields → a regular expression of the fields."""
 
 NO_EXAMPLE = {
+    ("Fit", "skipped"): "the evaluations of every run here determine all forms",
     ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
     ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
     ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
-    ("Cut", "why"): "the law fails in no run here without its first evaluations",
-    ("Comparison", "reach"): "the entropy of the run here is not spent",
     ("Source", "parts"): "no run here is joined from several files",
 }
 """Class and field that no result here has a value in → why."""

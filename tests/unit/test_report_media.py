@@ -49,7 +49,7 @@ def test_hostile_name_is_text() -> None:
 def test_a_law_that_fails_says_so_before_any_number() -> None:
     text = rendered(document(falling()), "markdown")
     assert text.index("**reward rises with entropy** (fails)") < text.index("### Estimates")
-    assert "- **reason**: reward rises with entropy: a = -0.195 [" in text
+    assert "- **reason**: reward rises with entropy: a = -0.19" in text
 
 
 def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall_and_no_gain_contradicts_another() -> None:

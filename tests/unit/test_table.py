@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from entropylaw.engine.constants import LISTED, PRIOR
-from entropylaw.engine.reads import Cells, Reads, merged, smoothed_reward, t_below
+from entropylaw.engine.levels import smoothed_reward
+from entropylaw.engine.reads import Cells, Reads, merged, t_below
 from entropylaw.engine.residuals import reloads
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import LARGEST_GROUPED, table_of, tables_of

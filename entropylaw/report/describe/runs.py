@@ -136,7 +136,7 @@ def parts(report: RunReport) -> Iterator[b.Row]:
     run = report.fit
     for row in law.level_shift_rows(run.level_shifts):
         known = {key: cell for key, cell in row.items() if cell is not None}
-        yield {"run": run.run, "path": run.path} | known
+        yield {"run": run.run, "path": run.path, **known}
 
 
 def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[b.Block]:
