@@ -124,17 +124,17 @@ def fit_law(
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
     check_eval_size(eval_size, used.reward)
     check_largest(max_reward, used.reward)
-    breaks = checked_seams(seams, used.step)
+    breaks = checked_shifts(seams, used.step)
     smoothed = smoothed_at(used)
     noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
-    table = table_of(used.step, smoothed.entropy, used.reward, seams=breaks, noise=noise)
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=breaks, noise=noise)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward))
     given: dict[str, Any] = {
         "run": run,
         "level": level,
         "eval_size": eval_size,
         "max_reward": max_reward,
-        "seams": breaks,
+        "shifts": breaks,
     }
     law = law_of_run(used, smoothed, reads, **given)
     least = hundredth(law) if gain is None else gain
@@ -277,7 +277,7 @@ def column_of(data: Any, name: Any) -> Any:
         raise UsageError("no-such-column", message, "name columns of the table") from None
 
 
-def checked_seams(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
+def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
     """Steps at which a new level begins, in order; UsageError ``bad-seam`` for one outside of the run."""
     marks = as_floats(seams, "seams")
     outside = marks[~((marks > step[0]) & (marks <= step[-1]))]

@@ -1,7 +1,7 @@
 """Level shifts: steps at which a run jumps, against the drift that any run has.
 
 A reference reset, a longer context, new data or a resume can move reward or entropy from one evaluation
-to the next. A known one is a column of the engine's table (``seams`` of :func:`entropylaw.fit_law`).
+to the next. A known one is a column of the engine's table (:func:`entropylaw.fit_law`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
 def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, ...]:
     """The steps at which a run gets a new level: of shifts fewer than five evaluations apart the clearest.
 
-    One event often shifts reward and entropy an evaluation apart; two columns could not be told apart.
+    One event often shifts reward and entropy an evaluation apart; two columns could not be distinguished.
     """
     numbers = {shift: int(np.searchsorted(as_floats(step, "step"), shift.step)) for shift in shifts}
     kept: list[int] = []
@@ -99,23 +99,23 @@ def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, .
     return tuple(float(step[i]) for i in sorted(kept))
 
 
-def seam_shifts(law: LawFit) -> tuple[LevelShift, ...]:
-    """The shift of the reward's level at each seam of a fit, averaged over the functional forms."""
+def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
+    """The shift of the reward's level at each known step of a fit, averaged over the functional forms."""
     reads: Reads = law.reads
     table, weight, shifts = reads.table, reads.averaged, []
-    columns = table.candidates.of("seam")
-    for seam, column in zip(law.seams, columns, strict=False):
-        functional = coefficient_of(table, "seam")
+    columns = table.candidates.of("shift")
+    for start, column in zip(law.shifts, columns, strict=False):
+        functional = coefficient_of(table, "shift")
         row = np.zeros_like(functional.row)
         # The column is the level before.
         row[..., column] = -1.0
         location, scale = table.numbers(replace(functional, row=row))
         cells = merged(location[0], scale[0], table.df, weight)
         below = float(cells.below(np.zeros(1))[0])
-        number = int(np.searchsorted(law.step, seam))
+        number = int(np.searchsorted(law.step, start))
         shift = LevelShift(
             series="reward",
-            step=seam,
+            step=start,
             after=float(law.step[number - 1]),
             jump=of_cells(cells, level=law.level, method=OWN),
             p_value=min(1.0, 2.0 * min(below, 1.0 - below)),

@@ -78,7 +78,7 @@ def smoothed_at(used: Evaluations) -> SmoothedEntropy:
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
     noise = binomial_noise(law.smoothed_entropy, law.reward, law.eval_size)
-    table = table_of(law.step, law.smoothed_entropy, law.reward, seams=law.seams, noise=noise)
+    table = table_of(law.step, law.smoothed_entropy, law.reward, shifts=law.shifts, noise=noise)
     return Reads(table, np.inf if law.max_reward is None else law.max_reward)
 
 

@@ -142,7 +142,7 @@ class Blocks:
         explained = np.einsum("kp,kpq,kq->k", along, inverse, along)
         whole = product[:, y, y]
         left = np.maximum(whole - explained, EXACT * whole) / max(self.n - len(linear), 1)
-        return np.maximum(left, 1e-300)
+        return np.asarray(np.maximum(left, 1e-300))
 
     def _densities(self) -> FloatArray:
         """Log prior density (m,) of each coefficient at its mean, for one linear column.
@@ -154,13 +154,13 @@ class Blocks:
         for i, name in enumerate(self.found.names[:-1]):
             if name == FREE or name.startswith("first"):
                 density[i] = -np.log(2.0)
-            if name in ("one", "seam", FLAT):
+            if name in ("one", "shift", FLAT):
                 density[i] = 0.0
         return density
 
     def all(self) -> list[Block]:
         """Every block that the run determines."""
-        seams, blocks = self.found.of("seam"), list[Block]()
+        shifts, blocks = self.found.of("shift"), list[Block]()
         free = self.found.of(FREE)
         for term, (term_name, _) in enumerate(self.prior.terms):
             for first, (part, probability) in enumerate(self.prior.firsts):
@@ -168,7 +168,7 @@ class Blocks:
                 expected = int(term_name != NO_TERM) + int(part > 0)
                 if len(columns) < expected:
                     continue
-                linear = [0, *columns, *seams]
+                linear = [0, *columns, *shifts]
                 bare = term_name == NO_TERM
                 curves = self._curves(bare=bare, alone=bare and not part)
                 made = (
@@ -184,7 +184,7 @@ class Blocks:
 
     def _curves(self, *, bare: bool, alone: bool) -> list[int]:
         """Columns of the curves with one coefficient: saturation without a term, the flat law alone."""
-        left_out = {"one", "seam", "reward", FREE, STEP, LOG_STEP}
+        left_out = {"one", "shift", "reward", FREE, STEP, LOG_STEP}
         if not bare:
             left_out.add(SATURATION)
         if not alone:

@@ -48,7 +48,7 @@ class Candidates:
         Shape (n, m), in units of each column's sd, the reward less its mean.
     names, shapes
         The curve, term or dummy of each column, and its shape (k, p, rate or lag; nan without one). The
-        intercept is "one", the reward "reward"; "first0", "first1" and "seam" are levels of some evaluations.
+        intercept is "one", the reward "reward"; "first0", "first1" and "shift" are levels of some evaluations.
     onward
         For each column its value at other entropies (q,), in the same units; None where it has none.
     slope
@@ -85,7 +85,7 @@ class Candidates:
 
 
 def candidates(
-    entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior, seams: Sequence[int] = ()
+    entropy: FloatArray, share: FloatArray, reward: FloatArray, prior: Prior, shifts: Sequence[int] = ()
 ) -> Candidates:
     """All columns of a run.
 
@@ -95,7 +95,7 @@ def candidates(
         Shape (n,): smoothed entropy in nats, share of the run's steps (0 to 1), and reward.
     prior
         Shapes of the curves.
-    seams
+    shifts
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
@@ -114,8 +114,8 @@ def candidates(
         if part:
             first = np.arange(entropy.size) < max(round(part * entropy.size), 1)
             builder.keep(f"first{number}", first.astype(float), none, None)
-    for start in seams:
-        builder.keep("seam", (np.arange(entropy.size) < start).astype(float), none, None)
+    for start in shifts:
+        builder.keep("shift", (np.arange(entropy.size) < start).astype(float), none, None)
     builder.keep("reward", (reward - origin) / unit, none, None)
     columns = np.column_stack(builder.columns)
     return Candidates(
@@ -147,8 +147,8 @@ def _curves(entropy: FloatArray, prior: Prior) -> list[tuple[str, float, At]]:
         (LINE, none, np.asarray),
         (SQUARE, none, np.square),
     ]
-    for bend in prior.rates:
-        curves.append((RATE, bend / highest, partial(_rate_column, rate=bend / highest)))
+    for rate in prior.rates:
+        curves.append((RATE, rate / highest, partial(_rate_column, rate=rate / highest)))
     if entropy.min() >= 0:
         for power in prior.powers:
             curves.append((POWER, power, partial(_power_column, power=power)))
@@ -248,9 +248,9 @@ def _natural_basis(entropy: FloatArray, knots: FloatArray, scale: float) -> Floa
     """Natural cubic splines (q, knots − 1) without the intercept: straight lines outside the knots."""
     last = knots[-1]
 
-    def bend(knot: float) -> FloatArray:
+    def cubic(knot: float) -> FloatArray:
         cubes = np.maximum(entropy - knot, 0.0) ** 3 - np.maximum(entropy - last, 0.0) ** 3
         return np.asarray(cubes / ((last - knot) * scale**2))
 
-    final = bend(knots[-2])
-    return np.column_stack([entropy, *(bend(knot) - final for knot in knots[:-2])])
+    final = cubic(knots[-2])
+    return np.column_stack([entropy, *(cubic(knot) - final for knot in knots[:-2])])

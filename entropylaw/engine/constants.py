@@ -114,7 +114,7 @@ over a thousandth of the run loses neither curve nor slow drift."""
 # -- entropy ------------------------------------------------------------------------------------------------
 
 FEWEST_SMOOTHED = 10
-"""Fewest logged entropies that are smoothed: with fewer, noise and curve are not told apart."""
+"""Fewest logged entropies that are smoothed: with fewer, noise and curve are not distinguished."""
 
 MOST_KNOTS = 256
 """Knots of the entropy's spline; more logged entropies are averaged over neighbours first."""
@@ -134,7 +134,7 @@ HOLDS, FAILS = 0.30, 0.03
 
 LAGGED_WEIGHT = 0.25
 """Prior probability of the law of a lagged entropy to the law's own: no law fails for a delay. It does not
-help a law to hold, since a delay bends a curve as another curve would."""
+help a law to hold, since a delay shapes a curve as another form would."""
 
 CONSTANT_LIMIT = 20.0
 """Odds of the law to a constant from which reward follows entropy: strong evidence."""

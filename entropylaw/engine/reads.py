@@ -194,7 +194,7 @@ def quantiles_of(
         side = np.where(under, 1.0, -1.0)
         if np.abs(off).max() < 1e-7 or (high - low).max() <= _NEAR * spread:
             break
-    return value
+    return np.asarray(value)
 
 
 def merged(

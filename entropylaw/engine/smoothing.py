@@ -139,8 +139,8 @@ def _natural_spline(time: FloatArray, values: FloatArray, at: FloatArray) -> Flo
     gap = time[i + 1] - time[i]
     right = np.clip((at - time[i]) / gap, 0.0, 1.0)
     left = 1.0 - right
-    bend = ((left**3 - left) * curved[i] + (right**3 - right) * curved[i + 1]) * gap**2 / 6.0
-    inside = left * values[i] + right * values[i + 1] + bend
+    curvature = ((left**3 - left) * curved[i] + (right**3 - right) * curved[i + 1]) * gap**2 / 6.0
+    inside = left * values[i] + right * values[i + 1] + curvature
     first = (values[1] - values[0]) / (time[1] - time[0]) - curved[1] * (time[1] - time[0]) / 6.0
     last = (values[-1] - values[-2]) / (time[-1] - time[-2]) + curved[-2] * (time[-1] - time[-2]) / 6.0
     outside = np.minimum(at - time[0], 0.0) * first + np.maximum(at - time[-1], 0.0) * last

@@ -160,7 +160,7 @@ def table_of(
     entropy: FloatArray,
     reward: FloatArray,
     *,
-    seams: tuple[float, ...] = (),
+    shifts: tuple[float, ...] = (),
     noise: float = 0.0,
     prior: Prior = PRIOR,
 ) -> Table:
@@ -170,12 +170,12 @@ def table_of(
     ----------
     step, entropy, reward
         Shape (n,): steps, increasing; smoothed entropy in nats; reward.
-    seams
+    shifts
         Steps from which the reward has a new level.
     noise
         Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
     """
-    (table,) = tables_of(step, [entropy], [reward], seams=seams, noise=noise, prior=prior)
+    (table,) = tables_of(step, [entropy], [reward], shifts=shifts, noise=noise, prior=prior)
     return table
 
 
@@ -184,7 +184,7 @@ def tables_of(
     entropies: Sequence[FloatArray],
     rewards: Sequence[FloatArray],
     *,
-    seams: tuple[float, ...] = (),
+    shifts: tuple[float, ...] = (),
     noise: float = 0.0,
     prior: Prior = PRIOR,
 ) -> list[Table]:
@@ -196,7 +196,7 @@ def tables_of(
     columns, gaps = [], []
     for _, (steps, entropy, reward) in runs:
         time = (steps - steps[0]) / (steps[-1] - steps[0])
-        starts = [int(i) for i in np.searchsorted(steps, np.array(seams)) if 0 < i < steps.size]
+        starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
         columns.append(candidates(entropy, time, reward, prior, starts))
         gaps.append(spacings(steps, entropy))
     profiles = [scale_profiles(entropy, prior) for _, (_, entropy, _) in runs]

@@ -11,7 +11,7 @@ import numpy as np
 from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
-from entropylaw.analysis.level_shift import find_level_shifts, level_shift_steps, seam_shifts
+from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.seeds import averaged_curve
@@ -50,8 +50,7 @@ SPAN_AHEAD = 0.5
 def fit_series(series: Series, **options: Any) -> Fit:
     """Fit a paired series; findings about its columns join those of the fit.
 
-    ``options`` are ``level``, ``eval_size``, ``keep_outliers``, ``gain``, ``seams`` of
-    :func:`entropylaw.fit_law`.
+    ``options`` are others of :func:`entropylaw.fit_law`.
 
     Raises FitError and UsageError: as :func:`entropylaw.fit_law`.
     """
@@ -216,7 +215,7 @@ def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
     drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
     entry = fitted_run(run, series, answer, drop)
     none_found = (note("no-level-shift"),) if options.find_seams and not shifts else ()
-    known = seam_shifts(answer.law) if options.seams else shifts
+    known = known_shifts(answer.law) if options.seams else shifts
     return as_stored(replace(entry, summary=summary(entry), level_shifts=known, findings=none_found))
 
 

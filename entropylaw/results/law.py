@@ -37,7 +37,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         standard error; and that noise's standard deviation in nats, None where it was used as logged.
     level
         Level of every interval.
-    seams
+    shifts
         Steps from which the reward has another level: numbers are those after the last.
     eval_size, entropy_sd
         Where given: number of samples behind each reward; known noise of each logged entropy, (n,), nats.
@@ -69,7 +69,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     reward: FloatArray
     fitted: FloatArray
     level: float
-    seams: tuple[float, ...] = ()
+    shifts: tuple[float, ...] = ()
     eval_size: int | None
     max_reward: float | None = None
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)

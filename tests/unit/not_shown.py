@@ -43,7 +43,7 @@ NOT_SHOWN: dict[tuple[str, ...], dict[str, str]] = {
         "where the first evaluations are off the curve, or no curve fits, a caution says so": (
             r"runs\.answer\.p_(first|no_curve)"
         ),
-        "the level shifts at them are shown": r"runs\.answer\.law\.seams",
+        "the level shifts at them are shown": r"runs\.answer\.law\.shifts",
         "the noise that the smoothing removes is shown": r"runs\.answer\.law\.smoothing_error",
         "the run's own name is shown": r"runs\.answer\.(law\.)?run",
         "the law's reward at each evaluation, which the figure of the residuals draws": (

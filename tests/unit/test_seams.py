@@ -9,8 +9,8 @@ from entropylaw.analysis.level_shift import (
     FEWEST_TO_SEARCH,
     find_level_shifts,
     jumps,
+    known_shifts,
     level_shift_steps,
-    seam_shifts,
 )
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import PRIOR
@@ -116,25 +116,25 @@ def test_neighbouring_seams_are_one_cut():
 
 def test_a_given_shift_has_its_size():
     step, entropy, reward = run(reward_jump=0.15)
-    (shift,) = seam_shifts(fit_law(entropy, reward, step, seams=[150.0]).law)
+    (shift,) = known_shifts(fit_law(entropy, reward, step, seams=[150.0]).law)
     assert (shift.step, shift.after, shift.series) == (150.0, 145.0, "reward")
     assert shift.jump.low < 0.15 < shift.jump.high
     assert shift.p_value < 1e-4
-    (none,) = seam_shifts(fit_law(*run()[1:], run()[0], seams=[150.0]).law)
+    (none,) = known_shifts(fit_law(*run()[1:], run()[0], seams=[150.0]).law)
     assert none.p_value > 0.01
 
 
 def test_numbers_are_those_after_the_last_shift():
     step, entropy, reward = run(reward_jump=0.15)
     fit = fit_law(entropy, reward, step, seams=[148.0])
-    assert fit.law.seams == (150.0,)
+    assert fit.law.shifts == (150.0,)
     assert fit.ceiling.low < 0.70 < fit.ceiling.high
     assert fit.ceiling.width < 0.15
 
 
 def test_seams_given_in_any_order_and_between_evaluations():
     step, entropy, reward = run()
-    assert fit_law(entropy, reward, step, seams=[201.0, 98.0, 100.0]).law.seams == (100.0, 205.0)
+    assert fit_law(entropy, reward, step, seams=[201.0, 98.0, 100.0]).law.shifts == (100.0, 205.0)
 
 
 @pytest.mark.parametrize("at", [0.0, -5.0, 296.0, float("nan")])

@@ -148,10 +148,10 @@ def test_a_long_run_is_fitted_to_means_of_neighbours():
     assert low < 0.55 < high
 
 
-def test_a_seam_is_a_level_of_its_own():
+def test_a_shift_is_a_level_of_its_own():
     step, entropy, reward = run(60, 4)
     shifted = reward + 0.1 * (step >= 30)
-    reads = Reads(table_of(step, entropy, shifted, seams=(30.0,)))
+    reads = Reads(table_of(step, entropy, shifted, shifts=(30.0,)))
     low, value, high = reads.cells(0, reads.averaged).quantiles(ENDS)
     assert low < 0.65 < high
     assert high - low < 0.1

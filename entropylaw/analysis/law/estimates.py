@@ -1,4 +1,4 @@
-"""Estimates from distributions, and the checks of what is asked for."""
+"""Estimates from distributions, and the checks of arguments."""
 
 from __future__ import annotations
 
