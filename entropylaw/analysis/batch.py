@@ -163,7 +163,7 @@ def _laws(runs: Sequence[Evaluations], level: float) -> list[tuple[FloatArray, F
     found = []
     for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
         reads = Reads(table)
-        a, b = reads.coefficient()
+        a, b = reads.coefficients
         ceiling, left, now = (reads.cells(number, reads.law) for number in range(3))
         numbers = np.array([_row(cells, level) for cells in (ceiling, a, b, now, left)])
         if numbers[4, 1] < 0:

@@ -100,7 +100,7 @@ def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
     """Ceiling, reward now, headroom, a and b of the law."""
     estimate = partial(of_cells, level=level, method=OWN)
     possible, top = reads.law_possible, reads.top
-    a, b = reads.coefficient()
+    a, b = reads.coefficients
     left = reads.cells(1, possible, reads.most_left())
     return {
         "ceiling": estimate(reads.cells(0, possible, top)),

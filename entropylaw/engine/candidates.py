@@ -48,7 +48,7 @@ class Candidates:
         Shape (n, m), in units of each column's sd, the reward less its mean.
     names, shapes
         The curve, term or dummy of each column, and its shape (k, p, rate or lag; nan without one). The
-        intercept is "one", the reward "reward"; "first0", "first1" and "shift" are levels of some evaluations.
+        intercept is "one", the reward "reward"; "first1", "first2" and "shift" are levels of some of them.
     onward
         For each column its value at other entropies (q,), in the same units; None where it has none.
     slope

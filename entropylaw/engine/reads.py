@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
@@ -161,7 +162,7 @@ def t_below(df: FloatArray, z: FloatArray) -> FloatArray:
 def quantiles_of(
     below: Callable[[FloatArray], FloatArray], target: FloatArray, middle: float, spread: float
 ) -> FloatArray:
-    """Values (k,) at which a distribution function is ``target``, all at once, to 10⁻⁷ of a normal deviate.
+    """Values (k,) at which a distribution function is ``target``, all at once, to 10⁻⁶ of a normal deviate.
 
     Regula falsi with Illinois' weights (Dowell & Jarratt 1971, doi:10.1007/BF01934364) on the scale of normal
     deviates, on which a mixture is nearly a straight line; then bisections, which end at a jump, too.
@@ -192,7 +193,7 @@ def quantiles_of(
         error_low = np.where(under, off, np.where(side < 0, error_low / 2.0, error_low))
         low, high = np.where(under, value, low), np.where(under, high, value)
         side = np.where(under, 1.0, -1.0)
-        if np.abs(off).max() < 1e-7 or (high - low).max() <= _NEAR * spread:
+        if np.abs(off).max() < 1e-6 or (high - low).max() <= _NEAR * spread:
             break
     return np.asarray(value)
 
@@ -390,8 +391,13 @@ class Reads:
         first, second = values
         return first, second
 
-    def coefficient(self, weight: FloatArray | None = None) -> tuple[Cells, Cells]:
-        """The law's a, and b = ceiling + a, over the law's own rows, or over some of these."""
+    @cached_property
+    def coefficients(self) -> tuple[Cells, Cells]:
+        """The law's a and b over its own rows."""
+        return self.coefficient(self.law)
+
+    def coefficient(self, weight: FloatArray) -> tuple[Cells, Cells]:
+        """The law's a, and b = ceiling + a, over some of the law's rows."""
         table, found = self.table, self.table.candidates
         slope = coefficient_of(table, FLAT if self.evidence[table.is_form(FLAT)].any() else LAW)
         scaled = Functional(row=-slope.row / found.law_unit, offset=slope.offset, variance=slope.variance)
@@ -402,13 +408,12 @@ class Reads:
         )
         location, scale = table.numbers(both, self.law > 0)
         location[1] += found.origin
-        own = self.law if weight is None else weight
-        a, b = (merged(location[i], scale[i], table.df, own) for i in range(2))
+        a, b = (merged(location[i], scale[i], table.df, weight) for i in range(2))
         return a, b
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
-        a, b = self.coefficient()
+        a, b = self.coefficients
         variances = [cells.sd() ** 2 for cells in (a, b, self.cells(0, self.law))]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
             variances = [float(cells.weight @ cells.scale**2) for cells in (a, b, self.cells(0, self.law))]
