@@ -215,9 +215,10 @@ def _slope_in_errors(step: FloatArray, column: FloatArray, values: FloatArray) -
     if np.ptp(column) <= 1e-9 * np.abs(column).max():
         return 0.0
     # The design has the column with its sign changed.
-    slope = fit_local_level(step, design(column), values).of(np.array([[0.0, -1.0]]))
-    mean = float(slope.location[0] @ slope.weight)
-    variance = float((slope.scale[0] ** 2 + (slope.location[0] - mean) ** 2) @ slope.weight)
+    fit = fit_local_level(step, design(column), values)
+    (slope,), (scale,) = fit.of(np.array([[0.0, -1.0]]))
+    mean = float(slope @ fit.weight)
+    variance = float((scale**2 + (slope - mean) ** 2) @ fit.weight)
     return mean / np.sqrt(variance) if variance > 0 else 0.0
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.local_level import LocalLevelFit, fit_local_level
-from entropylaw.results.mixture import Mixture
+from entropylaw.engine.reads import Cells
 
 RATES = np.geomspace(0.1, 10.0, 21)
 """Decay times of the curves in step, in spans of the fitted part."""
@@ -136,21 +136,24 @@ def local_level(step: FloatArray, values: FloatArray) -> LocalLevelFit:
 
 def _ahead(fit: LocalLevelFit, rows: FloatArray, lead: FloatArray) -> FloatArray:
     """Mean prediction of a local level with regressors ``rows`` (m, p), ``lead`` steps after the last one."""
-    mixture = fit.predict(rows, lead)
-    return np.asarray(mixture.location @ mixture.weight)
+    location, _ = fit.predict(rows, lead)
+    return np.asarray(location @ fit.weight)
 
 
 def now_and_noise(step: FloatArray, values: FloatArray) -> tuple[float, float]:
     """The local level at the last step, and the standard deviation of the noise about it."""
     fit = local_level(step, values)
-    now = fit.now(np.ones((1, 1)))
+    location, _ = fit.now(np.ones((1, 1)))
     noise = np.sqrt(fit.weight @ (fit.variance * fit.noise_share))
-    return float(now.location[0] @ now.weight), float(noise)
+    return float(location[0] @ fit.weight), float(noise)
 
 
-def level_now(step: FloatArray, values: FloatArray) -> Mixture:
+def level_now(step: FloatArray, values: FloatArray) -> Cells:
     """The local level at the last step, without the noise."""
-    return local_level(step, values).now(np.ones((1, 1)))
+    fit = local_level(step, values)
+    location, scale = fit.now(np.ones((1, 1)))
+    df = np.full(fit.weight.size, fit.df)
+    return Cells(weight=fit.weight, location=location[0], scale=scale[0], df=df)
 
 
 def spans(step: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -125,8 +125,8 @@ class Seed:
         until = max(3, int(np.searchsorted(law.step, step, side="right")))
         if until not in self.rewards:
             known = level_now(law.step[:until], law.reward[:until])
-            error = float(np.nan_to_num(known.standard_deviation()[0]))
-            self.rewards[until] = float(known.mean()[0]), error
+            error = float(np.nan_to_num(known.sd(), posinf=0.0))
+            self.rewards[until] = known.mean(), error
         return self.rewards[until]
 
     def entropy_at(self, step: float) -> float:

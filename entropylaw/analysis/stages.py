@@ -224,7 +224,7 @@ def _last_level(step: FloatArray, value: FloatArray) -> _Level | None:
     if value.size < FEWEST or np.ptp(value) == 0:
         return _Level(float(value[-1]), 0.0) if value.size else None
     known = level_now(step, value)
-    return _Level(float(known.mean()[0]), float(np.nan_to_num(known.standard_deviation()[0])) ** 2)
+    return _Level(known.mean(), float(np.nan_to_num(known.sd(), posinf=0.0)) ** 2)
 
 
 def _end(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:

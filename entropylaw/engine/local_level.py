@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from entropylaw.arrays import FloatArray
-from entropylaw.results.mixture import Mixture, normalised
 
 WALK_SHARES = 9
 """Grid points of the noise share between 0 and 1, at equal probabilities of Beta(1/2, 1/2)."""
@@ -52,30 +50,26 @@ class LocalLevelFit:
     df: float
     spacing: float
 
-    def of(self, rows: FloatArray) -> Mixture:
-        """Distribution of ``rows @ β``; rows (m, p)."""
-        return self._mixture(rows[:, None, :], rows @ self.coefficient.T, 0.0)
+    def of(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Locations and scales (m, g) of ``rows @ β``; rows (m, p)."""
+        return rows @ self.coefficient.T, self._scale(rows[:, None, :], 0.0)
 
-    def now(self, rows: FloatArray) -> Mixture:
-        """Distribution of ``rows @ β`` plus the level at the last step, without noise; rows (m, p)."""
+    def now(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same of ``rows @ β`` plus the level at the last step, without noise."""
         along = rows[:, None, :] - self.slope
         location = np.einsum("mgp,gp->mg", along, self.coefficient) + self.offset
-        return self._mixture(along, location, self.level_variance)
+        return location, self._scale(along, self.level_variance)
 
-    def predict(self, rows: FloatArray, lead: FloatArray) -> Mixture:
-        """Distribution of new evaluations, ``lead`` (m,) steps after the last; rows (m, p) are X there."""
-        now = self.now(rows)
+    def predict(self, rows: FloatArray, lead: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same of new evaluations, ``lead`` (m,) steps after the last; rows (m, p) are X there."""
+        location, scale = self.now(rows)
         walk = (1.0 - self.noise_share) * lead[:, None] / self.spacing
         extra = self.variance * (walk + self.noise_share)
-        scale = np.sqrt(now.scale**2 + extra)
-        return Mixture(weight=now.weight, location=now.location, scale=scale, df=now.df)
+        return location, np.sqrt(scale**2 + extra)
 
-    def _mixture(self, along: FloatArray, location: FloatArray, more: FloatArray | float) -> Mixture:
+    def _scale(self, along: FloatArray, more: FloatArray | float) -> FloatArray:
         square = np.einsum("mgp,gpq,mgq->mg", along, self.covariance, along, optimize=True) + more
-        least = _SHARPEST**2 * self.variance
-        return Mixture(
-            weight=self.weight, location=location, scale=np.sqrt(np.maximum(square, least)), df=self.df
-        )
+        return np.sqrt(np.maximum(square, _SHARPEST**2 * self.variance))
 
 
 def fit_local_level(
@@ -119,12 +113,12 @@ def fit_local_level(
     rss = np.maximum(product[:, p, p] - np.einsum("gp,gp->g", coefficient, product[:, :p, p]), least)
     free = n - p
     log_weight = np.log(prior) - 0.5 * (log_det - np.linalg.slogdet(inverse)[1]) - 0.5 * free * np.log(rss)
-    weight, _ = normalised(log_weight + gammaln(free / 2.0))
+    weight = np.exp(log_weight - log_weight.max())
     variance = rss / free
     in_columns = coefficient @ back.T
     in_columns[:, 0] += reward[0] / design[0, 0]
     return LocalLevelFit(
-        weight=weight,
+        weight=weight / weight.sum(),
         variance=variance,
         noise_share=share,
         coefficient=in_columns,

@@ -35,6 +35,9 @@ from entropylaw.engine.constants import (
 from entropylaw.engine.residuals import scale_profiles
 from entropylaw.engine.table import Table
 
+NORMAL = 1e12
+"""Degrees of freedom of a normal distribution."""
+
 _FEWEST_HILL = 6.0
 """Degrees of freedom from which a t distribution is taken from a normal one."""
 
@@ -123,6 +126,10 @@ class Cells:
 
     def _uncut(self, value: FloatArray) -> FloatArray:
         return np.asarray(t_below(self.df, (value[:, None] - self.location) / self.scale) @ self.weight)
+
+    def mean(self) -> float:
+        """Mean without the cut."""
+        return float(self.weight @ self.location)
 
     def sd(self) -> float:
         """Standard deviation without the cut; infinite where some t has none."""

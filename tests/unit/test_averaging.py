@@ -12,7 +12,6 @@ from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.fit import Fit
-from entropylaw.results.mixture import Mixture
 from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.laws import own_law
@@ -260,26 +259,6 @@ def test_a_reason_belongs_to_a_law_that_fails(fit):
     assert replace(fit, why=Why.no_relation).flaw()
     assert replace(fit, verdict=Verdict.fails).flaw()
     assert replace(fit, forms=tuple(one for one in fit.forms if one.form != "law")).flaw()
-
-
-def test_a_mixture_with_several_degrees_of_freedom_is_that_of_its_parts():
-    parts = [
-        Mixture(weight=np.ones(1), location=np.array([[0.0], [1.0]]), scale=np.ones((2, 1)), df=df)
-        for df in (3.0, 9.0, np.inf)
-    ]
-    weight = np.array([0.2, 0.5, 0.3])
-    both = Mixture(
-        weight=weight,
-        location=np.concatenate([part.location for part in parts], axis=1),
-        scale=np.ones((2, 3)),
-        df=np.array([3.0, 9.0, np.inf]),
-    )
-    at = np.array([0.7, -0.4])
-    assert both.cdf(at) == pytest.approx(sum(w * part.cdf(at) for w, part in zip(weight, parts, strict=True)))
-    for probability in (0.025, 0.5, 0.9):
-        assert both.cdf(both.quantile(probability)) == pytest.approx(probability, abs=1e-10)
-    variance = weight @ [3.0, 9.0 / 7.0, 1.0]
-    assert both.standard_deviation() == pytest.approx(np.sqrt(variance))
 
 
 def test_what_is_left_is_the_difference_above_0_without_its_rounding_error():

@@ -13,7 +13,6 @@ from entropylaw.arrays import FloatArray
 from entropylaw.engine.reads import Cells
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.mixture import Mixture
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
@@ -56,31 +55,6 @@ def of_cells(cells: Cells, *, level: float, method: str) -> Estimate:
         method=method,
         std_error=error if np.isfinite(error) else None,
     )
-
-
-def from_mixture(mixture: Mixture, *, level: float, method: str) -> Estimate:
-    """Median and equal-tailed interval of the first number of ``mixture``."""
-    return estimates(mixture, level=level, method=method)[0]
-
-
-def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
-    """Median and equal-tailed interval of every number of ``mixture``."""
-    # One component: the textbook standard error, not the standard deviation of its t.
-    single = mixture.location.shape[1] == 1
-    spread = mixture.scale[:, 0] if single else mixture.standard_deviation()
-    # Quantiles of a mixture as narrow as rounding may be out of order by a bit.
-    rows = np.vstack([np.sort(mixture.quantiles(tails(level)), axis=0), spread])
-    return [
-        Estimate(
-            value=value,
-            low=low,
-            high=high,
-            level=level,
-            method=method,
-            std_error=error if np.isfinite(error) else None,
-        )
-        for low, value, high, error in rows.T.tolist()
-    ]
 
 
 def spent_entropy(now: float, share: float) -> float:
