@@ -69,7 +69,7 @@ class LocalLevelFit:
 
     def _scale(self, along: FloatArray, more: FloatArray | float) -> FloatArray:
         square = np.einsum("mgp,gpq,mgq->mg", along, self.covariance, along, optimize=True) + more
-        return np.sqrt(np.maximum(square, _SHARPEST**2 * self.variance))
+        return np.asarray(np.sqrt(np.maximum(square, _SHARPEST**2 * self.variance)))
 
 
 def fit_local_level(
