@@ -104,25 +104,17 @@ def spark(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Coverage and speed, compared with other tools, into docs/benchmarks/. ``-- --full`` for many runs."""
     session.install("-e", ".[bench,test]")
-    session.run("python", "-m", "pytest", "benchmarks")
     full = "--full" in session.posargs
-    session.run("python", "-m", "benchmarks.calibration", "--write", *(["--full"] if full else []))
+    session.run("python", "-m", "benchmarks.table", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--write")
-    session.run("python", "-m", "benchmarks.paper", "--write", *(["--runs", "2000"] if full else []))
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
     session.run("python", "-m", "benchmarks.phases_aside", "--write")
-    session.run("python", "-m", "benchmarks.level_shifts", "--write", "--runs", "1000" if full else "100")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
     session.run("python", "-m", "benchmarks.startup", "--write")
-    session.run("python", "-m", "benchmarks.rivals", "data/lab", "--write")
     session.run("python", "-m", "benchmarks.outliers", "--write", *([] if full else ["--runs", "40"]))
-    session.run("python", "-m", "benchmarks.foreign", "--write", *([] if full else ["--runs", "40"]))
-    session.run("python", "-m", "benchmarks.averaging", "--write")
     session.run("python", "-m", "benchmarks.answers", "--write")
-    session.run("python", "-m", "benchmarks.sensitivity", "--write")
-    session.run("python", "-m", "benchmarks.verdicts", "--write", *([] if full else ["--runs", "20"]))
     # wandb 0.30 removed its reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.docs import write_block
+from entropylaw.analysis.batch import fit_laws
 from entropylaw.analysis.law.evaluations import gross_outliers
-from entropylaw.analysis.law.fitting import fit_laws
 from entropylaw.arrays import FloatArray
 
 SIZES = (30, 60, 150, 400)

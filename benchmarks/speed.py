@@ -24,8 +24,7 @@ from benchmarks.docs import write_block
 from benchmarks.process import peak
 from benchmarks.worlds import FloatArray, World, simulate
 from entropylaw import fit_law
-from entropylaw.analysis.law.fitting import fit_laws
-from entropylaw.analysis.rivals import compare_forms
+from entropylaw.analysis.batch import fit_laws
 from entropylaw.pipeline.cache import VARIABLE
 
 TURNS, FEW_TURNS = 9, 5
@@ -103,12 +102,9 @@ def engine_rows() -> list[tuple[str, str, float]]:
         lambda: [fit_law(entropy, reward, sample.step) for entropy, reward in runs],
         FEW_TURNS,
     ) / (THOUSAND / HUNDRED)
-    fit = fit_law(*runs[0])
-    forms = ratio(lambda: compare_forms(fit), single(*runs[0]), FEW_TURNS)
     return [
         ("`fit_law`, 200 evaluations", "1,000 stationary-bootstrap refits by arch + lmfit", one),
         ("`fit_laws`, 1,000 runs × 200 evaluations", "1,000 calls of `fit_law`", many),
-        ("`compare_forms`, 200 evaluations", "`fit_law`, 200 evaluations", forms),
     ]
 
 
@@ -141,7 +137,7 @@ def times_table() -> list[str]:
         "| --- | ---: | ---: | ---: |",
     ]
     calls = [("fit_law", n) for n in (200, 1_000, 10_000, 100_000, 1_000_000)]
-    for call, n in [*calls, ("compare_forms", 200), ("fit_laws", 200)]:
+    for call, n in [*calls, ("fit_laws", 200)]:
         command = [sys.executable, "-c", f"from benchmarks.speed import alone; alone({call!r}, {n})"]
         found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
         name = f"`{call}`" + (f", {THOUSAND:,} runs" if call == "fit_laws" else "")
@@ -193,14 +189,11 @@ def alone(call: str, n: int) -> None:
     rng = np.random.default_rng(1)
     entropy = 0.05 + 0.95 * np.exp(-4 * np.linspace(0, 1, n)) + 0.005 * rng.standard_normal(n)
     reward = 0.55 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
-    fit = fit_law(entropy[:50], reward[:50])
-    compare_forms(fit)
+    fit_law(entropy[:50], reward[:50])
     sample = simulate(WORLD, THOUSAND, 3) if call == "fit_laws" else None
     several = THOUSAND if sample is not None else 1
-    whole = fit_law(entropy, reward) if call == "compare_forms" else fit
     todo = {
         "fit_law": single(entropy, reward),
-        "compare_forms": lambda: compare_forms(whole),
         "fit_laws": lambda: sample and fit_laws(sample.entropy, sample.rewards, sample.step),
     }[call]
     before = peak()

@@ -3,16 +3,13 @@
 __version__: str
 from entropylaw.analysis.answer import fit_law as fit_law
 from entropylaw.analysis.backtest import backtest as backtest
+from entropylaw.analysis.batch import fit_laws as fit_laws
 from entropylaw.analysis.forecast import forecast as forecast
 from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
-from entropylaw.analysis.law.fitting import fit_laws as fit_laws
-from entropylaw.analysis.law.influence import influences as influences
 from entropylaw.analysis.level_shift import find_level_shifts as find_level_shifts
-from entropylaw.analysis.level_shift import fit_segments as fit_segments
 from entropylaw.analysis.lmfit_model import to_lmfit as to_lmfit
 from entropylaw.analysis.phases import combine_phases as combine_phases
 from entropylaw.analysis.phases import fit_phases as fit_phases
-from entropylaw.analysis.rivals import compare_forms as compare_forms
 from entropylaw.documents.comparison import ComparisonDocument as ComparisonDocument
 from entropylaw.documents.document import FitDocument as FitDocument
 from entropylaw.documents.document import PhasesDocument as PhasesDocument

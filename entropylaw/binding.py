@@ -34,10 +34,7 @@ class Rendering(Protocol):
 
 
 class Predicting(Protocol):
-    """The functions of a fit and of its law that compute more from their posteriors."""
-
-    def basis(self, fit: Any, /) -> Any:
-        """Posteriors of the forms of a fit."""
+    """The functions of a fit and of its law that compute more from their table."""
 
     def curve(self, fit: Any, /) -> Any:
         """The averaged curve of a fit with its bands."""
@@ -54,8 +51,8 @@ class Predicting(Protocol):
     def law_entropy_for(self, law: Any, reward: float, level: float | None, /) -> Any:
         """The entropies at which the law's reward is compatible with a target."""
 
-    def residual_covariances(self, law: Any, /) -> Any:
-        """The residual covariances that a law was fitted with."""
+    def reads_of(self, law: Any, /) -> Any:
+        """The table of candidates of a law's run, with the questions to it."""
 
 
 class Methods:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.kinds import (
     COLUMN,
     COUNT,
@@ -174,20 +173,7 @@ class ColumnOptions(LogOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ResidualOption:
-    """Family: the residual model of a law."""
-
-    interval: str = setting(
-        "--interval",
-        " ".join(f"{name}: {model.help}" for name, model in RESIDUAL_MODELS.items()),
-        one_of(*RESIDUAL_MODELS),
-        INTERVALS,
-        default=DEFAULT_RESIDUAL,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LawOptions(ResidualOption, ColumnOptions):
+class LawOptions(ColumnOptions):
     """Family: how the law is fitted to a run."""
 
     eval_size: int | None = setting(
@@ -238,22 +224,20 @@ class Gained:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(LawOptions, Gained, Coverage):
-    """Family: the laws of some runs, between level shifts. The settings of a fit document."""
+    """Family: the laws of some runs. The settings of a fit document."""
 
-    ALWAYS: ClassVar = frozenset(
-        {"level", "interval", "eval_size", "entropy", "reward", "step", "run", "pair"}
-    )
+    ALWAYS: ClassVar = frozenset({"level", "eval_size", "entropy", "reward", "step", "run", "pair"})
     """Fields that every stored document has."""
 
     seams: tuple[float, ...] = setting(
         "--seam STEP",
-        "A step of a level shift, such as a new stage: fits the law before and after. Repeatable.",
+        "A step of a level shift, such as a new stage: the reward has another level from there. Repeatable.",
         *(NUMBER, ADVANCED),
         many=True,
     )
     find_seams: bool = setting(
         "--find-seams/--no-find-seams",
-        "Look for level shifts of reward and entropy, and fit between them.",
+        "Look for level shifts of reward and entropy, and allow for them.",
         SWITCH,
         ADVANCED,
         default=False,

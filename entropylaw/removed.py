@@ -9,6 +9,8 @@ FLAGS = {
     "--by": "`entropylaw compare -o arms.csv` has the numbers of every arm; fit a line through them with "
     "statsmodels",
     "--at-size": "no prediction for a size is made: three or four sizes decide nothing",
+    "--interval": "leave it out: the fit averages over all residual models, and shows the numbers if memory "
+    "is short or long; `entropylaw.to_lmfit(form, fit, whiten=False)` is least squares",
     "--allow-urls": "leave it out: logs at URLs are named on the command line, and then read",
 }
 """Flags; the keys of settings are the same without ``--``."""
@@ -23,6 +25,9 @@ SETTINGS = {
 
 NAMES = {
     "fit_shared": "`entropylaw.compare` answers it with the seed as the unit",
+    "compare_forms": "`entropylaw.fit_law(...).forms` has each form with its probability and its ceiling",
+    "influences": "`entropylaw.fit_law(...).law.influence` is the evaluation that moves the law most",
+    "fit_segments": "`entropylaw.fit_law(..., seams=STEPS)` allows for another level after each step",
     "fit_nonlinear": "`entropylaw.to_lmfit(form, fit)` gives the model to fit",
 }
 """Names of the library."""

@@ -25,6 +25,9 @@ SETTINGS = {"level": 0.95, "interval": "drift"} | dict.fromkeys(
     ("eval_size", "entropy", "reward", "step", "run", "pair")
 )
 
+COLUMNS = ("step", "entropy", "smoothed_entropy", "smoothing_error", "reward", "fitted")
+"""The arrays of a law."""
+
 
 def number(value, low=None, high=None, *, level=0.95, note=None):
     return {"value": value, "low": low, "high": high, "level": level, "method": "m", "note": note}
@@ -63,7 +66,7 @@ def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **mo
         "probability": 0.5,
         "r_squared": 0.9,
         "n": 51,
-        **{name: list(range(51)) for name in ("step", "entropy", "smoothed_entropy", "reward", "fitted")},
+        **{name: list(range(51)) for name in COLUMNS},
     }
     answer["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
     return entry | {"run": run, "path": path, "drop_per_100_steps": some} | more

@@ -7,18 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.averaging import averaged_forms, averaged_numbers, reached_at
-from entropylaw.analysis.conditions import check_largest
-from entropylaw.analysis.law.diagnostics import cautions_of, lost_reward, reasons_of
-from entropylaw.analysis.law.estimates import hundredth, law_at_most, unknown
-from entropylaw.analysis.law.fitting import law_of_run
-from entropylaw.analysis.law.verdict import law_tests, rule, tests_solver
-from entropylaw.analysis.rivals import FormFits
-from entropylaw.analysis.stability import first_designs, off_the_curve, rests_on
-from entropylaw.arguments import as_number, several
+from entropylaw.analysis.law.diagnostics import (
+    cautions_of,
+    lag1,
+    lost_reward,
+    reasons_of,
+    scatter_of_thirds,
+    strongest_influence,
+)
+from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
+from entropylaw.analysis.law.evaluations import Evaluations, usable
+from entropylaw.analysis.law.verdict import law_tests, r_squared, rule
+from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
+from entropylaw.arguments import as_floats, as_number, several
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.constants import LAW
+from entropylaw.engine.reads import Reads
+from entropylaw.engine.smoothing import SmoothedEntropy
+from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
-from entropylaw.errors import UsageError
-from entropylaw.results import Verdict, Why
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Residuals, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, T, caution, replace
@@ -35,13 +44,14 @@ def fit_law(
     *,
     data: Any = None,
     level: float = 0.95,
-    interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
     gain: float | None = None,
     max_reward: float | None = None,
+    logged: tuple[Any, Any] | None = None,
+    seams: Sequence[float] = (),
     findings: Sequence[Finding] = (),
 ) -> Fit:
     """Fit R = −a·exp(H) + b and its rivals to one run, test the law, and average what is left over the forms.
@@ -58,22 +68,22 @@ def fit_law(
         A table, such as a data frame, of which ``entropy``, ``reward`` and ``step`` name columns.
     level
         Coverage of every interval.
-    interval
-        ``"drift"``: residuals are a slow drift plus white noise, both integrated out, and the law is
-        fitted to the smoothed entropy. ``"walk"``: the same with a random-walk drift; the
-        ceiling, b and every prediction then are relative to the last evaluation. ``"odr"``: orthogonal
-        distance regression, for independent residuals and entropies with known noise. ``"ols"``: ordinary
-        least squares on the entropy as logged, for independent residuals and exact entropies only.
     eval_size
         Number of independent samples behind each reward, where the reward is a rate: the noise is then
         at least the binomial R(1 − R)/eval_size.
     entropy_sd
         Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
-        With ``"drift"`` and ``"walk"`` it is estimated where it is not given.
+        It is estimated where it is not given.
     keep_outliers
         Fit evaluations with a gross error, too. By default those of
         :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
-        ``LawFit.dropped``; with ``"odr"`` and ``"ols"`` none are left out.
+        ``LawFit.dropped``.
+    logged
+        Steps and entropies of every logged step, shape (m,) each: the entropy is smoothed over all of them.
+        Rows without a reward count as such, too.
+    seams
+        Steps from which the reward has another level, as after a change of the data: numbers are those of the
+        last part.
     run
         Name of the run in the result.
     gain
@@ -92,88 +102,75 @@ def fit_law(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
         ``eval-size-needs-a-rate``, ``reward-above-max``: the data do not determine a fit.
     UsageError
-        ``bad-level``, ``bad-interval``, ``bad-eval-size``, ``bad-entropy-sd``, ``bad-gain``,
-        ``no-such-column``.
+        ``bad-level``, ``bad-eval-size``, ``bad-entropy-sd``, ``bad-gain``, ``bad-seam``, ``no-such-column``.
 
     Notes
     -----
-    The law is linear in (c, a) with c = b − a, so that for given residual covariance the fit is
-    generalised least squares in closed form. Estimates are medians, intervals equal-tailed quantiles.
-    A pair with a missing value is left out and counted in ``LawFit.dropped``. Errors in the entropy are in
-    the law's posterior; all forms are compared with the covariance that they add to the law's residual.
+    Every candidate, a curve with a residual covariance and perhaps a term in the step, is one row of a table
+    (:mod:`entropylaw.engine.table`), and every number a read of it. Estimates are medians, intervals
+    equal-tailed quantiles. A pair with a missing value is left out and counted in ``LawFit.dropped``.
 
     References
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    gain, known = None if gain is None else checked_gain(gain), several(findings, Finding, "findings")
+    gain = None if gain is None else checked_gain(gain)
+    known, level = several(findings, Finding, "findings"), checked_level(level)
     controlled = [finding for finding in known if finding.code == CONTROLLED]
     if data is not None:
         entropy, reward, step = (
             name if name is None else column_of(data, name) for name in (entropy, reward, step)
         )
-    law, fits = law_of_run(
-        entropy,
-        reward,
-        step,
-        level=level,
-        interval=interval,
-        eval_size=eval_size,
-        entropy_sd=entropy_sd,
-        keep_outliers=keep_outliers,
-        run=run,
-    )
-    check_largest(max_reward, law.reward)
-    fit = _answer(law, fits, gain=gain, most=max_reward, void=bool(controlled))
+    used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
+    check_eval_size(eval_size, used.reward)
+    check_largest(max_reward, used.reward)
+    breaks = checked_shifts(seams, used.step)
+    smoothed = smoothed_at(used)
+    noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=breaks, noise=noise)
+    reads = Reads(table, np.inf if max_reward is None else float(max_reward))
+    given: dict[str, Any] = {
+        "run": run,
+        "level": level,
+        "eval_size": eval_size,
+        "max_reward": max_reward,
+        "shifts": breaks,
+    }
+    law = law_of_run(used, smoothed, reads, **given)
+    least = hundredth(law) if gain is None else gain
+    fit = _answer(law, reads, gain=least, noise=noise, void=bool(controlled))
     # After the reasons of the verdict, before what is known of the columns.
-    first = (*(replace(one, severity="reason") for one in controlled), *fit.findings)
-    answer = replace(fit, findings=(*first, *(one for one in known if one not in controlled)))
-    vars(answer)["basis"] = fit.basis
-    return answer
+    first = (*(replace(finding, severity="reason") for finding in controlled), *fit.findings)
+    return replace(fit, findings=(*first, *(finding for finding in known if finding not in controlled)))
 
 
-def _answer(law: LawFit, fits: FormFits, *, gain: float | None, most: float | None, void: bool) -> Fit:
+def _answer(law: LawFit, reads: Reads, *, gain: float, noise: float, void: bool) -> Fit:
     """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
-    grid = law.residual_covariances
-    averaged = averaged_forms(law, None, fits, most=most)
-    law = replace(law_at_most(law, most), probability=averaged.probability["law"])
-    # Kept for the comparison of forms and for lmfit, which would infer them again.
-    vars(law)["residual_covariances"] = grid
-    run = law.step, law.smoothed_entropy, law.reward, grid
-    solver = tests_solver(*run, *first_designs(law))
-    tests = law_tests(*run, fits, averaged, solver)
+    tests = law_tests(reads)
     span = float(np.ptp(law.smoothed_entropy))
-    known = {"r_squared": law.r_squared, "among_forms": law.probability}
-    verdict, why = (Verdict.undecided, None) if void else rule(tests, law.a, n=law.n, span=span, **known)
-    cuts = rests_on(law, fits, most=most) if off_the_curve(law, solver) else ()
-    if void:
-        cuts = tuple(replace(cut, verdict=verdict, why=None) for cut in cuts)
-    if why is Why.more_than_entropy:
-        averaged = averaged_forms(law, tests, fits, most=most)
+    verdict, why = (Verdict.undecided, None)
+    if not void:
+        verdict, why = rule(tests, law.a, n=law.n, span=span, r_squared=law.r_squared)
     fit = Fit(
         run=law.run,
         verdict=verdict,
         why=why,
         findings=(),
         tests=tests,
-        cuts=cuts,
         law=law,
-        **averaged_numbers(law, averaged, level=law.level, gain=gain or hundredth(law)),
+        **averaged_numbers(law, reads, level=law.level, gain=gain),
     )
-    lost, at, cautions = lost_reward(law.reward), reached_at(law, averaged), list[Finding]()
+    lost, at, cautions = lost_reward(law.reward), reached_at(law, reads), list[Finding]()
     if lost is not None:
         fit = without_ceiling(
             fit, "the run lost its reward: from {best:.3g} to {last:.3g}".format_map(lost.values)
         )
         cautions.append(lost)
     elif at is not None:
-        cautions.append(caution("curves-pass-largest", most=most, entropy=at))
+        cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
     reasons = () if void else reasons_of(fit)
-    cautions += cautions_of(fit, float(np.sqrt(grid.mean_floor)))
-    fit = replace(fit, findings=(*reasons, *cautions))
-    # Kept for predictions, which would infer them again.
-    vars(fit)["basis"] = averaged
-    return fit
+    cautions += cautions_of(fit, reads, noise)
+    return replace(fit, findings=(*reasons, *cautions))
 
 
 def without_ceiling(fit: Fit, why: str) -> Fit:
@@ -182,19 +179,92 @@ def without_ceiling(fit: Fit, why: str) -> Fit:
     def without(part: T, *names: str) -> T:
         known = ((name, getattr(part, name)) for name in names)
         return replace(
-            part, **{name: unknown(why, level=one.level, method=one.method) for name, one in known}
+            part, **{name: unknown(why, level=number.level, method=number.method) for name, number in known}
         )
 
-    law, short = without(fit.law, "ceiling", "headroom"), fit.if_short
-    vars(law).update(vars(fit.law))
+    memory = {
+        name: None if part is None else without(part, "ceiling", "headroom", "law_ceiling")
+        for name, part in (("if_short", fit.if_short), ("if_long", fit.if_long))
+    }
     return replace(
         without(fit, "ceiling", "headroom", "used"),
         p_headroom=None,
-        forms=tuple(without(one, "ceiling", "headroom") for one in fit.forms),
-        cuts=tuple(without(one, "ceiling") for one in fit.cuts),
-        if_short=None if short is None else without(short, "ceiling", "headroom", "law_ceiling"),
-        law=law,
+        forms=tuple(without(form, "ceiling", "headroom") for form in fit.forms),
+        without_term=None,
+        law=without(fit.law, "ceiling", "headroom"),
+        **memory,
     )
+
+
+def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fields: Any) -> LawFit:
+    """The law's own numbers; ``fields`` are those of the fit that are given."""
+    step, entropy, reward = used.step, smoothed.entropy, used.reward
+    numbers: dict[str, Any] = law_numbers(reads, fields["level"])
+    top = np.inf if fields["max_reward"] is None else fields["max_reward"]
+    fitted = np.minimum(reads.mean_curve(entropy, reads.law), top)
+    residual = reward - reads.mean_curve(entropy, reads.law)
+    for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
+        array.setflags(write=False)
+    drift_share, effective_n = reads.memory()
+    thirds, p_thirds = scatter_of_thirds(reads) or (None, None)
+    return LawFit(
+        n=step.size,
+        **numbers,
+        correlation=reads.correlation(),
+        entropy_now=float(entropy[-1]),
+        entropy_noise=smoothed.noise,
+        residuals=Residuals(
+            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+            lag1=lag1(residual),
+            effective_n=min(effective_n * reads.table.group, float(step.size)),
+            drift_share=drift_share,
+            long_memory=reads.share(reads.is_long()),
+            thirds=thirds,
+            p_thirds=p_thirds,
+        ),
+        influence=strongest_influence(step, used.entropy, reward),
+        probability=reads.probability()[LAW],
+        r_squared=r_squared(used.entropy, reward),
+        step=step,
+        entropy=used.entropy,
+        smoothed_entropy=entropy,
+        smoothing_error=smoothed.sd,
+        reward=reward,
+        fitted=fitted,
+        dropped=used.dropped,
+        entropy_sd=used.entropy_sd,
+        **fields,
+    )
+
+
+def check_eval_size(eval_size: int | None, reward: FloatArray) -> None:
+    """Refuse a number of samples below 1, and rewards that are no rates.
+
+    Raises UsageError (``bad-eval-size``) and FitError (``eval-size-needs-a-rate``).
+    """
+    if eval_size is None:
+        return
+    if as_number(eval_size, "eval_size") < 1:
+        few = f"eval_size {eval_size}, expected at least 1"
+        raise UsageError("bad-eval-size", few, "give the sample count")
+    if reward.min() < 0 or reward.max() > 1:
+        raise FitError(
+            "eval-size-needs-a-rate",
+            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
+            "leave out eval_size: binomial noise is known only for rates",
+        )
+
+
+def check_largest(most: float | None, reward: FloatArray) -> None:
+    """Refuse a largest possible reward below one of the rewards (n,).
+
+    Raises FitError (``reward-above-max``), and as :func:`entropylaw.arguments.as_number`.
+    """
+    if most is not None and as_number(most, "max_reward") < reward.max():
+        message = f"max_reward {most:g}, and the run has a reward of {reward.max():g}"
+        raise FitError(
+            "reward-above-max", message, "give the largest reward that is possible, or leave it out"
+        )
 
 
 def column_of(data: Any, name: Any) -> Any:
@@ -205,6 +275,20 @@ def column_of(data: Any, name: Any) -> Any:
         names = list(map(str, getattr(data, "columns", data if isinstance(data, dict) else ())))
         message = f"data has no column {name!r}; its columns are {', '.join(names[:20]) or 'not named'}"
         raise UsageError("no-such-column", message, "name columns of the table") from None
+
+
+def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...]:
+    """Steps at which a new level begins, in order; UsageError ``bad-seam`` for one outside of the run."""
+    marks = as_floats(seams, "seams")
+    outside = marks[~((marks > step[0]) & (marks <= step[-1]))]
+    if outside.size:
+        raise UsageError(
+            "bad-seam",
+            f"seam at step {outside[0]:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
+            "give the first step of the new segment",
+        )
+    starts = np.unique(np.searchsorted(step, marks))
+    return tuple(step[starts].tolist())
 
 
 def checked_gain(gain: float) -> float:

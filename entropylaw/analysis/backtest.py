@@ -15,19 +15,17 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy.special import ndtri
 
-from entropylaw.analysis.averaging import reward_at
 from entropylaw.analysis.ensemble import RESOLUTION, outlook
 from entropylaw.analysis.forecast import FEWEST, blocked
 from entropylaw.analysis.forecast_prior import Prior
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.diagnostics import TIED
 from entropylaw.analysis.law.estimates import checked_level, tails
-from entropylaw.analysis.law.evaluations import complete, refuse
-from entropylaw.analysis.law.fitting import law_of_run
-from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL
+from entropylaw.analysis.law.evaluations import complete, refuse, usable
 from entropylaw.analysis.members import decay, now_and_noise, spans
+from entropylaw.analysis.numbers import reads_of_run
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.prior import first_best
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
@@ -64,16 +62,14 @@ class Evaluations(Protocol):
 
 
 @one_thread
-def backtest(
-    runs: Iterable[Evaluations], *, level: float = 0.95, interval: str = DEFAULT_RESIDUAL
-) -> Backtest:
+def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     """Backtest every run, and all of them together.
 
     Parameters
     ----------
     runs
         Series as :func:`entropylaw.select` gives them, or anything with their four attributes.
-    level, interval
+    level
         Coverage of the bands, and the residual model of the fit that is compared, as for
         :func:`entropylaw.fit_law`.
 
@@ -86,9 +82,7 @@ def backtest(
     tested = []
     for one in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
         try:
-            tested.append(
-                backtest_run(one.step, one.entropy, one.reward, level=level, interval=interval, run=one.run)
-            )
+            tested.append(backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run))
         except EntropyLawError as error:
             n, why = int(np.size(one.reward)), error.message
             tested.append(RunBacktest(run=one.run, n=n, block=1, scores=(), refusal=why))
@@ -101,7 +95,6 @@ def backtest_run(
     reward: FloatArray,
     *,
     level: float = 0.95,
-    interval: str = DEFAULT_RESIDUAL,
     max_reward: float | None = None,
     prior: Prior | None = None,
     run: str = "run",
@@ -112,7 +105,7 @@ def backtest_run(
     ----------
     step, entropy, reward
         Shape (n,), n ≥ 12; more than 200 are averaged over blocks first.
-    level, interval, max_reward, run
+    level, max_reward, run
         Coverage of the bands, the residual model of the fit that is compared, the largest possible reward as
         for :func:`entropylaw.forecast`, and the run's name in the result.
     prior
@@ -127,7 +120,7 @@ def backtest_run(
     used = complete(entropy, reward, step)
     refuse(used, fewest=FEWEST + LEAST_AHEAD, needs="a backtest needs", remedy="test longer runs, or")
     s, h, r, block = blocked(used.step, used.entropy, used.reward)
-    how = _How(level=level, interval=interval, most=max_reward, prior=prior, noise=now_and_noise(s, r)[1])
+    how = _How(level=level, most=max_reward, prior=prior, noise=now_and_noise(s, r)[1])
     firsts = {
         name: min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD) for name, share in SHARES.items()
     }
@@ -145,7 +138,6 @@ class _How:
     """The settings of a backtest, and the noise of the run's evaluations about their local level."""
 
     level: float
-    interval: str
     most: float | None
     prior: Prior | None
     noise: float
@@ -164,7 +156,7 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
         to_band = np.array([score.interval_score / score.last_value_score for score in scores])
         means: dict[str, Any] = {f"to_{peer}": geometric_mean(ratios_to(scores, peer)) for peer in PEERS}
         closest = max(PEERS, key=lambda peer: means[f"to_{peer}"] or 0.0)
-        worst = int(first_best(to_last_value))
+        worst = int(np.argmax(to_last_value >= to_last_value.max() - TIED))
         over_runs.append(
             Skill(
                 protocol=scores[0].protocol,
@@ -230,7 +222,7 @@ def _scores(
         for column in (law_column, np.asarray)
     )
     try:
-        averaged = rmse(reward_at(*law_of_run(h, r, s, interval=how.interval), later))
+        averaged = rmse(_averaged(s, h, r, later))
     except FitError:  # the first part of a run may have one entropy only
         averaged = None
     common: dict[str, Any] = {
@@ -261,6 +253,12 @@ def _scores(
             )
         )
     return found
+
+
+def _averaged(step: FloatArray, entropy: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:
+    """What a fit predicts at entropies (m,): means of the averaged curve."""
+    reads = reads_of_run(usable(entropy, reward, step, keep_outliers=False))
+    return reads.mean_curve(at, reads.averaged)
 
 
 def scalerl(step: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:

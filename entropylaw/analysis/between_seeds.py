@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, chdtrc, chdtri, nctdtr, stdtr, stdtrit
 
-from entropylaw.analysis.law.estimates import from_mixture
+from entropylaw.analysis.law.estimates import of_cells
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.engine.reads import NORMAL, Cells
 from entropylaw.results import Estimate
-from entropylaw.results.mixture import Mixture
 from entropylaw.results.result import replace
 
 POWER = 0.8
@@ -352,9 +352,14 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
     quantiles = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
     weights = 1.0 / (variance + quantiles[:, None])
     total = weights.sum(axis=1)
-    around = Mixture.of_one(np.full(TAUS, 1.0 / TAUS), weights @ value / total, np.sqrt(1.0 / total), np.inf)
+    around = Cells(
+        weight=np.full(TAUS, 1.0 / TAUS),
+        location=weights @ value / total,
+        scale=np.sqrt(1.0 / total),
+        df=np.full(TAUS, NORMAL),
+    )
     method = f"between seeds ({k} seeds, their spread integrated out)"
-    integrated = from_mixture(around, level=level, method=method)
+    integrated = of_cells(around, level=level, method=method)
     ends = [
         end for estimate in (centre, integrated) for end in (estimate.low, estimate.high) if end is not None
     ]

@@ -12,19 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.conditions import check_largest
+from entropylaw.analysis.answer import check_largest, fit_law
 from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
 from entropylaw.analysis.ensemble import outlook
 from entropylaw.analysis.forecast_prior import Band, fallen
-from entropylaw.analysis.law.estimates import checked_level, from_mixture, spent_entropy, tails, unknown
+from entropylaw.analysis.law.estimates import (
+    checked_level,
+    of_cells,
+    spent_entropy,
+    tails,
+    unknown,
+)
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, Evaluations, complete, refuse
-from entropylaw.analysis.law.inference import smooth_entropy
+from entropylaw.analysis.level_shift import jumps
 from entropylaw.analysis.members import REWARD_FORMULAS, now_and_noise
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.posterior import infer
-from entropylaw.engine.prior import drift_grid
+from entropylaw.engine.reads import merged
+from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
@@ -181,7 +186,7 @@ def saturation_forecast(
     else:
         _targets(as_number(at_step, "at_step"), None, last)
     s, h, r, _ = blocked(used.step, used.entropy, used.reward)
-    now = float(smooth_entropy(h, s).entropy[-1])
+    now = float(smoothed_entropy(s, h, s).entropy[-1])
     present = _now(used, level, max_reward) if reward_now is None else reward_now
     target = spent_entropy(now, SPENT)
     # Saturation is looked for within ten spans of the run.
@@ -328,6 +333,7 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
         return Estimate(
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
-    line = np.stack([np.ones(s.size), (s[-1] - s) / 100.0], axis=1)
-    (posterior,) = infer(s, line[None], h[None], drift_grid(s))
-    return from_mixture(posterior.functional(np.array([[0.0, 1.0]])), level=level, method=method)
+    slope = jumps(s, h, np.ones((s.size, 1)), ((s[-1] - s) / 100.0)[:, None])
+    df = np.full(len(slope.weight), float(slope.df))
+    cells = merged(slope.location[:, 0], slope.scale[:, 0], df, slope.weight[:, 0])
+    return of_cells(cells, level=level, method=method)

@@ -22,8 +22,7 @@ from scipy.special import ndtr, ndtri
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.members import PATH_FORMULAS, REWARD_FORMULAS
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.posterior import fit_local_level
-from entropylaw.engine.prior import random_walk_grid
+from entropylaw.engine.local_level import fit_local_level
 
 FILE = "forecast_prior.json"
 
@@ -215,11 +214,11 @@ def _slope_in_errors(step: FloatArray, column: FloatArray, values: FloatArray) -
     """Slope of ``values`` over a column about a random walk, in standard deviations; 0 without one."""
     if np.ptp(column) <= 1e-9 * np.abs(column).max():
         return 0.0
-    posterior = fit_local_level(step, design(column), values, random_walk_grid()).posterior
     # The design has the column with its sign changed.
-    slope = posterior.functional(np.array([[0.0, -1.0]]))
-    mean = float(slope.location[0] @ slope.weight)
-    variance = float((slope.scale[0] ** 2 + (slope.location[0] - mean) ** 2) @ slope.weight)
+    fit = fit_local_level(step, design(column), values)
+    (slope,), (scale,) = fit.of(np.array([[0.0, -1.0]]))
+    mean = float(slope @ fit.weight)
+    variance = float((scale**2 + (slope - mean) ** 2) @ fit.weight)
     return mean / np.sqrt(variance) if variance > 0 else 0.0
 
 

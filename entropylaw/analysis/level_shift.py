@@ -1,53 +1,47 @@
-"""Level shifts: steps at which a run jumps, the law on either side, and tests that it is the same law.
+"""Level shifts: steps at which a run jumps, against the drift that any run has.
 
 A reference reset, a longer context, new data or a resume can move reward or entropy from one evaluation
-to the next. The search tests each step against the drift that any run has.
+to the next. A known one is a column of the engine's table (:func:`entropylaw.fit_law`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import block_diag
-from scipy.special import fdtrc, stdtr
+from scipy.special import stdtr
 
-from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law.estimates import checked_level, estimates
-from entropylaw.analysis.law.evaluations import Evaluations, check_scale, check_steps, complete, usable
-from entropylaw.analysis.law.inference import SmoothedEntropy, entropy_for_model, infer_run
-from entropylaw.analysis.law.residual_models import (
-    DEFAULT_RESIDUAL,
-    RESIDUAL_MODELS,
-    ResidualModel,
-    residual_model,
-)
+from entropylaw.analysis.law.estimates import checked_level, of_cells
+from entropylaw.analysis.law.evaluations import check_scale, check_steps, complete
+from entropylaw.analysis.numbers import OWN
 from entropylaw.arguments import as_floats
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.kalman import filter_gains, whiten
-from entropylaw.engine.posterior import infer
-from entropylaw.engine.prior import Grid, drift_grid, first_best
+from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.reads import Reads, coefficient_of, merged
+from entropylaw.engine.residuals import covariances, spacings
+from entropylaw.engine.table import grouped
 from entropylaw.engine.threads import one_thread
-from entropylaw.errors import FitError, UsageError
-from entropylaw.results.groups import LevelShift, SameTest, Segment, SegmentFit
-from entropylaw.results.posterior import Posterior
-from entropylaw.results.result import note
+from entropylaw.results.groups import LevelShift
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import replace
 
 FALSE_SHIFT = 0.01
 """p-value, over both series and all steps, below which a jump is a level shift. It is small because a false
-one splits the run."""
+one costs a level."""
 
 SIDE = 5
-"""Evaluations on either side of a level shift: a segment with fewer could not be fitted."""
+"""Evaluations on either side of a level shift: with fewer its level is not known."""
 
-MOST_SHIFTS = 5
-"""Level shifts looked for in one series."""
+MOST_SHIFTS, MOST_OUTLIERS = 5, 10
+"""Level shifts looked for in one series, and single outliers that get a coefficient of their own."""
 
 FEWEST_TO_SEARCH = 20
 """Evaluations below which drift and a level shift cannot be distinguished, and there is no search."""
+
+MOST_TESTED = 150
+"""Steps tested at once, those with the largest local change; the p-value counts all."""
 
 
 @one_thread
@@ -77,7 +71,8 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     A jump below the limit joins the trend, and the search starts again. Where a single evaluation next to the
     jump explains more as an outlier, it gets a coefficient of its own, and the search continues.
 
-    A change that takes several evaluations is part of the drift, and not a level shift.
+    A change that takes several evaluations is part of the drift, and not a level shift. Of more than a
+    thousand evaluations means of neighbours are searched.
     """
     level = checked_level(level)
     found = complete(entropy, reward, step)
@@ -85,54 +80,84 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     columns = {"reward": found.reward, "entropy": found.entropy}
     for name, values in columns.items():
         check_scale(name, values)
-    shifts = [one for name, values in columns.items() for one in shifts_of(found.step, values, name, level)]
+    shifts: list[LevelShift] = []
+    for name, values in columns.items():
+        shifts += shifts_of(found.step, values, name, level)
     return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
 def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, ...]:
-    """The steps at which the run is split: of shifts fewer than five evaluations apart only the clearest.
+    """The steps at which a run gets a new level: of shifts fewer than five evaluations apart the clearest.
 
-    One event often shifts reward and entropy an evaluation apart; two splits would leave a segment that is
-    too short to be fitted.
+    One event often shifts reward and entropy an evaluation apart; two columns could not be distinguished.
     """
-    place = {shift: int(np.searchsorted(as_floats(step, "step"), shift.step)) for shift in shifts}
+    numbers = {shift: int(np.searchsorted(as_floats(step, "step"), shift.step)) for shift in shifts}
     kept: list[int] = []
     for shift in sorted(shifts, key=lambda shift: shift.p_value):
-        if all(abs(place[shift] - other) >= SIDE for other in kept):
-            kept.append(place[shift])
+        if all(abs(numbers[shift] - other) >= SIDE for other in kept):
+            kept.append(numbers[shift])
     return tuple(float(step[i]) for i in sorted(kept))
+
+
+def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
+    """The shift of the reward's level at each known step of a fit, averaged over the functional forms."""
+    reads: Reads = law.reads
+    table, weight, shifts = reads.table, reads.averaged, []
+    columns = table.candidates.of("shift")
+    for start, column in zip(law.shifts, columns, strict=False):
+        functional = coefficient_of(table, "shift")
+        row = np.zeros_like(functional.row)
+        # The column is the level before.
+        row[..., column] = -1.0
+        location, scale = table.numbers(replace(functional, row=row))
+        cells = merged(location[0], scale[0], table.df, weight)
+        below = float(cells.below(np.zeros(1))[0])
+        number = int(np.searchsorted(law.step, start))
+        shift = LevelShift(
+            series="reward",
+            step=start,
+            after=float(law.step[number - 1]),
+            jump=of_cells(cells, level=law.level, method=OWN),
+            p_value=min(1.0, 2.0 * min(below, 1.0 - below)),
+        )
+        shifts.append(shift)
+    return tuple(shifts)
 
 
 def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -> list[LevelShift]:
     """The level shifts of one series, by forward search, as :func:`find_level_shifts` describes."""
     if step.size < FEWEST_TO_SEARCH or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return []
+    _, (step, values) = grouped(step, values)
     # Without a level shift a run has slow changes, and fast ones at its start.
     time = np.arange(step.size) / (step.size - 1)
     slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
     trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
-    place, found = np.arange(step.size), dict[int, float]()
-    # At most ten single outliers get a coefficient of their own.
-    for _ in range(MOST_SHIFTS + 10):
+    number, found = np.arange(step.size), dict[int, float]()
+    for _ in range(MOST_SHIFTS + MOST_OUTLIERS):
         best, chance = clearest_jump(step, values, trend, list(found))
         if chance >= FALSE_SHIFT or len(found) == MOST_SHIFTS:
             break
         # An outlier looks like a jump at its own step and at the next.
-        columns = np.column_stack([place >= best, place == best - 1, place == best]).astype(float)
-        clearest, _ = _least(step, values, trend, columns)
+        columns = np.column_stack([number >= best, number == best - 1, number == best]).astype(float)
+        clearest = int(np.argmin(jumps(step, values, trend, columns).p_value))
         if clearest == 0:
             found[best] = chance
         trend = np.column_stack([trend, columns[:, clearest]])
-    if not found:
-        return []
-    (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
-    rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in found], dtype=float)
-    method = RESIDUAL_MODELS[DEFAULT_RESIDUAL].method
-    jumps = estimates(posterior.pruned().functional(rows), level=level, method=method)
-    return [
-        LevelShift(series=series, step=float(step[i]), after=float(step[i - 1]), jump=jump, p_value=chance)
-        for (i, chance), jump in zip(found.items(), jumps, strict=True)
-    ]
+    shifts = []
+    for i, chance in found.items():
+        column = (number >= i).astype(float)[:, None]
+        others = trend[:, (trend != column).any(axis=0)]
+        jump = jumps(step, values, others, column)
+        df = np.full(len(jump.weight), float(jump.df))
+        cells = merged(jump.location[:, 0], jump.scale[:, 0], df, jump.weight[:, 0])
+        size = of_cells(cells, level=level, method=OWN)
+        shifts.append(
+            LevelShift(
+                series=series, step=float(step[i]), after=float(step[i - 1]), jump=size, p_value=chance
+            )
+        )
+    return shifts
 
 
 def clearest_jump(
@@ -141,203 +166,65 @@ def clearest_jump(
     """The index of the clearest jump, and its p-value over all steps and both series."""
     n = step.size
     # The first tenth is left out because the start of a run is steep.
-    places = np.arange(max(SIDE, int(0.1 * n)), n - SIDE + 1)
+    numbers = np.arange(max(SIDE, int(0.1 * n)), n - SIDE + 1)
     for other in taken:
-        places = places[np.abs(places - other) >= SIDE]
-    count = places.size
+        numbers = numbers[np.abs(numbers - other) >= SIDE]
+    count = numbers.size
     if not count:
         return 0, 1.0
-    # In a long run only the steps with the largest local change are tested; the p-value counts all.
-    most = min(150, max(300_000 // n, 1))
-    if count > most:
+    if count > MOST_TESTED:
         wide = max(SIDE, n // 100)
         total = np.concatenate([[0.0], np.cumsum(values)])
-        before, after = np.maximum(places - wide, 0), np.minimum(places + wide, n)
-        change = (total[after] - total[places]) / (after - places)
-        change -= (total[places] - total[before]) / (places - before)
-        places = np.sort(places[np.argsort(-np.abs(change), kind="stable")[:most]])
-    best, chance = _least(step, values, trend, (np.arange(n)[:, None] >= places).astype(float))
-    return int(places[best]), min(1.0, 2.0 * count * chance)
+        before, after = np.maximum(numbers - wide, 0), np.minimum(numbers + wide, n)
+        change = (total[after] - total[numbers]) / (after - numbers)
+        change -= (total[numbers] - total[before]) / (numbers - before)
+        numbers = np.sort(numbers[np.argsort(-np.abs(change), kind="stable")[:MOST_TESTED]])
+    chances = jumps(step, values, trend, (np.arange(n)[:, None] >= numbers).astype(float)).p_value
+    best = int(np.argmin(chances))
+    return int(numbers[best]), min(1.0, 2.0 * count * float(chances[best]))
 
 
-def _least(step: FloatArray, values: FloatArray, trend: FloatArray, columns: FloatArray) -> tuple[int, float]:
-    """The column with the smallest p-value, the first of equal ones, and that p-value."""
-    chances = jump_tails(step, values, trend, columns, drift_grid(step))
-    best = int(first_best(-np.log(np.maximum(chances, np.finfo(float).tiny))))
-    return best, float(chances[best])
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Jumps:
+    """The coefficient of each of m columns, added to a trend one at a time, under c covariances.
+
+    ``weight``, ``location``, ``scale`` have shape (c, m), ``df`` is that of every t; ``p_value`` (m,) is
+    two-sided, averaged over the covariances.
+    """
+
+    weight: FloatArray
+    location: FloatArray
+    scale: FloatArray
+    df: int
+    p_value: FloatArray
 
 
-def jump_tails(
-    step: FloatArray, values: FloatArray, trend: FloatArray, jumps: FloatArray, grid: Grid
-) -> FloatArray:
-    """Two-sided tail at 0 of the coefficient of each of m columns, added to the trend one at a time.
+def jumps(step: FloatArray, values: FloatArray, trend: FloatArray, columns: FloatArray) -> Jumps:
+    """Coefficients of columns (n, m) beside a trend (n, p) in values (n,), under drift and noise.
 
-    Parameters
-    ----------
-    step, values
-        Shape (n,).
-    trend, jumps
-        Shapes (n, p) and (n, m).
-    grid
-        Covariances, averaged over by their posterior probabilities given each column.
-
-    Notes
-    -----
-    The same as ``infer`` with p + 1 columns m times, but p + m columns are whitened once.
+    Memory is short: a shift looks like a long one.
     """
     n, p = trend.shape
     ortho = np.linalg.qr(trend)[0]
-    rest = np.column_stack([values, jumps])
+    rest = np.column_stack([values, columns])
     # Orthogonal to the trend and of length 1, so that the normal equations lose no digits.
     rest -= ortho @ (ortho.T @ rest)
-    rest /= np.linalg.norm(rest, axis=0)
-    gains = filter_gains(step, grid)
-    white = whiten(gains, np.column_stack([ortho, rest]))
-    trends, others = white[:, :p], white[:, p:]
-    normal = trends @ trends.transpose(0, 2, 1)
-    cross = others @ trends.transpose(0, 2, 1)
-    partial = cross @ np.linalg.inv(normal)
-    length = (others[:, 1:] ** 2).sum(axis=2) - (partial[:, 1:] * cross[:, 1:]).sum(axis=2)
-    along = (others @ others[:, 0, :, None] - partial @ cross[:, 0, :, None])[:, :, 0]
-    moment, whole = along[:, 1:], along[:, :1]
-    free = n - p - 1
-    rss = np.maximum(whole - moment**2 / length, np.finfo(float).tiny)
-    constant = -0.5 * (gains.log_det + np.linalg.slogdet(normal)[1]) + grid.log_prior
-    log_weight = constant[:, None] - 0.5 * np.log(length) - 0.5 * free * np.log(rss)
+    length_of = np.linalg.norm(rest, axis=0)
+    group, _ = covariances(spacings(step, np.zeros(n)).tobytes(), PRIOR)
+    white, _ = group.whitened(np.column_stack([ortho, rest / length_of]))
+    product = white.transpose(0, 2, 1) @ white
+    cross = product[:, :p, p:]
+    partial = np.linalg.solve(product[:, :p, :p], cross)
+    left = product[:, p:, p:] - cross.transpose(0, 2, 1) @ partial
+    new = np.maximum(np.einsum("cmm->cm", left)[:, 1:], 1e-12)
+    along, whole = left[:, 0, 1:], left[:, 0, 0]
+    df = n - p - 1
+    squares = np.maximum(whole[:, None] - along**2 / new, np.finfo(float).tiny)
+    log_det = 2.0 * np.log(group.sd).sum(axis=0) + np.linalg.slogdet(product[:, :p, :p])[1]
+    log_weight = (group.log_prior - 0.5 * log_det)[:, None] - 0.5 * np.log(new) - 0.5 * df * np.log(squares)
     weight = np.exp(log_weight - log_weight.max(axis=0))
-    size = np.abs(moment) / np.sqrt(length * rss / free)
-    return np.asarray((weight * 2.0 * stdtr(free, -size)).sum(axis=0) / weight.sum(axis=0))
-
-
-@one_thread
-def fit_segments(
-    step: Any,
-    entropy: Any,
-    reward: Any,
-    seams: Sequence[float],
-    *,
-    level: float = 0.95,
-    interval: str = "drift",
-    eval_size: int | None = None,
-    entropy_sd: Any = None,
-    max_reward: float | None = None,
-    run: str = "run",
-) -> SegmentFit:
-    """Fit the law on either side of level shifts, and test whether it is the same law.
-
-    Parameters
-    ----------
-    step, entropy, reward
-        Shape (n,); steps strictly increasing, values finite.
-    seams
-        Steps of the level shifts, in any order. The first evaluation at or after one begins a new segment;
-        two between the same evaluations count once.
-    level, interval, eval_size, entropy_sd, max_reward
-        As for :func:`entropylaw.fit_law`.
-    run
-        Name of the run; a segment has it with its number.
-
-    Raises
-    ------
-    UsageError
-        ``bad-seam``: not between the first step (excluded) and the last one.
-
-    Notes
-    -----
-    The test is Chow's (1960, doi:10.2307/1910133) with a drift that continues over the level shifts: for a
-    given residual covariance the differences of (ceiling, a) to the first segment give an F statistic, and
-    its p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
-    too short to be fitted are not in it.
-    """
-    level, model = checked_level(level), residual_model(interval)
-    data = usable(entropy, reward, step, entropy_sd, model, keep_outliers=True)
-    s, marks = data.step, as_floats(seams, "seams")
-    outside = marks[~((marks > s[0]) & (marks <= s[-1]))]
-    if outside.size:
-        raise UsageError(
-            "bad-seam",
-            f"seam at step {outside[0]:g}, expected a step after {s[0]:g} and not after {s[-1]:g}",
-            "give the first step of the new segment",
-        )
-    starts = sorted(set(np.searchsorted(s, marks).tolist()))
-    parts = [data.only(slice(first, end), {}) for first, end in pairwise([0, *starts, s.size])]
-    segments: list[Segment] = []
-    fitted = []
-    for part in parts:
-        fit, refusal = None, None
-        try:
-            fit = fit_law(
-                part.entropy,
-                part.reward,
-                part.step,
-                level=level,
-                interval=interval,
-                eval_size=eval_size,
-                entropy_sd=part.entropy_sd,
-                max_reward=max_reward,
-                run=f"{run}, segment {len(segments) + 1}",
-            )
-            fitted.append(part)
-        except FitError as error:
-            refusal = error.message
-        first, last = part.step[[0, -1]].tolist()
-        segments.append(Segment(first_step=first, last_step=last, n=part.step.size, fit=fit, refusal=refusal))
-    same, left = None, len(parts) - len(fitted)
-    findings = [note("segments-left-out", left=left, segments=len(parts))] if left else []
-    if len(fitted) > 1:
-        same = chow_test(fitted, model, eval_size)
-    else:
-        findings = [note("too-few-segments", fitted=len(fitted), segments=len(parts))]
-    return SegmentFit(
-        starts=tuple(s[starts].tolist()), segments=tuple(segments), same=same, findings=tuple(findings)
-    )
-
-
-def chow_test(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:
-    """Chow test with one residual for the whole run and separate coefficients for every segment."""
-    # Each segment is smoothed separately: a smooth curve over the run would smear the level shift.
-    smoothed = [entropy_for_model(model, part.entropy, part.step, part.entropy_sd) for part in parts]
-    s, r = (np.concatenate(each) for each in zip(*((p.step, p.reward) for p in parts), strict=True))
-    root = block_diag(*(each.root for each in smoothed)).reshape(s.size, -1)
-    whole = SmoothedEntropy(entropy=np.concatenate([each.entropy for each in smoothed]), root=root)
-    x = design(law_column(whole.entropy))
-    columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
-    # A shift looks like long memory, or a change of scale, to covariances that allow for them.
-    short = model.name == DEFAULT_RESIDUAL and eval_size is None
-    grid, _ = infer_run(s, whole, r, model.name, eval_size, drift_grid(s) if short else None)
-    posterior, same = (infer(s, each[None], r[None], grid)[0] for each in (columns, x))
-    return difference_test(
-        posterior,
-        same,
-        np.eye(columns.shape[1])[2:],
-        hypothesis=f"all {len(parts)} segments have the same a and b",
-        method=f"Chow test ({model.method})",
-    )
-
-
-def blocks(x: FloatArray, group: Any) -> FloatArray:
-    """Design (n, 2k) with coefficients for group 0, and differences to it for the other k − 1 groups."""
-    return np.column_stack([x, *[x * (group == i)[:, None] for i in range(1, int(group.max()) + 1)]])
-
-
-def difference_test(
-    posterior: Posterior, same: Posterior, rows: FloatArray, *, hypothesis: str, method: str
-) -> SameTest:
-    """F test that ``rows @ β`` is 0, rows of shape (q, p), averaged over the residual covariances.
-
-    ``same`` is the posterior without the differences, over the same grid; its weights are used. Weights
-    of the larger model would attribute slow drift to differences; the test is of the smaller one.
-    """
-    location = posterior.coefficient @ rows.T
-    scale = rows @ posterior.covariance @ rows.T
-    q = len(rows)
-    each = np.einsum("gi,gi->g", location, np.linalg.solve(scale, location[:, :, None])[:, :, 0]) / q
-    free = posterior.df if np.isfinite(posterior.df) else 1e9
-    return SameTest(
-        hypothesis=hypothesis,
-        statistic=float(same.weight @ each),
-        df1=float(q),
-        df2=float(free),
-        p_value=float(same.weight @ fdtrc(q, free, each)),
-        method=method,
-    )
+    weight /= weight.sum(axis=0)
+    scale = np.sqrt(squares / (df * new))
+    tail = (weight * 2.0 * stdtr(df, -np.abs(along / new) / scale)).sum(axis=0)
+    unit = length_of[0] / length_of[1:]
+    return Jumps(weight=weight, location=along / new * unit, scale=scale * unit, df=df, p_value=tail)

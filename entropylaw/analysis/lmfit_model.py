@@ -7,39 +7,34 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from entropylaw.analysis.forms import Form, all_forms
 from entropylaw.analysis.law.evaluations import law_of
-from entropylaw.analysis.law.residual_models import check_fixed_level
-from entropylaw.analysis.rivals import fit_each
-from entropylaw.arguments import of_kind
+from entropylaw.arguments import as_flag, of_kind
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.kalman import filter_gains, whiten
-from entropylaw.engine.prior import Grid
+from entropylaw.engine.table import Table, row_model
+from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
-
-LARGEST_MATRIX = 1500
-"""Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Whitening:
-    """Whitens residuals at ``step`` (n,) whose covariance has this ``length`` (steps) and ``drift_share``.
+    """Whitens residuals at ``step`` (n,) by ``matrix`` (n, n), the inverse root of their covariance.
 
     Called with n residuals it returns n that are independent and of equal variance if the covariance is
-    correct: each residual minus its prediction from those before it.
+    correct: each residual minus its prediction from those before it. ``length`` (steps) is that of the drift,
+    and ``drift_share`` its share of the variance.
     """
 
     step: FloatArray
     length: float
     drift_share: float
-    grid: Grid
-    matrix: FloatArray | None
+    matrix: FloatArray
 
     def __call__(self, residual: FloatArray) -> FloatArray:
         """Whitened residuals, shape (n,).
@@ -55,30 +50,30 @@ class Whitening:
                 f"{residual.size} residuals, expected {self.step.size}, one for each evaluation of the fit",
                 "fit the whole run: a part of it has another covariance",
             )
-        return self.matrix @ residual if self.matrix is not None else self.filtered(residual[:, None])[:, 0]
-
-    def filtered(self, columns: FloatArray) -> FloatArray:
-        """Columns (n, c) whitened by the filter."""
-        gains = filter_gains(self.step, self.grid)
-        return np.ascontiguousarray(whiten(gains, columns, self.grid.drift_scale)[0].T)
+        return np.asarray(self.matrix @ residual)
 
 
-def to_lmfit(form: str, law: LawFit) -> Any:
+@one_thread
+def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     """A form as an ``lmfit.Model`` for the run of a law, ready to fit, to change and to extend.
 
     Parameters
     ----------
     form
-        A name of ``forms.FORMS`` or ``forms.FORMULAS``: ``"law"``, ``"rate"``, ``"scalerl"``, …
+        A name of ``forms.FORMS`` with a design, or of ``forms.FORMULAS``: ``"law"``, ``"rate"``,
+        ``"scalerl"``, …
     law
         A fit of :func:`entropylaw.fit_law`, fresh or from a document.
+    whiten
+        Whiten by the covariance of the most probable row of the run's table; otherwise residuals are
+        independent, as in ordinary least squares.
 
     Returns
     -------
     model
         A subclass of ``lmfit.Model``. Its independent variables are ``model.inputs`` (a dict of name →
-        values at the evaluations), its parameter hints start at the engine's posterior mode, with the
-        bounds of each shape's prior, and its residual is ``model.whitening(data − model)``:
+        values at the evaluations), its parameter hints start at the best of a grid, with the bounds of each
+        shape, and its residual is ``model.whitening(data − model)``:
 
         >>> model = to_lmfit("rate", law)  # doctest: +SKIP
         >>> result = model.fit(law.reward, **model.inputs)  # doctest: +SKIP
@@ -91,56 +86,76 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     Raises
     ------
     UsageError
-        ``unknown-form``; ``no-fixed-ceiling`` for a fit with ``interval="walk"``.
+        ``unknown-form``; ``too-many-evaluations`` for the matrix of a run.
     FitError
         ``form-not-shown``: the form cannot be fitted to this run; the message has the reason.
 
     Notes
     -----
-    The covariance is the most probable one of this form's own posterior at its most probable shape: under a
-    wrong form the drift absorbs misfit. lmfit takes it as known, up to its scale, and the smoothed entropy
-    too: its intervals are narrower than the engine's, much narrower where drift is strong.
+    The covariance is that of the form's own rows where the table has some: under a wrong form the drift
+    absorbs misfit. lmfit takes it as known, up to its scale, and the smoothed entropy too: its intervals are
+    narrower than the engine's, much narrower where drift is strong.
     """
-    law, form = law_of(law), of_kind(form, str, "form")
-    check_fixed_level(law.interval, "a model of lmfit", "; a model of lmfit has none")
+    law, form, whiten = law_of(law), of_kind(form, str, "form"), as_flag(whiten, "whiten")
     offered, skipped = all_forms(law.smoothed_entropy, law.step)
-    forms, grid = {one.name: one for one in offered}, law.residual_covariances
+    forms = {candidate.name: candidate for candidate in offered}
     if form not in forms | skipped:
         message = f"form {form[:40]!r}, expected one of {', '.join(sorted(forms | skipped))}"
         raise UsageError("unknown-form", message, "choose one of these")
-    if form in forms:
-        fits, degenerate = fit_each([forms[form]], law.step, law.reward, grid)
-        skipped |= degenerate
     if form in skipped:
         message = f"the form {form!r} cannot be fitted: {skipped[form]}"
         raise FitError("form-not-shown", message, "choose another form")
-    fit, floor = fits[form], grid.floor
-    posterior = fit.posteriors[fit.best]
-    at = int(np.argmax(posterior.weight))
-    point = replace(grid.points([at]), log_prior=np.zeros(1), errors=None)
-    drift, noise = point.drift, point.noise
-    if floor is not None:
-        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
-        unit = float(drift[0] + noise[0] + floor.mean())
-        drift, noise, floor = drift / unit, noise / unit, floor / unit
-    whitening = Whitening(
-        step=law.step,
-        length=float(point.length[0]),
-        drift_share=float(posterior.drift_share[at]),
-        grid=replace(point, drift=drift, noise=noise, floor=floor),
-        matrix=None,
-    )
-    if law.n <= LARGEST_MATRIX:
-        whitening = replace(whitening, matrix=whitening.filtered(np.eye(law.n)))
+    whitening = _whitening(law, form) if whiten else _independent(law)
     model = whitened_model(forms[form], whitening)
-    for name, value in zip(forms[form].coefficients, posterior.coefficient[at], strict=True):
+    coefficients, shapes = _start(forms[form], law.reward, whitening)
+    for name, value in zip(forms[form].coefficients, coefficients, strict=True):
         model.set_param_hint(name, value=float(value))
-    for shape, value in zip(forms[form].shapes, fit.shape[fit.best], strict=True):
+    for shape, value in zip(forms[form].shapes, shapes, strict=True):
         # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
         margin = 1e-3 * (shape.high - shape.low)
         inside = min(max(float(value), shape.low + margin), shape.high - margin)
         model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
     return model
+
+
+def _independent(law: LawFit) -> Whitening:
+    return Whitening(step=law.step, length=0.0, drift_share=0.0, matrix=np.eye(law.n))
+
+
+def _whitening(law: LawFit, form: str) -> Whitening:
+    """The whitening of the heaviest row of a form, or of all where the table has none of that form."""
+    reads = law.reads
+    table: Table = reads.table
+    if table.group > 1:
+        raise UsageError(
+            "too-many-evaluations",
+            f"{law.n} evaluations, expected at most {table.time.size} for a matrix of them all",
+            "take every tenth evaluation, or whiten=False",
+        )
+    own = reads.averaged * table.is_form(form)
+    row = int(np.argmax(own if own.any() else reads.averaged))
+    model = row_model(table, row)
+    spacing = float(law.step[-1] - law.step[0]) / (law.n - 1)
+    return Whitening(
+        step=law.step,
+        length=model.length * spacing,
+        drift_share=model.drift_share,
+        matrix=model.whitened(np.eye(law.n)),
+    )
+
+
+def _start(form: Form, reward: FloatArray, whitening: Whitening) -> tuple[Any, tuple[float, ...]]:
+    """Coefficients (p,) and shapes of least squares among the shapes of a grid."""
+    target, least = whitening(reward), np.inf
+    best: tuple[Any, tuple[float, ...]] | None = None
+    for shapes in product(*(shape.grid() for shape in form.shapes)):
+        design = whitening.matrix @ form.design(form.inputs, np.array(shapes))
+        coefficients = np.linalg.lstsq(design, target, rcond=None)[0]
+        squares = float(np.sum((target - design @ coefficients) ** 2))
+        if best is None or squares < least:
+            best, least = (coefficients, shapes), squares
+    assert best is not None
+    return best
 
 
 def whitened_model(form: Form, whitening: Whitening) -> Any:

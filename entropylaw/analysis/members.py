@@ -11,9 +11,8 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.posterior import LocalLevelFit, fit_local_level
-from entropylaw.engine.prior import random_walk_grid
-from entropylaw.results.mixture import Mixture
+from entropylaw.engine.local_level import LocalLevelFit, fit_local_level
+from entropylaw.engine.reads import Cells
 
 RATES = np.geomspace(0.1, 10.0, 21)
 """Decay times of the curves in step, in spans of the fitted part."""
@@ -119,7 +118,7 @@ def reward_members(
         columns, rows = design(column(entropy)), design(column(entropy_at))
         if np.ptp(columns[:, 1]) <= 1e-9 * np.abs(columns).max():
             continue
-        curves[name] = _ahead(fit_local_level(step, columns, reward, random_walk_grid()), rows, at - step[-1])
+        curves[name] = _ahead(fit_local_level(step, columns, reward), rows, at - step[-1])
         if f"{name}, least squares" in REWARD_FORMULAS:
             curves[f"{name}, least squares"] = rows @ np.linalg.lstsq(columns, reward, rcond=None)[0]
     reach = REACH * float(np.ptp(reward))
@@ -132,26 +131,29 @@ def reward_members(
 
 def local_level(step: FloatArray, values: FloatArray) -> LocalLevelFit:
     """A random walk observed with noise, without a trend."""
-    return fit_local_level(step, np.ones((step.size, 1)), values, random_walk_grid())
+    return fit_local_level(step, np.ones((step.size, 1)), values)
 
 
 def _ahead(fit: LocalLevelFit, rows: FloatArray, lead: FloatArray) -> FloatArray:
     """Mean prediction of a local level with regressors ``rows`` (m, p), ``lead`` steps after the last one."""
-    mixture = fit.predict(rows, lead)
-    return np.asarray(mixture.location @ mixture.weight)
+    location, _ = fit.predict(rows, lead)
+    return np.asarray(location @ fit.weight)
 
 
 def now_and_noise(step: FloatArray, values: FloatArray) -> tuple[float, float]:
     """The local level at the last step, and the standard deviation of the noise about it."""
     fit = local_level(step, values)
-    now, found = fit.now(np.ones((1, 1))), fit.posterior
-    noise = np.sqrt(found.weight @ (found.variance * (1.0 - found.drift_share)))
-    return float(now.location[0] @ now.weight), float(noise)
+    location, _ = fit.now(np.ones((1, 1)))
+    noise = np.sqrt(fit.weight @ (fit.variance * fit.noise_share))
+    return float(location[0] @ fit.weight), float(noise)
 
 
-def level_now(step: FloatArray, values: FloatArray) -> Mixture:
+def level_now(step: FloatArray, values: FloatArray) -> Cells:
     """The local level at the last step, without the noise."""
-    return local_level(step, values).now(np.ones((1, 1)))
+    fit = local_level(step, values)
+    location, scale = fit.now(np.ones((1, 1)))
+    df = np.full(fit.weight.size, fit.df)
+    return Cells(weight=fit.weight, location=location[0], scale=scale[0], df=df)
 
 
 def spans(step: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.analysis.averaging import mean_curve
 from entropylaw.analysis.law.estimates import largest
 from entropylaw.analysis.members import level_now
+from entropylaw.analysis.numbers import mean_curve
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
@@ -124,9 +124,9 @@ class Seed:
         law = self.fit.law
         until = max(3, int(np.searchsorted(law.step, step, side="right")))
         if until not in self.rewards:
-            posterior = level_now(law.step[:until], law.reward[:until])
-            error = float(np.nan_to_num(posterior.standard_deviation()[0]))
-            self.rewards[until] = float(posterior.mean()[0]), error
+            level = level_now(law.step[:until], law.reward[:until])
+            error = float(np.nan_to_num(level.sd(), posinf=0.0))
+            self.rewards[until] = level.mean(), error
         return self.rewards[until]
 
     def entropy_at(self, step: float) -> float:

@@ -235,8 +235,8 @@ def _last_level(step: FloatArray, value: FloatArray) -> _Level | None:
     """The level at the last of some steps."""
     if value.size < FEWEST_SMOOTHED or np.ptp(value) == 0:
         return _Level(float(value[-1]), 0.0) if value.size else None
-    posterior = level_now(step, value)
-    return _Level(float(posterior.mean()[0]), float(np.nan_to_num(posterior.standard_deviation()[0])) ** 2)
+    level = level_now(step, value)
+    return _Level(level.mean(), float(np.nan_to_num(level.sd(), posinf=0.0)) ** 2)
 
 
 def _end(rows: StageRows, curve: StageCurve, number: int) -> _Level | None:

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import ndtri
 
-from entropylaw.analysis.law.estimates import checked_level, from_mixture, tails
+from entropylaw.analysis.law.diagnostics import lag1
+from entropylaw.analysis.law.estimates import checked_level, of_cells, tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
-from entropylaw.analysis.law.influence import lag1
 from entropylaw.analysis.members import level_now
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.trend import CAUTIOUS, EVEN_HANDED, Components, TrendDesign
@@ -206,7 +206,7 @@ def fit_curve(found: Tested, level: float, normal: FloatArray) -> Fitted:
             std_error=float(np.std(lowest)),
         )
     # An entropy is never below 0, and neither is the interval of its level at the last step.
-    now = from_mixture(level_now(s, y), level=level, method=NOW)
+    now = of_cells(level_now(s, y), level=level, method=NOW)
     value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
     curve = CurvePhases(
         name=found.name,

@@ -21,7 +21,7 @@ from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
-from entropylaw.results.groups import LevelShift, SegmentFit
+from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace, sentences
@@ -147,8 +147,8 @@ class RunFit(Entry, frozen=True, kw_only=True):
 
     ``entropy_column``, ``reward_column`` and ``pair`` are None for a run whose columns could not be chosen.
     ``drop_per_100_steps`` is its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`), None for a
-    refused run. ``level_shifts`` are those found, ``segments`` the law between the given or found ones;
-    ``findings`` say why one of them is missing. ``read_notes`` is what was decided while reading and pairing.
+    refused run. ``level_shifts`` are those found, or the sizes of the given ones; ``findings`` say that there
+    is none. ``read_notes`` is what was decided while reading and pairing.
     ``summary`` is the answer in two lines. ``training`` is the same run with its training reward, where the
     validation reward has few evaluations.
     """
@@ -163,7 +163,6 @@ class RunFit(Entry, frozen=True, kw_only=True):
     read_notes: tuple[str, ...]
     answer: Fit | None
     level_shifts: tuple[LevelShift, ...] = ()
-    segments: SegmentFit | None = None
     drop_per_100_steps: Estimate | None = None
     findings: tuple[Finding, ...] = ()
     summary: tuple[str, ...] = ()

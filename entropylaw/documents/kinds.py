@@ -35,15 +35,15 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("fit", "entropylaw fit", 4),
-        Kind("prediction", "entropylaw predict", 5),
+        Kind("fit", "entropylaw fit", 5),
+        Kind("prediction", "entropylaw predict", 6),
         Kind("phases", "entropylaw phases", 3),
-        Kind("report", "entropylaw report", 6),
-        Kind("index", "entropylaw report", 5, "entropylaw.pipeline.site"),
+        Kind("report", "entropylaw report", 7),
+        Kind("index", "entropylaw report", 6, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
         Kind("backtest", "entropylaw backtest", 3),
         Kind("columns", "entropylaw columns"),
-        Kind("comparison", "entropylaw compare", 2, module="entropylaw.documents.comparison"),
+        Kind("comparison", "entropylaw compare", 3, module="entropylaw.documents.comparison"),
     )
 }
 """Name → kind; each has a JSON Schema (:mod:`entropylaw.documents.schema`)."""

@@ -10,15 +10,14 @@ about the splines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import chdtri, logsumexp, ndtr
 
 from entropylaw.arrays import FloatArray, IntArray
-from entropylaw.engine.kalman import filter_gains, whiten
-from entropylaw.engine.prior import Grid, drift_points
+from entropylaw.engine.residuals import Covariances, drifts
 
 KNOTS = (1, 2, 3, 4, 6, 8, 11)
 """Numbers of inner knots that are tried."""
@@ -60,17 +59,20 @@ TINY = 1e-24
 """Least sum of squares: below are rounding errors."""
 
 
-def covariances(step: FloatArray) -> Grid:
+def covariances(step: FloatArray) -> Covariances:
     """Drift and noise for evaluations at ``step`` (n,), with the prior of :data:`TYPICAL_LENGTH`."""
-    n, span = step.size, float(step[-1] - step[0])
-    spacing = span / (n - 1)
-    lengths = np.geomspace(0.5 * spacing, 2.0 * span, LENGTHS)
-    grid = drift_points(step, lengths, np.array(SHARES), np.full(len(SHARES), 1.0 / len(SHARES)))
-    median = TYPICAL_LENGTH * spacing * (60.0 / (n - 1)) ** 0.3
-    drifts = grid.drift > 0
-    log = np.where(drifts, -0.5 * (np.log(grid.length / median) / LENGTH_SPREAD) ** 2, -np.inf)
-    log += np.log(1.0 - NO_DRIFT) - logsumexp(log)
-    return replace(grid, log_prior=np.where(drifts, log, np.log(NO_DRIFT)))
+    n = step.size
+    gap = np.diff(step) * ((n - 1) / (step[-1] - step[0]))
+    lengths = np.repeat(np.geomspace(0.5, 2.0 * (n - 1), LENGTHS), len(SHARES))
+    median = TYPICAL_LENGTH * (60.0 / (n - 1)) ** 0.3
+    log = -0.5 * (np.log(lengths / median) / LENGTH_SPREAD) ** 2
+    prior = (1.0 - NO_DRIFT) * np.exp(log - logsumexp(log))
+    return drifts(
+        gap,
+        length=np.append(lengths, lengths[0]),
+        white=np.append(np.tile(SHARES, LENGTHS), 1.0),
+        prior=np.append(prior, NO_DRIFT),
+    )
 
 
 def spline_columns(time: FloatArray, inner: int, even: float, start: float) -> FloatArray:
@@ -139,23 +141,27 @@ class TrendDesign:
     def __init__(self, step: FloatArray) -> None:
         self.step = step
         self.time = (step - step[0]) / (step[-1] - step[0])
-        self.grid = covariances(step)
-        self.gains = filter_gains(step, self.grid)
+        self.group = covariances(step)
         most = max(5, step.size // PER_COLUMN)
         every = [spline_columns(self.time, k, *warp) for warp in WARPS for k in KNOTS if k + 4 <= most]
         # Knots may be closer together than the evaluations.
         self.splines = [each for each in every if np.linalg.svd(each, compute_uv=False)[-1] > 1e-3]
-        white = whiten(self.gains, np.concatenate(self.splines, axis=1)).swapaxes(-1, -2)
+        white, _ = self.group.whitened(np.concatenate(self.splines, axis=1))
         ends = np.cumsum([each.shape[1] for each in self.splines])[:-1]
         factors = [np.linalg.qr(each) for each in np.split(white, ends, axis=-1)]
         self.basis, self.triangle = [q for q, _ in factors], [r for _, r in factors]
         plain = [np.linalg.qr(each) for each in self.splines]
         self._plain_basis = [q for q, _ in plain]
         each_cost = [
-            0.5 * self.gains.log_det + _log_diagonal(r) - _log_diagonal(own)
+            np.log(self.group.sd).sum(axis=0) + _log_diagonal(r) - _log_diagonal(own)
             for r, (_, own) in zip(self.triangle, plain, strict=True)
         ]
         self.cost = np.array(each_cost)
+
+    def covariance(self, point: int) -> FloatArray:
+        """The covariance (n, n) of one drift and noise."""
+        drift, noise = self.group.matrix(self.time * (self.step.size - 1), point)
+        return drift + np.diag(noise)
 
     @cached_property
     def extras(self) -> FloatArray:
@@ -170,7 +176,7 @@ class TrendDesign:
     @cached_property
     def white_extras(self) -> FloatArray:
         """Shape (g, e, n)."""
-        return whiten(self.gains, self.extras.T)
+        return np.ascontiguousarray(self.group.whitened(self.extras.T)[0].swapaxes(-1, -2))
 
     @cached_property
     def beyond(self) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
@@ -200,8 +206,8 @@ class TrendDesign:
         prior · |V|^−½ · (|XᵀV⁻¹X| / |XᵀX|)^−½ · RSS^−(n − k)/2; the splines those of the sum of the same with
         RSS^−n/2 · n^−k·column_cost.
         """
-        n, points = series.size, self.grid.length.size
-        white = whiten(self.gains, series[:, None])[:, 0]
+        n, points = series.size, self.group.white.size
+        white = self.group.whitened(series[:, None])[0][:, :, 0]
         slack = n * (RESOLUTION * float(np.ptp(series))) ** 2 + TINY
         names = np.arange(-1, len(self.extras) if extra else 0)
         found, evidence = [], []
@@ -210,7 +216,7 @@ class TrendDesign:
             along = np.einsum("gnk,gn->gk", q, white)
             left = white - np.einsum("gnk,gk->gn", q, along)
             rss = (left**2).sum(axis=-1)[:, None]
-            log = (self.grid.log_prior - self.cost[i])[:, None]
+            log = (self.group.log_prior - self.cost[i])[:, None]
             if extra:
                 _, rest, longer = self.beyond[i]
                 gain = np.einsum("gen,gn->ge", self.white_extras, left) ** 2 / rest
@@ -236,8 +242,8 @@ class TrendDesign:
 
     def long_drift(self, components: Components, share: float) -> float:
         """Probability that there is a drift with a length above that share of the run."""
-        length = np.where(self.grid.drift > 0, self.grid.length, 0.0)[components.point]
-        return float(components.weight[length > share * (self.step[-1] - self.step[0])].sum())
+        length = np.where(self.group.white < 1.0, self.group.length[:, 0], 0.0)[components.point]
+        return float(components.weight[length > share * (self.step.size - 1)].sum())
 
     def curves(self, series: FloatArray, components: Components, normal: FloatArray | None) -> FloatArray:
         """Curves without drift and noise: draws (d, n), or their means per component (m, n).
@@ -253,7 +259,7 @@ class TrendDesign:
             which = np.searchsorted(ends, np.arange(len(normal)), side="right").clip(max=which[-1])
             which = which[np.random.default_rng(0).permutation(which.size)]
         found = np.empty((which.size, series.size))
-        white = whiten(self.gains, series[:, None])[:, 0]
+        white = self.group.whitened(series[:, None])[0][:, :, 0]
         for i in np.unique(which):
             at = which == i
             noise = np.zeros((1, series.size))

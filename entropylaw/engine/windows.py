@@ -69,7 +69,7 @@ class Windows:
     def of(self, point: int) -> tuple[FloatArray, FloatArray]:
         """Standard deviation of each contrast (w,) for a covariance of variance 1, and simulated maxima."""
         if point not in self._known:
-            covariance = self.design.grid.points([point]).covariance(self.design.step)
+            covariance = self.design.covariance(point)
             rows = self.contrasts @ np.linalg.cholesky(covariance)
             sd = np.linalg.norm(rows, axis=1)
             largest = ((rows / (sd * self.penalty)[:, None]) @ self._normal).max(axis=0)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from entropylaw.analysis.answer import fit_law
-from entropylaw.analysis.averaging import p_gain, reward_now
 from entropylaw.analysis.backtest import backtest_run
 from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_forecast
-from entropylaw.analysis.level_shift import find_level_shifts, fit_segments, level_shift_steps
+from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
+from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.seeds import averaged_curve
 from entropylaw.analysis.turning_point import FEWEST_POINTS
@@ -48,8 +48,7 @@ SPAN_AHEAD = 0.5
 def fit_series(series: Series, **options: Any) -> Fit:
     """Fit a paired series; findings about its columns join those of the fit.
 
-    ``options`` are ``level``, ``interval``, ``eval_size``, ``keep_outliers``, ``gain`` of
-    :func:`entropylaw.fit_law`.
+    ``options`` are others of :func:`entropylaw.fit_law`.
 
     Raises FitError and UsageError: as :func:`entropylaw.fit_law`.
     """
@@ -68,7 +67,14 @@ def fit_series(series: Series, **options: Any) -> Fit:
         most = None
     options["max_reward"] = most
     try:
-        fit = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, findings=about, **options)
+        fit = fit_law(
+            *values,
+            entropy_sd=series.entropy_sd,
+            logged=series.logged,
+            run=series.run,
+            findings=about,
+            **options,
+        )
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
@@ -104,7 +110,12 @@ def from_step_on(series: Series, first: float) -> Series:
         )
     before = {f"before the first step to fit, {first:g}": int(series.step.size - after.sum())}
     arrays = ("step", "entropy", "reward", "entropy_sd")
-    cut = {name: value[after] for name in arrays if (value := getattr(series, name)) is not None}
+    cut: dict[str, Any] = {
+        name: value[after] for name in arrays if (value := getattr(series, name)) is not None
+    }
+    if series.logged is not None:
+        later = series.logged[0] >= first
+        cut["logged"] = (series.logged[0][later], series.logged[1][later])
     return replace(series, **cut, dropped=added(series.dropped, before))
 
 
@@ -115,7 +126,6 @@ def fit_run(
     reward: str | None = None,
     pair: str | None = None,
     level: float = 0.95,
-    interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
@@ -144,7 +154,6 @@ def fit_run(
     return fit_series(
         series,
         level=level,
-        interval=interval,
         eval_size=eval_size,
         keep_outliers=keep_outliers,
         gain=gain,
@@ -200,34 +209,18 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
 
 
 def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
-    """A run with its law and, where the options say so, its level shifts and the law between them."""
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "interval", "eval_size")}
-    other = {name: getattr(options, name) for name in ("keep_outliers", "gain", "max_reward")}
+    """A run with its law and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
-    answer = fit_series(series, **other, **how)
+    shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
+    names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
+    how: dict[str, Any] = {name: getattr(options, name) for name in names}
+    answer = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
     drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
     entry = RunFit.of(run, series, answer=answer, drop_per_100_steps=drop)
-    entry = replace(entry, summary=summary(entry))
-    if options.seams or options.find_seams:
-        entry = replace(entry, **_segments(series, options, how | {"max_reward": answer.max_reward}))
-    return as_stored(entry)
-
-
-def _segments(series: Series, options: FitOptions, how: dict[str, Any]) -> dict[str, Any]:
-    """The level shifts of a series and the law between them, as fields of an entry."""
-    values = (series.step, series.entropy, series.reward)
-    shifts = find_level_shifts(*values) if options.find_seams else ()
-    fields: dict[str, Any] = {"level_shifts": shifts}
-    if steps := options.seams or level_shift_steps(shifts, series.step):
-        try:
-            how |= {"entropy_sd": series.entropy_sd, "run": series.run}
-            fields["segments"] = fit_segments(*values, seams=steps, **how)
-        except FitError as error:
-            fields["findings"] = (note("segments-refused", message=error.message),)
-    elif not shifts:
-        fields["findings"] = (note("no-level-shift"),)
-    return fields
+    unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
+    located = known_shifts(answer.law) if options.seams else shifts
+    return as_stored(replace(entry, summary=summary(entry), level_shifts=located, findings=unshifted))
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
@@ -251,8 +244,7 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
 
 def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:
     """The scores of forecasts from the early part of a run, with every digit."""
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "interval")}
-    how |= {"max_reward": series.max_reward, "run": series.run}
+    how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
     return backtest_run(series.step, series.entropy, series.reward, **how)
 
 
@@ -349,13 +341,13 @@ def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: f
         why=answer.why,
         findings=answer.findings,
         gain=least,
-        p_headroom=None if answer.lost else p_gain(answer, least),
+        p_headroom=None if answer.lost else p_gain(law.reads, least),
         entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
         predictions=answer.predict(at, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
     )
     how: dict[str, Any] = {"level": answer.level if level is None else level, "run": entry.run}
-    how |= {"max_reward": answer.max_reward, "reward_now": reward_now(answer, level)}
+    how |= {"max_reward": answer.max_reward, "reward_now": reward_now_at(answer, level)}
     return replace(prediction, **_later(law, later, least, saturation=targets.saturation, **how))
 
 

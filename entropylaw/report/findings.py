@@ -57,16 +57,14 @@ _CONTROL = {
 
 
 def _rests_on_first(values: Values) -> str:
-    text = (
-        "the answer rests on the first {dropped} evaluations, which are off the curve of the others "
-        "(p = {p_value:.2g}): without them it "
-    )
-    text += "is undecided" if values["verdict"] == "undecided" else "{verdict}"
-    if values["why"]:
-        text += " ({why})"
+    ceiling = "no ceiling"
     if values["value"] is not None:
-        text += ", ceiling {value:.3g} [{low:.3g}, {high:.3g}]"
-    return f"{text} (--from-step {{step:g}})".format_map(values)
+        ceiling = "ceiling {value:.3g} [{low:.3g}, {high:.3g}]"
+    text = (
+        "the first {dropped} evaluations are off the curve of the others (P = {probability:.2f}); if they "
+        f"were on it: {ceiling} (--from-step {{step:g}} leaves them out)"
+    )
+    return text.format_map(values)
 
 
 _BREADTH = {
@@ -82,7 +80,6 @@ _CURVES = {
     "power": "a power of H",
     "square": "the square of H",
     "constant": "a constant",
-    "branches": "a second slope while entropy rises",
     "saturation": "saturation in the step alone",
     "step": "the law with a term in the step",
     "log_step": "the law with a term in the logarithm of the step",
@@ -156,6 +153,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Cautions, the weightiest first.
     "curves-pass-largest": "the curves reach {most:g} at H = {entropy:.2f}: no ceiling below it follows from "
     "them",
+    "no-curve-fits": "no curve of the list fits (P = {probability:.2f} of a free curve, limit {limit:g}): "
+    "the ceiling rests on how a free curve goes on",
     "rests-on-first": _rests_on_first,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
@@ -191,15 +190,10 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
             else "the intervals take it as constant",
         }
     ),
-    "reward-lags": "fast changes of the reward follow those of the entropy {evaluations} evaluations before "
-    "(odds {odds:.2g} to 1 against the same evaluation, p = {p_value:.2g}): a may be too small, and the law "
-    "may fail for that alone",
-    "reward-leads": "fast changes of the reward come {evaluations} evaluations before those of the entropy "
-    "(odds {odds:.2g} to 1 against the same evaluation, p = {p_value:.2g}): the reward may move the entropy, "
-    "or the columns are paired wrongly",
-    "long-memory": "the residuals have long memory (P = {probability:.2f}, 0.5 before the data; one in ten "
-    "runs of this length with a short memory has {limit:.2f} or more): the intervals allow for it, and those "
-    "for a short memory are too narrow",
+    "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before "
+    "(P = {probability:.2f}): a of the law may be too small",
+    "long-memory": "the residuals have long memory (P = {probability:.2f}): the intervals allow for it, and "
+    "those for a short memory are too narrow",
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",
@@ -276,8 +270,5 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     ).format_map(values),
     # Segments.
     "no-level-shift": "no level shift: neither reward nor entropy shifts against its own drift",
-    "segments-refused": "no law by segment: {message}",
-    "too-few-segments": "{fitted} of {segments} segments could be fitted; a test needs two",
-    "segments-left-out": "{left} of {segments} segments could not be fitted; the test leaves them out",
 }
 """Code → sentence, a template or a function of the finding's values."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.report.numbers import (
     format_interval,
     format_percent,
@@ -32,7 +31,6 @@ def paragraph(fit: Fit) -> str:
     law, level = fit.law, format_percent(fit.level)
     steps = f"steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
     names = listed(form_label(form.form) for form in fit.forms if form.form != "law")
-    term = ", each with a term in the step," if fit.present_stage else ""
     verdicts = {
         Verdict.holds: "The law holds",
         Verdict.undecided: "The data do not decide whether the law holds",
@@ -47,7 +45,7 @@ def paragraph(fit: Fit) -> str:
     sentences = (
         f"We fitted reward R against policy entropy H (nats per token) over {fit.n} evaluations ({steps}) "
         f"with entropylaw {__version__} [entropylaw]: the law R = b − a·exp(H) [cui2025entropy], "
-        f"{names}{term} by generalised least squares ({residual_model(law.interval).method}).",
+        f"{names}, each with and without a term in the step, by generalised least squares ({law.a.method}).",
         f"{verdicts[fit.verdict]}: posterior probability {probability}, R² "
         f"{format_r_squared(law.r_squared)}, effective sample size {size}.",
         f"Averaged over these forms by their posterior probabilities [hoeting1999averaging], {at_zero}"

@@ -109,10 +109,10 @@ def run_page(
 def _inputs(document: ReportDocument, run: RunReport) -> list[Block]:
     """The files that were read, and the options that were given."""
     settings, default = document.settings, type(document.settings)()
-    options = f"Level {format_percent(settings.level)}, interval '{settings.interval}'"
+    options = f"Level {format_percent(settings.level)}"
     for field in fields(settings):
         value = getattr(settings, field.name)
-        if field.name in ("level", "interval") or value == getattr(default, field.name):
+        if field.name == "level" or value == getattr(default, field.name):
             continue
         text = " ".join(map(str, value)) if isinstance(value, tuple) else value
         options += f", {field.name.replace('_', ' ')} '{text}'"

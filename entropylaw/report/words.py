@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.documents.document import RunFit, RunPrediction
 from entropylaw.escaping import counted
 from entropylaw.logs.source import Meaning
@@ -133,14 +132,12 @@ def ceiling_words(fit: Fit) -> str:
     if best.probability >= LIKELY:
         over = f"by {form_label(best.form)}{in_brackets(shapes_words(best))}"
     if fit.present_stage:
-        over += " with a term in the step"
+        over += " at the present stage"
     if fit.max_reward is not None:
         over += f", at most {fit.max_reward:g}"
     for finding in fit.findings:
         if finding.code == "curves-pass-largest":
             over += f", which they reach at H = {finding.values['entropy']:.2f}: no lower ceiling follows"
-    if not residual_model(law.interval).fixed_level:
-        over += ", relative to the current level"
     text = f"{format_interval(fit.ceiling)} {over}; {now}"
     if fit.lowest_entropy > 0:
         text += f"; extrapolated over {format_number(fit.lowest_entropy, 2)} nats"

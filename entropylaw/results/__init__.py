@@ -98,21 +98,19 @@ class LawTests(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    p_rate, p_step, p_log_step
-        Two-sided p-values of a column added to the law: H·exp(H), which tests the rate k = 1; the step; and
-        the logarithm of one plus the step.
+    p_step, p_log_step
+        Two-sided p-values of a term added to the law: the step, and the logarithm of one plus the step.
     odds_line, odds_rate, odds_power, odds_square
         Marginal likelihood of a curve in the entropy over the law's: a line, a free rate k, a power, H².
-    odds_constant
-        The same of a constant.
-    odds_branches, odds_saturation, odds_step, odds_log_step
-        The same of what needs more than the entropy: a second slope where entropy rises, saturation in the
-        step alone, and the law with the step, or its logarithm, beside it.
+    odds_constant, odds_lagged
+        The same of a constant, and of the law of an earlier entropy.
+    odds_saturation, odds_step, odds_log_step
+        The same of what needs more than the entropy: saturation in the step alone, and the law with the step,
+        or its logarithm, beside it.
     spearman
         Rank correlation of smoothed entropy and reward.
     """
 
-    p_rate: float | None
     p_step: float | None
     p_log_step: float | None
     odds_line: float | None
@@ -120,7 +118,7 @@ class LawTests(Struct, frozen=True, kw_only=True):
     odds_power: float | None
     odds_square: float | None
     odds_constant: float | None
-    odds_branches: float | None
+    odds_lagged: float | None
     odds_saturation: float | None
     odds_step: float | None
     odds_log_step: float | None
@@ -139,20 +137,17 @@ class Residuals(Struct, frozen=True, kw_only=True):
         Effective sample size: of independent evaluations with as much information on the level of the reward;
         at most the number of evaluations.
     drift_share, long_memory
-        Share of the residual variance that is slow drift, 0–1, and probability that the drift has long memory
-        if its scale is constant, 0.5 before the data; None where the scale changes, and where long memory is
-        not among the covariances.
+        Share of the residual variance that is slow drift, 0–1, and probability that it has long memory.
     thirds, p_thirds
         Standard deviation in the first, second and last third of the run, reward units, and p-value of no
-        change from the first to the last (:func:`entropylaw.analysis.law.scatter.scatter_of_thirds`); None
-        with few evaluations, or without residuals.
+        change from the first to the last; None with few evaluations, or without residuals.
     """
 
     sd: float
     lag1: float | None
     effective_n: float
     drift_share: float
-    long_memory: float | None
+    long_memory: float
     thirds: tuple[float, float, float] | None = None
     p_thirds: float | None = None
 
@@ -162,26 +157,8 @@ class Residuals(Struct, frozen=True, kw_only=True):
         return None if self.thirds is None else self.thirds[2] / self.thirds[0]
 
 
-class Lag(Struct, frozen=True, kw_only=True):
-    """A pairing of reward and entropy.
-
-    Attributes
-    ----------
-    evaluations
-        The reward follows the entropy of so many evaluations before; of later ones where it is negative.
-    odds
-        Ratio of its likelihood to that of the pairing in use.
-    p_value
-        Of no fast change of the reward that follows the entropy at any of the pairings.
-    """
-
-    evaluations: int
-    odds: float
-    p_value: float
-
-
 FEWEST_FOR_MEMORY = 150
-"""Evaluations below which long and short memory are not distinguished (``docs/benchmarks/foreign.md``)."""
+"""Evaluations below which long and short memory are not distinguished."""
 
 PLAUSIBLE = 0.05
 """A form whose posterior probability is below this is ruled out."""

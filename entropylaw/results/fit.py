@@ -19,42 +19,20 @@ class FormAnswer(FormEstimate, frozen=True, kw_only=True):
     headroom: Estimate
 
 
-class Cut(Struct, frozen=True, kw_only=True):
-    """The fit again without its first evaluations.
+class IfMemory(Struct, frozen=True, kw_only=True):
+    """Numbers of a run if the memory of its residual is of one kind.
 
     Attributes
     ----------
-    share, dropped, first_step
-        Share and number of the evaluations left out, and the first step that was fitted.
-    verdict, why, ceiling
-        The answer without them.
-    p_first
-        p-value of a difference between them and the curve of the others; None where unknown.
-    changed
-        Whether the answer rests on them: whether they are off the curve.
-    """
-
-    share: float
-    dropped: int
-    first_step: float
-    verdict: Verdict
-    why: Why | None
-    ceiling: Estimate
-    p_first: float | None
-    changed: bool
-
-
-class ShortMemory(Struct, frozen=True, kw_only=True):
-    """Numbers of a run given that its residual is a drift of one length and noise.
-
-    Attributes
-    ----------
+    probability
+        Of that kind of memory.
     ceiling, headroom
         Averaged over the functional forms, as in :class:`Fit`.
     law_ceiling, a
         Of the law.
     """
 
+    probability: float
     ceiling: Estimate
     headroom: Estimate
     law_ceiling: Estimate
@@ -65,9 +43,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer for one run.
 
     Ceiling, headroom, reward now, share reached, curve and predictions are averaged over the functional forms
-    of reward against entropy by their posterior probabilities. Where the verdict is ``fails`` because reward
-    needs more than entropy, each form has a term in the step beside it, and these are the numbers of the
-    present stage: what more entropy would buy from here.
+    of reward against entropy, each without a term in the step and with one, by their posterior probabilities.
+    With a term they are those of the present stage: what more entropy would buy from here.
 
     Attributes
     ----------
@@ -88,13 +65,15 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     gain, p_headroom
         A gain of reward, and the probability that the headroom is at least that. Of a run that lost its
         reward it is None, and ceiling, headroom and ``used`` are unknown: its curve says what the reward was.
+    p_term, p_first, p_no_curve
+        Probability that reward needs a term in the step beside the entropy, that the first evaluations are
+        off the curve of the others, and that no curve of the list fits: that of a free curve.
     forms, skipped
         The functional forms, most probable first; and form → why it cannot be fitted to the run.
-    cuts
-        The answer again without the first evaluations, where they may be off the curve of the others.
-    if_short
-        The same numbers given that the residual's memory is short; None where the model assumes so, and where
-        the run excludes a long one.
+    without_term
+        Ceiling if reward needs no term in the step; None where that is excluded.
+    if_short, if_long
+        The same numbers if the residual's memory is short, or long; None where that is excluded.
     law
         The law's own numbers, and the evaluations.
     """
@@ -112,8 +91,12 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     p_headroom: float | None
     forms: tuple[FormAnswer, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
-    cuts: tuple[Cut, ...] = ()
-    if_short: ShortMemory | None = None
+    p_term: float
+    p_first: float
+    p_no_curve: float
+    without_term: Estimate | None = None
+    if_short: IfMemory | None = None
+    if_long: IfMemory | None = None
     law: LawFit
 
     @property
@@ -186,11 +169,6 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         if self.lost and (self.p_headroom, self.ceiling.value, self.headroom.value) != (None, None, None):
             return "no ceiling of a run that lost its reward"
         return ""
-
-    @cached_property
-    def basis(self) -> Any:
-        """Posteriors of the forms, from which predictions are read; a stored fit infers them again."""
-        return methods.predicting().basis(self)
 
     @cached_property
     def curve(self) -> Curve:

@@ -8,9 +8,7 @@ import msgspec
 
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
-from entropylaw.results import EntropySet, Estimate, FormEstimate, Influence, Lag, Prediction, Residuals
-from entropylaw.results.posterior import Posterior
-from entropylaw.results.result import Result
+from entropylaw.results import EntropySet, Estimate, Influence, Prediction, Residuals
 
 
 class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -27,19 +25,20 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     entropy_now, reward_now, headroom
         Smoothed entropy at the last evaluation (nats), the run's reward there with the evaluation's sampling
         noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
-    residuals, influence, lag
-        Residuals of the law; the evaluation that changes it most when left out; and the pairing of reward and
-        entropy at which their fast changes go together most, None where none is looked for.
+    residuals, influence
+        Residuals of the law, and the evaluation that changes it most when left out.
     probability, r_squared
         Posterior probability of the law among the functional forms, and R² of the law by least squares on
         the entropy as logged, as papers quote it.
     step, entropy, reward, fitted
         Shape (n,): the evaluations, as logged, and the law's reward at the smoothed entropy.
-    smoothed_entropy, entropy_noise
-        Shape (n,): the entropy without the noise of measuring it, to which the law is fitted; and that
-        noise's standard deviation in nats, None where the entropy was used as logged.
-    level, interval
-        Level of every interval, and what made them: "drift", "walk", "odr" or "ols".
+    smoothed_entropy, smoothing_error, entropy_noise
+        Shape (n,): the entropy without the noise of measuring it, to which the law is fitted, and its
+        standard error; and that noise's standard deviation in nats, None where it was used as logged.
+    level
+        Level of every interval.
+    shifts
+        Steps from which the reward has another level: numbers are those after the last.
     eval_size, entropy_sd
         Where given: number of samples behind each reward; known noise of each logged entropy, (n,), nats.
     max_reward
@@ -47,9 +46,6 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         where it is not known.
     dropped
         Reason → evaluations left out.
-    posterior, noise_floor
-        The engine's answer, from which :meth:`predict` reads, and known noise variance of one more evaluation
-        (0 without ``eval_size``).
     """
 
     run: str
@@ -64,44 +60,37 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     headroom: Estimate
     residuals: Residuals
     influence: Influence
-    lag: Lag | None = None
     probability: float
     r_squared: float
     step: FloatArray
     entropy: FloatArray
     smoothed_entropy: FloatArray
+    smoothing_error: FloatArray
     reward: FloatArray
     fitted: FloatArray
     level: float
-    interval: str
+    shifts: tuple[float, ...] = ()
     eval_size: int | None
     max_reward: float | None = None
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
-    posterior: Posterior
-    noise_floor: float
     entropy_sd: FloatArray | None = None
 
     @cached_property
-    def residual_covariances(self) -> Any:
-        """The residual covariances of the fit, those of errors in the entropy included; kept once computed.
-
-        A fresh fit has them from its own inference; a stored one infers them again. They are no part of a
-        document.
-        """
-        return methods.predicting().residual_covariances(self)
+    def reads(self) -> Any:
+        """The engine's table of the run, from which predictions are read; not a part of a document."""
+        return methods.predicting().reads_of(self)
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
-        noise = [self.entropy_sd] if self.entropy_sd is not None else []
-        columns = (self.step, self.entropy, self.smoothed_entropy, self.reward, self.fitted, *noise)
+        known = [self.entropy_sd] if self.entropy_sd is not None else []
+        entropies = (self.entropy, self.smoothed_entropy, self.smoothing_error)
+        columns = (self.step, *entropies, self.reward, self.fitted, *known)
         listed = isinstance(self.step, list)  # for gates, which read no array
         fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
         if self.n < 2 or not fits:
             return f"arrays of the length n = {self.n}, at least 2"
         if listed:
             return ""
-        if self.posterior.coefficient.shape[-1] != 2:
-            return "a posterior of two coefficients"
         return "" if (self.step[1:] > self.step[:-1]).all() else "increasing steps"
 
     @overload
@@ -143,87 +132,3 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         interval, and has no upper end where the sign of a is not settled.
         """
         return methods.predicting().law_entropy_for(self, reward, level)  # type: ignore[no-any-return]
-
-
-class Influences(Result, frozen=True, kw_only=True, eq=False):
-    """What each evaluation does to the fit; every array has shape (n,).
-
-    ``leverage`` is how much the fitted reward at an evaluation follows the reward logged there, the diagonal
-    of the matrix that turns rewards into fitted ones; it adds up to 2. ``ceiling_shift`` and ``a_ratio`` are
-    the change of the ceiling, in reward units, and a, without the evaluation over with it. ``length`` (steps)
-    and ``drift_share`` describe the fit's most probable covariance: no drift with least squares.
-    """
-
-    step: FloatArray
-    leverage: FloatArray
-    ceiling_shift: FloatArray
-    a_ratio: FloatArray
-    length: float
-    drift_share: float
-
-
-class FormResult(FormEstimate, frozen=True, kw_only=True):
-    """A form in a :class:`Comparison`, the law included; probabilities are among forms of its variable.
-
-    Attributes
-    ----------
-    variable
-        ``"entropy"``, or ``"step"``: the ceiling then is the limit in steps.
-    log_odds
-        Natural logarithm of its marginal likelihood over the law's: the evidence of the data for this form
-        against the law, whatever other forms there are.
-    """
-
-    variable: str
-    log_odds: float
-
-
-class NestedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """Test of a form inside a larger one.
-
-    ``p_value`` is None, with the reason in ``note``, where the two columns are not independent on the run.
-    """
-
-    null: str
-    alternative: str
-    p_value: float | None
-    method: str
-    note: str | None = None
-
-
-class Comparison(Result, frozen=True, kw_only=True):
-    """The law among all forms, of the entropy and of the step.
-
-    Attributes
-    ----------
-    forms
-        The law and its rivals; those of the entropy first, each group most probable first.
-    skipped
-        Form → why it cannot be fitted to this run.
-    alike
-        Forms between which and the law the data do not decide: odds between 1/20 and 20.
-    law_test, line_test, branch_test
-        The law (k = 1) and the line (k = 0) inside the form with a free rate, and the law inside the
-        branches.
-    rate_tail
-        Twice the smaller posterior probability of k < 1 and k > 1, with k flat in its range.
-    ceiling
-        Reward at H = 0, over the forms of the entropy that are not ruled out.
-    limit
-        Limit in steps, over the forms of the step that are not ruled out; None without any.
-    reach
-        ``ceiling`` and ``limit`` together where the entropy is spent, so that both mean the same; else None
-        with the reason in ``reach_note``.
-    """
-
-    forms: tuple[FormResult, ...]
-    skipped: dict[str, str]
-    alike: tuple[str, ...]
-    law_test: NestedTest
-    line_test: NestedTest
-    branch_test: NestedTest
-    rate_tail: float
-    ceiling: Estimate
-    limit: Estimate | None
-    reach: Estimate | None
-    reach_note: str | None

@@ -112,6 +112,21 @@ def following_entropies(step: FloatArray, logged: IntArray) -> IntArray:
     return np.where(near, following, -1)
 
 
+def logged_entropies(
+    step: FloatArray, entropy: FloatArray, pairs: Pairs
+) -> tuple[FloatArray, FloatArray] | None:
+    """Every logged entropy (m,) with its step, counted as the evaluations' steps are; None without pairs.
+
+    Where an evaluation is paired with the entropy of the next step, entropies count as logged that much
+    earlier.
+    """
+    if not len(pairs):
+        return None
+    later = float(np.median(step[pairs.entropy_row] - pairs.step))
+    usable = np.isfinite(entropy) & (entropy <= MOST_NATS)
+    return step[usable] - later, entropy[usable]
+
+
 def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     """Standard deviation of each paired entropy, shape (n,), nats.
 

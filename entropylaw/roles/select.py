@@ -28,6 +28,7 @@ from entropylaw.roles.choose import (
 from entropylaw.roles.pairing import (
     ENTROPY_NOT_FINITE,
     ENTROPY_TOO_HIGH,
+    logged_entropies,
     noise_of,
 )
 from entropylaw.roles.series import PhaseSeries, Series
@@ -114,6 +115,7 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
         offer=rewarded.offer,
         max_reward=largest_reward(rewarded.choice.column, run.finite(rewarded.choice.column)),
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
+        logged=logged_entropies(run.step, chosen.values, pairs),
     )
 
 

@@ -20,7 +20,8 @@ class Series:
     say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
     what the run's settings mean for the law. ``max_reward`` is the largest reward that is possible by the
     column's name and values, None where it is unknown, and ``entropy_sd`` the known noise of each entropy in
-    nats, where the user gave it.
+    nats, where the user gave it. ``logged`` are the steps of all logged entropies, as far from the
+    evaluations' as these are from their own, and these entropies.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` names that one, and ``training`` is its own series, paired with the same entropy; it is None
@@ -41,6 +42,7 @@ class Series:
     offer: Finding | None = None
     max_reward: float | None = None
     entropy_sd: FloatArray | None = None
+    logged: tuple[FloatArray, FloatArray] | None = None
     training: Series | None = None
 
     def __repr__(self) -> str:

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from entropylaw.engine.kalman import filter_gains, whiten
-from entropylaw.engine.posterior import infer
-from entropylaw.engine.prior import drift_grid, floor_grid, point_grid, white_grid
+from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.reads import ceiling_of, reward_now
+from entropylaw.engine.residuals import covariances, spacings
+from entropylaw.results.result import replace
+from tests.laws import WHITE, fixed, reads_under
 
 
 def problem(n: int, *, uneven: bool, seed: int = 5):
@@ -15,115 +17,109 @@ def problem(n: int, *, uneven: bool, seed: int = 5):
     entropy = 0.05 + 0.9 * np.exp(-3 * (step - step[0]) / np.ptp(step)) + 0.01 * rng.standard_normal(n)
     design = np.stack([np.ones(n), -np.expm1(entropy)], axis=1)
     reward = 0.6 - 0.2 * np.expm1(entropy) + np.cumsum(rng.standard_normal(n)) * 0.005
-    return step, design, reward
+    return step, entropy, design, reward
 
 
 def covariance(step, *, length, share):
-    drift = np.exp(-np.abs(step[:, None] - step[None, :]) / length)
+    """Of a drift with a length in mean spacings, and white noise."""
+    time = (step - step[0]) * ((step.size - 1) / (step[-1] - step[0]))
+    drift = np.exp(-np.abs(time[:, None] - time[None, :]) / length)
     return (1 - share) * drift + share * np.eye(step.size)
+
+
+def coefficients(reads):
+    """Ceiling, a and b of the law under one covariance: locations and scales."""
+    cells = (reads.cells(0, reads.law), *reads.coefficients)
+    return np.array([[cell.location[0], cell.scale[0]] for cell in cells])
 
 
 @pytest.mark.parametrize("n", [12, 51, 200])
 @pytest.mark.parametrize("uneven", [False, True])
-@pytest.mark.parametrize(
-    ("length", "share"), [(5.0, 0.0), (40.0, 0.0), (40.0, 0.3), (900.0, 0.05), (3.0, 0.9)]
-)
+@pytest.mark.parametrize(("length", "share"), [(0.5, 0.0), (4.0, 0.0), (4.0, 0.3), (90.0, 0.05), (0.3, 0.9)])
 def test_gls(n, uneven, length, share):
-    step, design, reward = problem(n, uneven=uneven)
-    (posterior,) = infer(step, design[None], reward[None], point_grid(length=length, share=share))
+    step, entropy, design, reward = problem(n, uneven=uneven)
+    found = coefficients(reads_under(fixed(length, share), entropy, reward, step))
     reference = sm.GLS(reward, design, sigma=covariance(step, length=length, share=share)).fit()
-    np.testing.assert_allclose(posterior.coefficient[0], reference.params, rtol=1e-9)
-    np.testing.assert_allclose(posterior.covariance[0], reference.cov_params(), rtol=1e-9)
-    assert posterior.variance[0] == pytest.approx(reference.scale, rel=1e-9)
+    cov = reference.cov_params()
+    expected = [*reference.params, reference.params.sum()]
+    errors = np.sqrt([cov[0, 0], cov[1, 1], cov.sum()])
+    np.testing.assert_allclose(found, np.stack([expected, errors], axis=1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("uneven", [False, True])
 def test_no_drift_is_least_squares(uneven):
-    step, design, reward = problem(60, uneven=uneven)
-    (posterior,) = infer(step, design[None], reward[None], point_grid(length=7.0, share=1.0))
+    step, entropy, design, reward = problem(60, uneven=uneven)
+    found = coefficients(reads_under(WHITE, entropy, reward, step))
     reference = sm.OLS(reward, design).fit()
-    np.testing.assert_allclose(posterior.coefficient[0], reference.params, rtol=1e-12)
-    np.testing.assert_allclose(np.sqrt(np.diag(posterior.covariance[0])), reference.bse, rtol=1e-12)
-    (white,) = infer(step, design[None], reward[None], white_grid())
-    np.testing.assert_array_equal(white.coefficient, posterior.coefficient)
+    np.testing.assert_allclose(found[:2, 0], reference.params, rtol=1e-11)
+    np.testing.assert_allclose(found[:2, 1], reference.bse, rtol=1e-9)
 
 
 def test_interval_of_one_covariance_is_statsmodels_t_interval():
-    step, design, reward = problem(40, uneven=True)
-    (posterior,) = infer(step, design[None], reward[None], point_grid(length=30.0, share=0.4))
-    reference = sm.GLS(reward, design, sigma=covariance(step, length=30.0, share=0.4)).fit().conf_int(0.1)
-    mixture = posterior.functional(np.eye(2))
-    np.testing.assert_allclose(mixture.quantile(0.05), reference[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(mixture.quantile(0.95), reference[:, 1], rtol=1e-9)
+    step, entropy, design, reward = problem(40, uneven=True)
+    reads = reads_under(fixed(3.0, 0.4), entropy, reward, step)
+    reference = sm.GLS(reward, design, sigma=covariance(step, length=3.0, share=0.4)).fit().conf_int(0.1)
+    found = [cells.quantiles((0.05, 0.95)) for cells in (reads.cells(0, reads.law), reads.coefficients[0])]
+    np.testing.assert_allclose(found, reference, rtol=1e-6)
 
 
 def test_whitening_is_the_cholesky_solve():
-    step, design, _ = problem(80, uneven=True)
-    grid = drift_grid(step)
-    white = whiten(filter_gains(step, grid), design)
-    for k in range(0, grid.length.size, 7):
-        matrix = covariance(step, length=grid.length[k], share=grid.noise[k])
-        expected = np.linalg.solve(np.linalg.cholesky(matrix), design)
-        np.testing.assert_allclose(white[k].T, expected, rtol=1e-8, atol=1e-10)
+    step, entropy, design, _ = problem(80, uneven=True)
+    gap = spacings(step, entropy)
+    time = np.concatenate([[0.0], np.cumsum(gap)])
+    for group in covariances(gap.tobytes(), PRIOR):
+        white, _ = group.whitened(design)
+        for k in range(0, group.white.size, 5):
+            drift, noise = group.matrix(time, k)
+            expected = np.linalg.solve(np.linalg.cholesky(drift + np.diag(noise)), design)
+            np.testing.assert_allclose(white[k], expected, rtol=1e-7, atol=1e-9)
+            assert 2.0 * np.log(group.sd[:, k]).sum() == pytest.approx(
+                np.linalg.slogdet(drift + np.diag(noise))[1], abs=1e-7
+            )
 
 
-def test_marginal_likelihood_weights_are_reml():
-    """Weights against the restricted likelihood written out with dense matrices."""
-    step, design, reward = problem(30, uneven=True)
-    grid = drift_grid(step)
-    (posterior,) = infer(step, design[None], reward[None], grid)
+def test_weights_are_the_restricted_likelihood():
+    """Of the law without a prior of its slope, under every covariance of one drift, with dense matrices."""
+    step, entropy, design, reward = problem(30, uneven=True)
+    prior = replace(PRIOR, long=0.0, scales=((0.0, 1.0),))
+    reads = reads_under(prior, entropy, reward, step)
+    group, _ = covariances(spacings(step, entropy).tobytes(), prior)
+    time = (step - step[0]) * ((step.size - 1) / (step[-1] - step[0]))
     n, p = design.shape
-    log_weight = np.empty(grid.length.size)
-    for k in range(grid.length.size):
-        inverse = np.linalg.inv(covariance(step, length=grid.length[k], share=grid.noise[k]))
+    log_weight = np.empty(group.white.size)
+    for k in range(group.white.size):
+        drift, noise = group.matrix(time, k)
+        inverse = np.linalg.inv(drift + np.diag(noise))
         normal = design.T @ inverse @ design
         residual = reward - design @ np.linalg.solve(normal, design.T @ inverse @ reward)
         log_weight[k] = (
-            grid.log_prior[k]
+            group.log_prior[k]
             + 0.5 * np.linalg.slogdet(inverse)[1]
             - 0.5 * np.linalg.slogdet(normal)[1]
             - 0.5 * (n - p) * np.log(residual @ inverse @ residual)
         )
     weight = np.exp(log_weight - log_weight.max())
-    np.testing.assert_allclose(posterior.weight, weight / weight.sum(), rtol=1e-7, atol=1e-14)
+    own = reads.law[reads.law > 1e-100]
+    np.testing.assert_allclose(own, weight / weight.sum(), rtol=1e-5, atol=1e-12)
 
 
-def test_known_noise_floor_is_gls_with_that_diagonal():
-    """Every point of the floor grid against dense generalised least squares with known covariance."""
-    step, design, reward = problem(30, uneven=False)
-    floor = np.linspace(1e-5, 4e-4, 30)
-    grid = floor_grid(step, 2e-4, floor)
-    (posterior,) = infer(step, design[None], reward[None], grid)
-    for k in range(0, grid.length.size, 97):
-        drift = np.exp(-np.abs(step[:, None] - step[None, :]) / grid.length[k])
-        matrix = grid.drift[k] * drift + np.diag(grid.noise[k] + floor)
-        normal = design.T @ np.linalg.solve(matrix, design)
-        np.testing.assert_allclose(posterior.covariance[k], np.linalg.inv(normal), rtol=1e-8)
-        expected = np.linalg.solve(normal, design.T @ np.linalg.solve(matrix, reward))
-        np.testing.assert_allclose(posterior.coefficient[k], expected, rtol=1e-8)
-
-
-def test_drift_at_the_last_step_is_the_conditional_expectation():
-    """Given β, the drift now against the textbook conditional normal (dense)."""
-    step, design, reward = problem(25, uneven=True)
-    length, share = 20.0, 0.35
-    (posterior,) = infer(step, design[None], reward[None], point_grid(length=length, share=share))
+def test_the_reward_now_has_the_conditional_expectation_of_the_drift():
+    step, entropy, design, reward = problem(25, uneven=True)
+    length, share = 3.0, 0.35
+    reads = reads_under(fixed(length, share), entropy, reward, step)
     matrix = covariance(step, length=length, share=share)
-    cross = (1 - share) * np.exp(-np.abs(step - step[-1]) / length)
-    beta = np.array([0.55, 0.3])
-    expected = cross @ np.linalg.solve(matrix, reward - design @ beta)
-    found = posterior.now_offset[0] - posterior.now_slope[0] @ beta
-    assert found == pytest.approx(expected, rel=1e-9)
-    variance = posterior.variance[0] * ((1 - share) - cross @ np.linalg.solve(matrix, cross))
-    assert posterior.now_variance[0] == pytest.approx(variance, rel=1e-9)
-
-
-def test_a_batch_equals_its_members():
-    step, design, reward = problem(40, uneven=True)
-    others = np.stack([reward, reward[::-1], reward**2])
-    designs = np.stack([design, design * [1.0, 2.0], design])
-    grid = drift_grid(step)
-    for i, posterior in enumerate(infer(step, designs, others, grid)):
-        (single,) = infer(step, designs[i : i + 1], others[i : i + 1], grid)
-        np.testing.assert_allclose(posterior.weight, single.weight, rtol=1e-9, atol=1e-300)
-        np.testing.assert_allclose(posterior.coefficient, single.coefficient, rtol=1e-9)
+    cross = (matrix - share * np.eye(25))[-1]
+    inverse = np.linalg.inv(matrix)
+    normal = np.linalg.inv(design.T @ inverse @ design)
+    beta = normal @ design.T @ inverse @ reward
+    residual = reward - design @ beta
+    expected = design[-1] @ beta + cross @ inverse @ residual
+    row = design[-1] - cross @ inverse @ design
+    scale = residual @ inverse @ residual / 23
+    variance = scale * (row @ normal @ row + (1 - share) - cross @ inverse @ cross)
+    location, spread = reads.table.numbers(reward_now(reads.table))
+    own = reads.law > 1e-100
+    assert location[0, own] + reads.table.candidates.origin == pytest.approx(expected, rel=1e-7)
+    assert spread[0, own] ** 2 == pytest.approx(variance, rel=1e-6)
+    ceiling, _ = reads.table.numbers(ceiling_of(reads.table))
+    assert ceiling[0, own] + reads.table.candidates.origin == pytest.approx(beta[0], rel=1e-7)

@@ -14,8 +14,6 @@ import pytest
 from scipy.optimize import curve_fit, least_squares
 
 from entropylaw import FitError, UsageError
-from entropylaw.analysis import lmfit_model
-from entropylaw.analysis.forms import risen
 from entropylaw.analysis.lmfit_model import to_lmfit
 from tests.laws import own_law
 
@@ -54,7 +52,7 @@ def check(found, certified, std_error):
 
 def test_nist_danwood_is_the_power_form_without_ceiling():
     reward, entropy = columns(DANWOOD_Y_X)
-    model = to_lmfit("power", own_law(entropy, reward, interval="ols"))
+    model = to_lmfit("power", own_law(entropy, reward), whiten=False)
     model.set_param_hint("ceiling", value=0.0, vary=False)
     result = fit_model(model, reward)
     a, p = result.params["a"], result.params["p"]
@@ -65,7 +63,7 @@ def test_nist_danwood_is_the_power_form_without_ceiling():
 
 def test_nist_misra1a_is_the_exponential_through_zero():
     reward, step = columns(MISRA1A_Y_X)
-    model = to_lmfit("step_exponential", own_law(falling(14), reward, step, interval="ols"))
+    model = to_lmfit("step_exponential", own_law(falling(14), reward, step), whiten=False)
     model.set_param_hint("drop", expr=f"limit * exp(-{step[0]} / tau)")
     result = fit_model(model, reward)
     limit, tau = result.params["limit"], result.params["tau"]
@@ -76,7 +74,7 @@ def test_nist_misra1a_is_the_exponential_through_zero():
 
 def test_nist_rat42_is_the_logistic_through_zero():
     reward, step = columns(RAT42_Y_X)
-    model = to_lmfit("step_logistic", own_law(falling(9), reward, step, interval="ols"))
+    model = to_lmfit("step_logistic", own_law(falling(9), reward, step), whiten=False)
     model.set_param_hint("drop", expr="limit")
     result = fit_model(model, reward)
     limit, width, midpoint = (result.params[name] for name in ("limit", "width", "midpoint"))
@@ -89,7 +87,6 @@ def test_nist_rat42_is_the_logistic_through_zero():
 N = 60
 STEP = 10.0 * np.arange(1, N + 1)
 FALLING = 0.04 + 0.96 * np.exp(-4 * np.arange(N) / N)
-RETURNING = np.concatenate([FALLING[:40], FALLING[39] + np.linspace(0.01, 0.5, N - 40)])
 EXACT = {
     "law": (lambda h: 0.55 - 0.2 * np.expm1(h), {"ceiling": 0.55, "a": 0.2}),
     "line": (lambda h: 0.55 - 0.3 * h, {"ceiling": 0.55, "a": 0.3}),
@@ -101,7 +98,6 @@ EXACT = {
         lambda h: 0.55 - 0.1 * h - 0.6 * np.maximum(h - 0.4, 0),
         {"ceiling": 0.55, "a": 0.1, "d": 0.6, "bend": 0.4},
     ),
-    "branches": (None, {"ceiling": 0.55, "a": 0.2, "d": -0.1}),
 }
 EXACT_STEP = {
     "step_exponential": (
@@ -122,15 +118,13 @@ EXACT_STEP = {
 
 @pytest.mark.parametrize("form", EXACT | EXACT_STEP)
 def test_data_without_noise_give_the_form_back(form):
-    entropy = RETURNING if form == "branches" else FALLING
+    entropy = FALLING
     function, truth = (EXACT | EXACT_STEP)[form]
-    if form == "branches":
-        reward = 0.55 - 0.2 * np.expm1(entropy) + 0.1 * risen(entropy)
-    elif form == "constant":
+    if form == "constant":
         reward = 0.5 + 1e-4 * np.tile([1.0, -1.0], N // 2)
     else:
         reward = function(STEP if form in EXACT_STEP else entropy)
-    model = to_lmfit(form, own_law(entropy, reward, STEP, interval="ols"))
+    model = to_lmfit(form, own_law(entropy, reward, STEP), whiten=False)
     result = fit_model(model, reward)
     assert {name: result.params[name].value for name in truth} == pytest.approx(truth, rel=1e-6, abs=1e-9)
     assert set(result.params) == set(truth)
@@ -147,13 +141,9 @@ def drifting():
 
 
 def dense(whitening):
-    """The covariance of a whitening, as a matrix."""
-    grid, gap = whitening.grid, np.abs(whitening.step[:, None] - whitening.step[None, :])
-    length, weight = grid.rungs or (grid.length[None], np.ones((1, 1)))
-    drift = (weight * np.exp(-gap[:, :, None, None] / length)).sum(axis=(2, 3))
-    scale, noise = (np.ones(N) if one is None else one[:, 0] for one in (grid.drift_scale, grid.noise_scale))
-    floor = np.zeros(N) if grid.floor is None else grid.floor
-    return grid.drift[0] * np.outer(scale, scale) * drift + np.diag(grid.noise[0] * noise**2 + floor)
+    """The covariance of a whitening, as a matrix, up to its scale."""
+    root = np.linalg.inv(whitening.matrix)
+    return root @ root.T
 
 
 def test_whitened_law_is_generalised_least_squares(drifting):
@@ -195,35 +185,27 @@ def test_step_forms_equal_curve_fit_where_residuals_are_white(form):
     truth = list(EXACT_STEP[form][1].values())
     reward = function(STEP, *truth) + 0.01 * np.random.default_rng(3).standard_normal(N)
     reference, covariance = curve_fit(function, STEP, reward, truth, xtol=1e-13, ftol=1e-13)
-    found = fit_model(to_lmfit(form, own_law(FALLING, reward, STEP, interval="ols")), reward)
+    found = fit_model(to_lmfit(form, own_law(FALLING, reward, STEP), whiten=False), reward)
     assert found.success
     for name, value, variance in zip(EXACT_STEP[form][1], reference, np.diag(covariance), strict=True):
         assert found.params[name].value == pytest.approx(value, rel=1e-5)
         assert found.params[name].stderr == pytest.approx(np.sqrt(variance), rel=1e-3)
 
 
-def test_long_runs_are_whitened_by_the_filter(drifting, monkeypatch):
-    small = to_lmfit("power", drifting)
-    monkeypatch.setattr(lmfit_model, "LARGEST_MATRIX", 10)
-    large = to_lmfit("power", drifting)
-    assert large.whitening.matrix is None
-    residual = np.random.default_rng(1).standard_normal(N)
-    np.testing.assert_allclose(large.whitening(residual), small.whitening(residual), rtol=1e-10, atol=1e-12)
-    assert fit_model(large, drifting.reward).chisqr == pytest.approx(
-        fit_model(small, drifting.reward).chisqr, rel=1e-10
-    )
+def test_the_whitening_is_that_of_the_heaviest_row(drifting):
+    whitening = to_lmfit("power", drifting).whitening
+    table = drifting.reads.table
+    row = int(np.argmax(drifting.reads.averaged * table.is_form("power")))
+    number = int(table.covariance[row])
+    assert whitening.drift_share == table.whitened.part[number]
+    assert whitening.length == pytest.approx(table.whitened.length[number] * 10.0)
 
 
-def test_a_known_noise_floor_is_in_the_covariance():
-    reward = 0.55 - 0.2 * np.expm1(FALLING) + 0.01 * np.random.default_rng(5).standard_normal(N)
-    law = own_law(FALLING, reward, STEP, eval_size=500)
-    whitening = to_lmfit("law", law).whitening
-    floor = law.residual_covariances.floor
-    np.testing.assert_allclose(whitening.grid.floor / whitening.grid.floor[0], floor / floor[0])
-    expected = np.linalg.solve(np.linalg.cholesky(dense(whitening)), reward)
-    np.testing.assert_allclose(whitening(reward), expected, rtol=1e-9)
-    variance = whitening.grid.drift[0] + whitening.grid.noise[0] + whitening.grid.floor.mean()
-    assert variance == pytest.approx(1.0)
+def test_a_long_run_has_no_matrix():
+    entropy = 0.04 + 0.96 * np.exp(-4 * np.arange(2500) / 2500)
+    reward = 0.5 - 0.2 * entropy + 0.01 * np.random.default_rng(1).standard_normal(2500)
+    with pytest.raises(UsageError, match="matrix of them all"):
+        to_lmfit("law", own_law(entropy, reward))
 
 
 def test_the_model_is_lmfits_own(drifting):
@@ -245,7 +227,7 @@ def test_the_model_is_lmfits_own(drifting):
 def test_what_cannot_be_fitted_says_why(drifting):
     with pytest.raises(UsageError, match=r"expected one of .*scalerl"):
         to_lmfit("cubic", drifting)
-    with pytest.raises(FitError, match="does not both fall and rise"):
-        to_lmfit("branches", drifting)
+    with pytest.raises(FitError, match="needs H ≥ 0"):
+        to_lmfit("power", own_law(drifting.entropy - 0.5, drifting.reward))
     with pytest.raises(UsageError, match="one for each evaluation"):
         to_lmfit("law", drifting).fit(drifting.reward[:20], entropy=drifting.smoothed_entropy[:20])

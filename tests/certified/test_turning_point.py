@@ -31,7 +31,7 @@ def test_splines_are_those_of_scipy_to_the_last_digit(inner, count):
 
 
 def root(design, point):
-    return np.linalg.cholesky(design.grid.points([point]).covariance(design.step))
+    return np.linalg.cholesky(design.covariance(point))
 
 
 def test_weights_are_those_of_restricted_maximum_likelihood(known):
@@ -48,7 +48,7 @@ def test_weights_are_those_of_restricted_maximum_likelihood(known):
         left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
         information = np.linalg.slogdet(xw.T @ xw)[1] - np.linalg.slogdet(x.T @ x)[1]
         rss = left @ left + unseen
-        log[g] = design.grid.log_prior[g] - np.log(np.diag(low)).sum() - 0.5 * information
+        log[g] = design.group.log_prior[g] - np.log(np.diag(low)).sum() - 0.5 * information
         log[g] -= 0.5 * (step.size - k) * np.log(rss)
         assert found.scale[first][g] == pytest.approx(np.sqrt(rss / (step.size - k)), rel=1e-8)
     weight = np.exp(log - log.max())

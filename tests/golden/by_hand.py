@@ -56,7 +56,6 @@ def fits() -> dict[str, Fit]:
         "one form alone": by_hand(law_probability=0.96, line_probability=0.02),
         "two forms": by_hand(law_probability=0.5, line_probability=0.48),
         "a largest reward": by_hand(max_reward=1.0),
-        "by a walk": by_hand(interval="walk"),
         "narrow": undecided(),
         "undecided for no reason": by_hand(verdict=Verdict.undecided, findings=()),
         "undecided for a reason of a later version": undecided("something-new"),

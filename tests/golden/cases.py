@@ -31,9 +31,7 @@ CASES = {
     "fit-options": Case(
         (valid,),
         (
-            f"fit {VALID} --interval walk -o -",
-            f"fit {VALID} --interval odr --entropy-sd 0.006 -o -",
-            f"fit {VALID} --interval ols -o -",
+            f"fit {VALID} --entropy-sd 0.006 -o -",
             f"fit {VALID} --level 0.8 --eval-size 512 --pair next --format csv -o -",
         ),
     ),

@@ -45,13 +45,13 @@ def test_the_inverse_agrees_with_the_band(target, seed):
 
 @given(seed=st.integers(0, 50), missing=st.lists(st.integers(0, 24), max_size=4, unique=True))
 def test_evaluations_with_a_missing_value_change_nothing_but_the_count(seed, missing):
-    """Rows without an entropy or a reward, put anywhere between the others."""
+    """Rows without an entropy, put anywhere between the others."""
     rng = np.random.default_rng(seed)
     entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
     reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
     step = np.cumsum(rng.integers(2, 9, 25)).astype(float)
     plain = own_law(entropy, reward, step)
-    holes = [np.insert(column, missing, value) for column, value in ((entropy, 0.3), (reward, np.nan))]
+    holes = [np.insert(column, missing, value) for column, value in ((entropy, np.nan), (reward, 0.3))]
     steps = np.insert(step, missing, step[missing] - 1.0) if missing else step
     order = np.argsort(steps)
     found = own_law(*(column[order] for column in (*holes, steps)))

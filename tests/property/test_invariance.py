@@ -18,11 +18,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from entropylaw import (
-    compare_forms,
     find_level_shifts,
     fit_law,
+    fit_laws,
     fit_logs,
-    fit_segments,
     forecast,
     read_runs,
     saturation_forecast,
@@ -30,7 +29,7 @@ from entropylaw import (
 from entropylaw.documents.codec import encode
 from entropylaw.pipeline import answers
 from entropylaw.results.result import replace
-from tests.conftest import few, rare
+from tests.conftest import few
 
 SEEDS = st.integers(0, 1000)
 FEW = st.integers(0, 3)
@@ -292,33 +291,21 @@ def assert_same_verdict(one, other):
             assert left == pytest.approx(right, rel=1e-6)
 
 
-@rare
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
-def test_the_comparison_of_forms_depends_on_no_unit_and_on_the_origin_where_a_form_counts_from_it(
-    shift, scale, unit, origin, seed
-):
-    step, entropy, reward = a_run(seed)
-    plain = compare_forms(fit_law(entropy, reward, step))
-    other = compare_forms(fit_law(entropy, shift + scale * reward, unit * step))
-    assert [row.form for row in plain.forms] == [row.form for row in other.forms]
-    for before, after in zip(plain.forms, other.forms, strict=True):
-        assert after.probability == pytest.approx(before.probability, rel=1e-6, abs=1e-12), before.form
-        assert_same_form(before, after, scale, shift)
-    assert (plain.alike, plain.skipped) == (other.alike, other.skipped)
-    assert_same_tests(plain, other)
-    for name in ("ceiling", "limit", "reach"):
-        before, after = getattr(plain, name), getattr(other, name)
-        assert (before is None) == (after is None)
-        if before is not None:
-            assert_moved(before, after, scale, shift)
-    later = compare_forms(fit_law(entropy, reward, origin + step))
-    rows = {row.form: row for row in later.forms}
-    for before in plain.forms:
-        # A power of the step and ScaleRL's sigmoid begin at step 0: for them the origin is the start.
-        if before.form not in ("step_power", "scalerl"):
-            assert_same_form(before, rows[before.form])
-    assert_same_tests(plain, later)
-    assert_moved(plain.ceiling, later.ceiling)
+def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
+    runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
+    steps, entropies, rewards = (list(part) for part in zip(*runs, strict=True))
+    plain = fit_laws(entropies, rewards, steps)
+    moved = fit_laws(entropies, [shift + scale * r for r in rewards], [unit * (origin + s) for s in steps])
+    turned = fit_laws(entropies[::-1], rewards[::-1], steps[::-1])
+    for name in NUMBERS:
+        before, after, back = (getattr(batch, name) for batch in (plain, moved, turned))
+        width = after.high - after.low
+        offset = shift if name in ("b", "ceiling", "reward_now") else 0.0
+        for end in ("value", "low", "high"):
+            expected = offset + scale * getattr(before, end)
+            assert np.all(np.abs(getattr(after, end) - expected) <= 1e-6 * width), (name, end)
+            np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
 
 
 def assert_same_form(before, after, scale=1.0, shift=0.0):
@@ -407,9 +394,7 @@ def test_seams_and_segments_move_with_the_units(shift, scale, unit, origin, seed
         assert after.p_value == pytest.approx(before.p_value, rel=1e-5)
         assert_moved(before.jump, after.jump, scale if before.series == "reward" else 1.0)
     cut = step[20]
-    parts = fit_segments(step, entropy, reward, [cut])
-    others = fit_segments(later, entropy, moved, [unit * (origin + cut)])
-    assert others.same.p_value == pytest.approx(parts.same.p_value, rel=1e-6)
-    for one, part in zip(parts.segments, others.segments, strict=True):
-        assert_moved(one.fit.ceiling, part.fit.ceiling, scale, shift)
-        assert_moved(one.fit.a, part.fit.a, scale)
+    one = fit_law(entropy, reward, step, seams=[cut])
+    part = fit_law(entropy, moved, later, seams=[unit * (origin + cut)])
+    assert_moved(one.ceiling, part.ceiling, scale, shift)
+    assert_moved(one.law.a, part.law.a, scale)

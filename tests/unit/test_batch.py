@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.worlds import World, simulate
 from entropylaw import FitError, UsageError
-from entropylaw.analysis.law.fitting import fit_laws
+from entropylaw.analysis.batch import fit_laws
 from tests.laws import own_law
 
 NAMES = ("a", "b", "ceiling", "reward_now", "headroom")
@@ -27,13 +27,12 @@ def assert_same(batch, i, fit):
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-@pytest.mark.parametrize("interval", ["drift", "walk", "ols"])
 @pytest.mark.parametrize("n", [7, 30, 200])
-def test_the_same_numbers_as_single_fits(n, interval, noise):
+def test_the_same_numbers_as_single_fits(n, noise):
     sample = simulate(World(path="power", n=n, rho=0.8, noise=noise, entropy_noise=0.01), 8, seed=3)
-    batch = fit_laws(sample.entropy, sample.rewards, sample.step, level=0.9, interval=interval)
+    batch = fit_laws(sample.entropy, sample.rewards, sample.step, level=0.9)
     for i in range(8):
-        fit = own_law(sample.entropy[i], sample.rewards[i], sample.step, level=0.9, interval=interval)
+        fit = own_law(sample.entropy[i], sample.rewards[i], sample.step, level=0.9)
         assert_same(batch, i, fit)
     assert not batch.refused
 
@@ -78,5 +77,3 @@ def test_arguments_that_do_not_belong_together():
         fit_laws(entropy, np.ones((2, 9)))
     with pytest.raises(UsageError, match="level"):
         fit_laws(entropy, entropy, level=95)
-    with pytest.raises(UsageError, match="interval"):
-        fit_laws(entropy, entropy, interval="bootstrap")

@@ -59,26 +59,26 @@ def refusal(text: str | bytes, path: Path) -> EntropyLawError:
 
 def test_every_setting_arrives_and_a_flag_wins(here):
     (here / "entropylaw.toml").write_text(
-        'level = 0.9\ninterval = "walk"\neval-size = "30x32"\n'
+        'level = 0.9\nkeep-outliers = true\neval-size = "30x32"\n'
         "entropy-sd = 0.25\n"
         '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
         "[fit]\nsave = false\n"
     )
     columns = {"entropy": "H", "reward": "R", "step": "s", "run": "r", "pair": "next"}
-    set_here = {"level": 0.9, "interval": "walk", "save": False, "eval_size": 960, "entropy_sd": "0.25"}
+    set_here = {"level": 0.9, "keep_outliers": True, "save": False, "eval_size": 960, "entropy_sd": "0.25"}
     assert (columns | set_here).items() <= received("fit", "a.csv").items()
-    flags = ("--level", "0.5", "--interval", "drift", "--entropy", "h", "--save")
-    given = {"logs": ("c.csv",), "level": 0.5, "interval": "drift", "entropy": "h", "save": True}
+    flags = ("--level", "0.5", "--no-keep-outliers", "--entropy", "h", "--save")
+    given = {"logs": ("c.csv",), "level": 0.5, "keep_outliers": False, "entropy": "h", "save": True}
     assert given.items() <= received("fit", "c.csv", *flags).items()
 
 
 def test_only_settings_that_a_command_has_are_passed_to_it(here):
     (here / "entropylaw.toml").write_text(
-        'level = 0.9\ninterval = "walk"\n[columns]\nentropy = "H"\nplanning = "P"\n'
+        'level = 0.9\nkeep-outliers = true\n[columns]\nentropy = "H"\nplanning = "P"\n'
     )
     phases = received("phases", "x.csv")
     assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, "H", "P")
-    assert "interval" not in phases
+    assert "keep_outliers" not in phases
     # There, --run is the name of a run, and no column.
     assert "columns.run" not in COMMANDS["plot"]
     tokens = received("tokens", "x.parquet")
@@ -171,9 +171,9 @@ def test_the_file_of_a_fit_is_in_its_document_and_in_the_report_of_it(run, tmp_p
 
 def test_flags_and_settings_are_distinguished(here):
     (here / "entropylaw.toml").write_text("level = 0.5\nfind-seams = true")
-    options = called("fit", "x", "--interval", "ols", "--no-find-seams")
-    assert options.given == ("logs", "interval", "find_seams")
-    assert options.flags_given(FitOptions) == ["--interval", "--find-seams"]
+    options = called("fit", "x", "--pair", "next", "--no-find-seams")
+    assert options.given == ("logs", "pair", "find_seams")
+    assert options.flags_given(FitOptions) == ["--pair", "--find-seams"]
 
 
 @pytest.mark.parametrize("text", ["level = 95", "level", "lvl = 1", b"\xff"])
@@ -204,8 +204,8 @@ def test_help_shows_the_defaults_for_any_file(run, tmp_path, text):
             "'columns.entorpy', which is not a setting there; did you mean 'columns.entropy'",
         ),
         (
-            "[phases]\ninterval = 'drift'",
-            "'phases.interval', which is not a setting there; expected one of level, ",
+            "[phases]\nkeep-outliers = true",
+            "'phases.keep-outliers', which is not a setting there; expected one of level, ",
         ),
         (f"{'a.' * 5000}b = 1", "'a', which is not a setting there"),
     ],
@@ -226,7 +226,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("level = nan", "level = nan"),
         ("gates = 'fails'", "gates = 'fails', expected a list of texts"),
         ("gates = ['fails', 3]", "gates = ['fails', 3]"),
-        ("interval = 'hac'", "interval = 'hac', expected 'drift', 'walk', 'odr' or 'ols'"),
+        ("[columns]\npair = 'hac'", "columns.pair = 'hac', expected 'same' or 'next'"),
         ("eval-size = 0", "eval-size = 0"),
         ("eval-size = '30x'", "eval-size = '30x'"),
         ("entropy-sd = inf", "entropy-sd = inf"),
@@ -329,15 +329,6 @@ def test_config_shows_no_machine_and_no_control_character(run, here):
     text = run("--config", far / "x.toml", "config").stdout
     assert str(here) not in done.stdout + text
     assert "a\\x1b[31m" in text
-
-
-def test_the_choices_are_those_of_the_registry():
-    from entropylaw.analysis.law.residual_models import RESIDUAL_MODELS
-
-    assert BY_KEY["interval"].kind.choices == tuple(RESIDUAL_MODELS)
-    assert all(BY_KEY["interval"].from_toml(name) == name for name in RESIDUAL_MODELS)
-    with pytest.raises(ValueError, match="hac"):
-        BY_KEY["interval"].from_toml("hac")
 
 
 def test_every_default_is_the_same_for_all_commands():

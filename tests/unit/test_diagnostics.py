@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from entropylaw import fit_law
-from entropylaw.analysis.law.diagnostics import NOISE_RATIO, lost_reward
+from entropylaw.analysis.law.diagnostics import NOISE_RATIO, lost_reward, reasons_of
+from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP
 from entropylaw.results import Verdict, Why
+from entropylaw.results.result import replace
 
 
 def noise(n, sd=0.004, seed=0):
@@ -39,16 +41,11 @@ def smoothed(reward):
 
 REBOUND = np.concatenate([FALL, np.linspace(0.07, 0.6, 20)])
 TIME = np.linspace(0.0, 1.0, 80)
-LONG = falling(800)
 SHIFTED = FALL + 0.3
 
 FAILS = {
     "reward-falls": (Why.no_relation, (FALL, 0.3 + 0.2 * np.expm1(FALL) + noise(60))),
-    # A constant is hardly simpler than the law: it takes many evaluations to prefer it.
-    "no-relation": (Why.no_relation, (falling(2000), 0.4 + noise(2000, 0.02))),
     "another-curve": (Why.another_curve, (LINE, 0.9 - 0.3 * LINE + noise(100))),
-    # The step matters beside the law (p < 0.002), and no curve is clearly better.
-    "curve-differs": (Why.another_curve, (LONG, law(LONG, sd=0.01)[1] + 0.007 * np.linspace(0, 1, 800))),
     "more-than-entropy": (Why.more_than_entropy, (REBOUND, 0.3 + 0.3 * TIME + noise(80))),
 }
 UNDECIDED = {
@@ -110,6 +107,14 @@ def test_why_the_law_fails_is_the_first_reason(code):
     assert fit.reasons == (found(fit, code, "reason").sentence,)
 
 
+def test_a_constant_that_is_far_better_is_no_relation():
+    fit = fit_law(FALL, 0.4 + noise(60, 0.02))
+    tests = replace(fit.tests, odds_constant=60.0, spearman=-0.1)
+    fit = replace(fit, verdict=Verdict.fails, why=Why.no_relation, tests=tests)
+    (finding,) = reasons_of(fit)
+    assert (finding.code, finding.values["odds"]) == ("no-relation", 60.0)
+
+
 @pytest.mark.parametrize("code", UNDECIDED)
 def test_what_is_missing_is_a_reason(code):
     fit = fit_law(*UNDECIDED[code])
@@ -126,8 +131,12 @@ def test_what_limits_the_numbers_is_a_caution(code):
 
 
 def test_the_best_rate_is_named_where_no_curve_is_clearly_better():
-    fit = fit_law(*FAILS["curve-differs"][1])
-    finding = found(fit, "curve-differs", "reason")
+    """The step matters beside the law, and so does the curve, but neither is clearly better."""
+    fit = fit_law(*FAILS["another-curve"][1])
+    small = {f"odds_{name}": 2.0 for name in (*IN_ENTROPY, *IN_STEP)}
+    fit = replace(fit, tests=replace(fit.tests, p_step=0.001, **small))
+    (finding,) = reasons_of(fit)
+    assert finding.code == "curve-differs"
     (rate,) = [one.shapes["k"] for one in fit.forms if one.form == "rate"]
     assert [finding.values[name] for name in ("rate", "low", "high")] == [rate.value, rate.low, rate.high]
     assert finding.values["p_value"] == min(fit.tests.p_step, fit.tests.p_log_step)

@@ -84,11 +84,6 @@ def test_from_the_command_line(run, tmp_path):
     options = ("--pair", "same", "--details", "-q")
     text = run("fit", "a.jsonl", *options, "--entropy-sd", "entropy_se")
     assert "given as 0.020 to 0.039" in " ".join(text.stdout.split())
-    odr = run("fit", "a.jsonl", *options, "--entropy-sd", "0.02", "--interval", "odr")
-    assert "orthogonal distance regression" in " ".join(odr.stdout.split())
-    walk = run("fit", "a.jsonl", "--interval", "walk", "-q")
-    assert "relative to the current level" in " ".join(walk.stdout.split())
-    assert walk.stderr == ""
 
 
 @pytest.mark.parametrize(("given", "count"), [("500", 500), ("30x32", 960), ("30×32", 960), ("30X2", 60)])

@@ -19,8 +19,6 @@ from typing import Any
 
 import pytest
 
-from entropylaw.analysis.law.influence import influences
-from entropylaw.analysis.rivals import compare_forms
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
 from entropylaw.documents.document import (
@@ -50,12 +48,6 @@ from tests.unit import test_phase_report as phase_samples
 from tests.unit.test_control_and_offer import with_validation
 
 Render = Callable[[Any], object]
-
-LIBRARY = {
-    "comparison": compare_forms,
-    "influences": influences,
-}
-"""Results that no command prints → how a law has them."""
 
 GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if refused"
 
@@ -101,10 +93,6 @@ MEDIA: dict[str, tuple[Render, ...]] = {
     "arms": tuple(partial(rendered, medium=name) for name in ("details", "markdown", "csv")),
     **dict.fromkeys(("prediction", "backtest", "phases", "columns"), ON_PAPER),
     "check": (*ON_PAPER[:2], partial(output.rendered, format="junit")),
-    **{
-        kind: tuple(partial(rendered, medium=name) for name in ("text", "markdown", "csv"))
-        for kind in LIBRARY
-    },
 }
 """Results → what renders them beside JSON, what shows most of them first."""
 
@@ -213,7 +201,7 @@ PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
 )
 
-WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant"), "interval": ("drift", "walk", "ols")}
+WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant")}
 """Fields whose words are from a list → some of it."""
 
 OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error")}
@@ -221,9 +209,6 @@ OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error"
 
 MOST = 8
 """Numbers beyond which a list of them is a curve, and changed as a whole."""
-
-OPAQUE = ("posterior",)
-"""Fields that are changed as a whole."""
 
 
 @cache
@@ -239,9 +224,6 @@ def results(kind: str) -> tuple[Any, ...]:
     if kind == "arms":
         few = arms.complete()
         return few, arms.complete(baseline=None), arms.complete(*arms.MANY)
-    if kind in LIBRARY:
-        # The last fit of one run: with errors in the entropy every form takes thirty times as long.
-        return (LIBRARY[kind](results("fit")[3].runs[0].answer),)
     with TemporaryDirectory() as scratch, surroundings(Path(scratch)):
         _write_logs(Path())
         if kind == "columns":
@@ -295,9 +277,7 @@ Change = Callable[[Any], Any]
 
 def changes(value: Any, where: str) -> Iterator[tuple[str, Change]]:
     """Each field of a result by its place, and what changes it."""
-    if where.rpartition(".")[2] in OPAQUE:
-        yield where, lambda old: replace(old, log_evidence=old.log_evidence + 1.0)
-    elif names := field_names(value):
+    if names := field_names(value):
         for name in names:
             inside = f"{where}.{name}"
             if isinstance(value, Estimate) and name in OF_ALL:

@@ -148,7 +148,7 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
     log = "data/lab/clean_start_s0/metrics.parquet"
     assert run("fit", log, "-q", "-o", "x.fit.json").returncode == 0
     for call in (
-        ("predict", "x.fit.json", "--target-entropy", "0.1", "--interval", "ols"),
+        ("predict", "x.fit.json", "--target-entropy", "0.1", "--pair", "next"),
         ("check", "x.fit.json", "--fail-if", "fails", "--keep-outliers"),
         ("plot", "law", "x.fit.json", "-o", "x.svg", "--pair", "next"),
         ("report", "x.fit.json", "--find-seams"),
@@ -157,7 +157,7 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
         assert done.returncode == 2
         assert done.stderr.startswith("error[fit-is-fixed]: ")
     assert run("predict", "x.fit.json", "--target-entropy", "0.1", "--level", "0.5").returncode == 0
-    assert run("predict", log, "--target-entropy", "0.1", "--interval", "ols").returncode == 0
+    assert run("predict", log, "--target-entropy", "0.1", "--pair", "next").returncode == 0
 
 
 @pytest.mark.parametrize("name", NAMES)

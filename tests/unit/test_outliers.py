@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from entropylaw import fit_law
+from entropylaw.analysis.batch import fit_laws
 from entropylaw.analysis.law.evaluations import gross_outliers
-from entropylaw.analysis.law.fitting import fit_laws
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import select
 from tests.conftest import PUBLIC_LOGS
@@ -116,12 +116,6 @@ def test_the_fit_leaves_it_out_and_says_so():
     assert fit_law(slipped, reward, step).verdict == "holds"
     assert fit_law(slipped, reward, step, keep_outliers=True).verdict != "holds"
     assert kept.a.high - kept.a.low > 10 * (alone.a.high - alone.a.low)
-
-
-def test_least_squares_never_leave_anything_out():
-    step, entropy, reward = run()
-    entropy[30] = 8.2
-    assert own_law(entropy, reward, step, interval="ols").n == 60
 
 
 @pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")

@@ -5,7 +5,6 @@ import pytest
 
 from entropylaw import fit_law
 from entropylaw.analysis.forecast import entropy_drop
-from tests.laws import draws
 
 STEP = np.arange(0.0, 200.0, 4.0)
 
@@ -27,27 +26,6 @@ def test_exact_law_gives_the_closed_form():
     assert used.high - used.low < 1e-3
 
 
-def test_the_interval_is_that_of_draws_from_the_forms():
-    fit = fit_law(*noisy(3, sd=0.03), STEP)
-    # Another form than the law has a say in it.
-    assert 0.05 < fit.law.probability < 0.8
-    ratio = []
-    for one, shape, beta, drift in draws(fit.basis, 200_000):
-        rows = [one.form.designs(inputs, one.shape)[shape, 0] for inputs in starts_and_ends(one, fit.law)]
-        start, now = (beta @ row for row in rows)
-        ceiling = beta @ one.form.ceiling_row(one.shape)[shape, 0]
-        # Of a constant, whose gain is 0, half of the draws are below every share and half above.
-        with np.errstate(divide="ignore"):
-            ratio.append((now + drift - start) / (ceiling - start))
-    expected = np.quantile(np.concatenate(ratio), (0.025, 0.5, 0.975))
-    np.testing.assert_allclose((fit.used.low, fit.used.value, fit.used.high), expected, atol=0.004)
-
-
-def starts_and_ends(one, law):
-    """The inputs of a form at the first and at the last smoothed entropy."""
-    return [one.form.onward(law.smoothed_entropy[[end]]) for end in (0, -1)]
-
-
 def test_the_interval_holds_the_truth():
     truth = (np.exp(1.2) - np.exp(0.2)) / (np.exp(1.2) - 1.0)
     held = [t.low <= truth <= t.high for t in (fit_law(*noisy(s), STEP).used for s in range(50))]
@@ -58,12 +36,6 @@ def test_a_flat_reward_has_no_share():
     used = fit_law(*noisy(1, a=0.0), STEP).used
     assert (used.value, used.low, used.high) == (None, None, None)
     assert "cannot be distinguished from 0" in used.note
-
-
-def test_a_walk_has_no_share():
-    used = fit_law(*noisy(2), STEP, interval="walk").used
-    assert (used.value, used.low, used.high) == (None, None, None)
-    assert "relative to the last evaluation" in used.note
 
 
 def test_the_fall_of_a_line():

@@ -24,12 +24,6 @@ SENTENCES = (
         FIT.format("clean_start_s1"),
         "FAILS: reward needs more",
     ),
-    (
-        "docs/guide.md",
-        "and the option that gives it, as in section 2",
-        FIT.format("width_96_s0"),
-        "the answer rests on the first",
-    ),
     ("docs/guide.md", "# the law's own, although it fails here", FIT.format("grpo_s0"), "FAILS"),
     (
         "docs/guide.md",

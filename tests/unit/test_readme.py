@@ -75,17 +75,9 @@ def test_the_python_runs_as_printed(page, clone):
 
 
 def test_the_coverage_quoted_is_the_one_of_the_table():
-    table = (ROOT / "docs" / "benchmarks" / "calibration.md").read_text(encoding="utf-8")
-
-    def row(name):
-        (found, *_) = re.findall(rf"^\| {re.escape(name)} \|(.*)\|$", table, re.MULTILINE)
-        return [cell.strip() for cell in found.split("|")]
-
-    worlds = re.search(r"ρ ≤ \.9 \((\d+)\)", table)[1]
-    near, far = (re.fullmatch(r"(\d+) \((\d+)\)", cell) for cell in row("ceiling")[1:3])
+    table = (ROOT / "docs" / "benchmarks" / "table.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| under the law, all \|(.*)\|$", table, re.MULTILINE)
+    ceiling, averaged = (round(float(cell.strip().split()[0])) for cell in row.split("|")[1:4:2])
     quoted = " ".join(README.split())
-    assert f"In {worlds} simulated worlds" in quoted
-    assert f"cover {near[1]} % in the median world and {near[2]} % in the worst" in quoted
-    peers = [row(f"ceiling, {name}")[1] for name in ("curve_fit", "lmfit")]
-    assert f"those of `curve_fit` cover {peers[0]} % and those of lmfit {peers[1]} % on average" in quoted
-    assert f"entropylaw covers {far[1]} % in the median and {far[2]} % in the worst" in quoted
+    assert f"the law's ceiling in {ceiling} % of simulated runs" in quoted
+    assert f"the averaged ceiling in {averaged} %" in quoted

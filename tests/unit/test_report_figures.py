@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -35,8 +34,8 @@ from entropylaw.report.figures.palette import contrast, glyphs, inline, minify
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.numbers import format_interval
 from entropylaw.results import Verdict
-from entropylaw.results.fit import Cut, Fit
-from entropylaw.results.result import Finding, replace
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import Finding, caution, replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read
 from tests.made import run_report
@@ -167,16 +166,15 @@ def test_an_interval_beyond_all_measure_is_cut_with_an_arrow_and_its_numbers() -
 def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
     fit = by_hand()
     (plain,) = law_figure(run_by_hand(fit)).axes
-    answer: dict[str, Any] = {"verdict": Verdict.undecided, "why": None, "ceiling": fit.ceiling}
-    cut = Cut(share=0.2, dropped=2, first_step=20.0, p_first=0.001, changed=True, **answer)
+    known = {"dropped": 2, "step": 20.0, "probability": 0.9, "value": 0.8, "low": 0.7, "high": 0.9}
     for changed, rings in ((True, 2), (False, 0)):
-        other = replace(fit, cuts=(replace(cut, changed=changed),))
+        other = replace(fit, findings=(caution("rests-on-first", **known),) if changed else ())
         vars(other)["curve"] = fit.curve
         figure = law_figure(run_by_hand(other))
         (axes,), (legend,) = figure.axes, figure.legends
         named = [text.get_text() for text in legend.get_texts()]
-        assert ("the answer rests on these" in named) == changed
-        found = [line for line in axes.get_lines() if line.get_label() == "the answer rests on these"]
+        assert ("off the curve of the others" in named) == changed
+        found = [line for line in axes.get_lines() if line.get_label() == "off the curve of the others"]
         assert sum(len(line.get_xdata()) for line in found) == rings
     assert len(plain.get_lines()) == len(axes.get_lines())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +119,6 @@ def by_hand(
     headroom: Estimate | None = None,
     p_headroom: float = 0.981,
     used: Estimate | None = None,
-    interval: str = "drift",
     max_reward: float | None = None,
 ) -> Fit:
     """An answer whose every number is chosen here, so that its text does not depend on the engine."""
@@ -166,15 +165,13 @@ def by_hand(
         step=step,
         entropy=entropy,
         smoothed_entropy=entropy,
+        smoothing_error=np.full(10, 0.004),
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
         level=0.95,
-        interval=interval,
         eval_size=None,
         max_reward=max_reward,
         dropped={"a value is missing or not finite": 2},
-        posterior=cast(Any, None),
-        noise_floor=0.0,
     )
     fit = Fit(
         run="by hand",
@@ -182,10 +179,10 @@ def by_hand(
         why=why,
         findings=stated("caution", "reward looks smoothed") if findings is None else findings,
         tests=LawTests(
-            p_rate=0.61,
             p_step=0.42,
             p_log_step=0.47,
             spearman=-0.97,
+            odds_lagged=0.04,
             **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
         ),
         ceiling=estimate(0.8027, 0.7712, 0.8661),
@@ -194,6 +191,9 @@ def by_hand(
         used=used or estimate(0.873, 0.812, 0.934),
         gain=0.01,
         p_headroom=p_headroom,
+        p_term=0.21,
+        p_first=0.04,
+        p_no_curve=0.01,
         forms=tuple(sorted(forms, key=lambda one: -one.probability)),
         skipped={"branches": "entropy never rises"},
         law=law,

@@ -15,7 +15,6 @@ from entropylaw import fit_phases
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, dumps, encode
 from entropylaw.documents.loading import load_fit
-from entropylaw.engine.prior import first_best
 from entropylaw.pipeline.steps import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
 from entropylaw.results import Estimate
@@ -92,12 +91,6 @@ def test_the_command_computes_alike_on_every_processor(tmp_path):
 
 def test_the_tests_compute_as_the_command_does():
     assert ARITHMETIC.items() <= os.environ.items()
-
-
-def test_a_tie_goes_to_the_first():
-    assert first_best(np.array([0.0, 1.0, 1.0 + 1e-12])) == 1
-    assert first_best(np.array([[0.0, 1.0], [2.0, 2.0 - 1e-12]])).tolist() == [1, 0]
-    assert first_best(np.array([0.0, 1.0, 1.1])) == 2
 
 
 def test_rounding_errors_choose_no_decay():

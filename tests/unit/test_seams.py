@@ -1,19 +1,20 @@
-"""Level shifts that are found, what is none, and the law on either side."""
+"""Level shifts that are found, what is none, and the sizes of given ones."""
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
+import statsmodels.api as sm
 
+from entropylaw import fit_law
 from entropylaw.analysis.level_shift import (
     FEWEST_TO_SEARCH,
     find_level_shifts,
-    fit_segments,
-    jump_tails,
+    jumps,
+    known_shifts,
     level_shift_steps,
 )
 from entropylaw.documents.codec import decode, encode
-from entropylaw.engine.posterior import infer
-from entropylaw.engine.prior import drift_grid
+from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.residuals import covariances, spacings
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.groups import LevelShift
@@ -85,20 +86,24 @@ def test_shift_and_scale_of_the_reward_change_nothing():
 
 
 @pytest.mark.parametrize("n", [25, 80])
-def test_tails_are_those_of_the_engine(n):
-    """Whitening all columns once gives what ``infer`` gives for each."""
+def test_jumps_are_those_of_generalised_least_squares(n):
     rng = np.random.default_rng(n)
     step = np.cumsum(rng.integers(1, 6, n)).astype(float)
     values = 0.5 + np.cumsum(0.01 * rng.standard_normal(n))
     trend = np.column_stack([np.ones(n), step / step[-1]])
-    jumps = (np.arange(n)[:, None] >= np.arange(5, n - 5, 7)).astype(float)
-    grid = drift_grid(step)
-    found = jump_tails(step, values, trend, jumps, grid)
-    for i, column in enumerate(jumps.T):
-        (posterior,) = infer(step, np.column_stack([trend, column])[None], values[None], grid)
-        each = posterior.functional(np.array([[0.0, 0.0, 1.0]]))
-        tails = 2 * student.cdf(-np.abs(each.location[0] / each.scale[0]), each.df)
-        assert found[i] == pytest.approx(posterior.weight @ tails, rel=1e-7)
+    columns = (np.arange(n)[:, None] >= np.arange(5, n - 5, 7)).astype(float)
+    gap = spacings(step, np.zeros(n))
+    group, _ = covariances(gap.tobytes(), PRIOR)
+    found = jumps(step, values, trend, columns)
+    assert found.weight.sum(axis=0) == pytest.approx(1.0)
+    time = np.concatenate([[0.0], np.cumsum(gap)])
+    for k in range(0, group.white.size, 9):
+        drift, noise = group.matrix(time, k)
+        for i, column in enumerate(columns.T):
+            design = np.column_stack([trend, column])
+            reference = sm.GLS(values, design, sigma=drift + np.diag(noise)).fit()
+            assert found.location[k, i] == pytest.approx(reference.params[-1], rel=1e-6, abs=1e-12)
+            assert found.scale[k, i] == pytest.approx(reference.bse[-1], rel=1e-6)
 
 
 def test_neighbouring_seams_are_one_cut():
@@ -109,45 +114,34 @@ def test_neighbouring_seams_are_one_cut():
     assert level_shift_steps([], step) == ()
 
 
-def test_segments_of_one_law_are_not_told_apart():
-    fit = fit_segments(*run(), [150.0])
-    assert [(s.first_step, s.last_step, s.n) for s in fit.segments] == [(0.0, 145.0, 30), (150.0, 295.0, 30)]
-    assert fit.same.p_value > 0.05
-    assert fit.note is None
+def test_a_given_shift_has_its_size():
+    step, entropy, reward = run(reward_jump=0.15)
+    (shift,) = known_shifts(fit_law(entropy, reward, step, seams=[150.0]).law)
+    assert (shift.step, shift.after, shift.series) == (150.0, 145.0, "reward")
+    assert shift.jump.low < 0.15 < shift.jump.high
+    assert shift.p_value < 1e-4
+    (none,) = known_shifts(fit_law(*run()[1:], run()[0], seams=[150.0]).law)
+    assert none.p_value > 0.01
 
 
-def test_segments_of_two_laws_are_told_apart():
-    fit = fit_segments(*run(reward_jump=0.15), [150.0], run="x")
-    assert fit.same.p_value < 1e-4
-    assert [segment.fit.run for segment in fit.segments] == ["x, segment 1", "x, segment 2"]
+def test_numbers_are_those_after_the_last_shift():
+    step, entropy, reward = run(reward_jump=0.15)
+    fit = fit_law(entropy, reward, step, seams=[148.0])
+    assert fit.law.shifts == (150.0,)
+    assert fit.ceiling.low < 0.70 < fit.ceiling.high
+    assert fit.ceiling.width < 0.15
 
 
 def test_seams_given_in_any_order_and_between_evaluations():
     step, entropy, reward = run()
-    fit = fit_segments(step, entropy, reward, [201.0, 98.0, 100.0])
-    assert fit.starts == (100.0, 205.0)
-    assert [segment.n for segment in fit.segments] == [20, 21, 19]
-
-
-def test_a_segment_that_is_too_short_is_refused_with_its_reason():
-    fit = fit_segments(*run(), [150.0, 280.0])
-    last = fit.segments[-1]
-    assert (last.n, last.fit) == (4, None)
-    assert "4 usable evaluations, expected at least 5" in last.refusal
-    assert "1 of 3 segments could not be fitted" in fit.note
-    assert fit.same is not None
-
-
-def test_no_test_with_one_segment():
-    fit = fit_segments(*run(), [])
-    assert fit.same is None
-    assert "1 of 1 segments could be fitted; a test needs two" in fit.note
+    assert fit_law(entropy, reward, step, seams=[201.0, 98.0, 100.0]).law.shifts == (100.0, 205.0)
 
 
 @pytest.mark.parametrize("at", [0.0, -5.0, 296.0, float("nan")])
 def test_a_seam_outside_the_run_is_refused(at):
+    step, entropy, reward = run()
     with pytest.raises(UsageError, match="seam at step"):
-        fit_segments(*run(), [at])
+        fit_law(entropy, reward, step, seams=[at])
 
 
 def test_a_change_of_training_is_found_in_a_real_run():

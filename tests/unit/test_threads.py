@@ -7,13 +7,13 @@ from tests.typed import started
 
 PROGRAM = """
 import numpy as np, threadpoolctl, entropylaw
-from entropylaw.analysis.law import fitting
+from entropylaw.engine import reads
 def threads():
     return {library["num_threads"] for library in threadpoolctl.threadpool_info()}
 entropylaw.fit_law
 threadpoolctl.threadpool_limits(3)
-seen, real = [], fitting.np.exp
-fitting.np.exp = lambda *given, **more: seen.append(threads()) or real(*given, **more)
+seen, real = [], reads.np.exp
+reads.np.exp = lambda *given, **more: seen.append(threads()) or real(*given, **more)
 step = np.arange(20.0)
 entropy = real(-step / 9)
 entropylaw.fit_law(entropy, 0.6 - 0.2 * real(entropy) + 0.01 * np.sin(3 * step), step)

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import erfc
 
 import numpy as np
 
-from entropylaw.analysis.forms import form_label
-from entropylaw.analysis.law.influence import lag1
-from entropylaw.analysis.law.residual_models import DEFAULT_RESIDUAL, residual_model
-from entropylaw.analysis.law.scatter import FACTOR, P_CHANGES
-from entropylaw.analysis.law.verdict import (
-    CLEARLY,
-    FEWEST,
-    IN_STEP,
-    LEAST_R_SQUARED,
-    SPAN,
-    nearest_rival,
-)
-from entropylaw.analysis.rivals import STRONG
+from entropylaw.analysis.forms import design, form_label, law_column
+from entropylaw.analysis.law.estimates import of_cells
+from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
 from entropylaw.arrays import FloatArray
-from entropylaw.results import FEWEST_FOR_MEMORY, Verdict, Why
+from entropylaw.engine.constants import (
+    CLEARLY,
+    FEWEST_HOLDS,
+    FEWEST_NO_CURVE,
+    LEAST_R_SQUARED,
+    NO_CURVE,
+    RESTS_ON_FIRST,
+    SPAN,
+)
+from entropylaw.engine.reads import Reads
+from entropylaw.engine.table import row_model
+from entropylaw.results import FEWEST_FOR_MEMORY, Influence, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, caution, reason
 
 ROUNDING = 1e-6
-"""Nats below 0 that rounding may give the sampled entropy of a collapsed policy."""
+"""Nats below 0 that rounding may give the sampled entropy of a collapsed policy; and the share of the
+reward's range below which a residual is rounding."""
 
 A_CHANGE = 0.5
 """Relative change of a, on leaving out one evaluation, from which the law depends on that evaluation."""
@@ -44,12 +47,18 @@ average of pure noise looks like a drift, and is not detected here.)"""
 
 SMOOTH_WINDOW = 9
 
-P_LONG_MEMORY = {FEWEST_FOR_MEMORY: 0.78, 400: 0.87}
-"""Probability of long memory, 0.5 before the data, from which it is a caution, by the number of evaluations:
-about one in ten runs with a drift of one length and noise exceeds it."""
+LONG_MEMORY = 0.5
+"""Probability of long memory from which it is a caution."""
 
-P_LAG = 0.001
-"""p-value below which a lag between entropy and reward is a caution."""
+LAGS = 0.5
+"""Probability of the law of an earlier entropy from which it is a caution."""
+
+FEWEST_FOR_THIRDS, P_CHANGES, FACTOR = 15, 0.001, 1.5
+"""Fewest evaluations of which the thirds are compared; p-value below which the scatter changes; and ratio of
+the last third's scatter to the first's, or its inverse, from which that is a caution."""
+
+TIED = 1e-6
+"""Values that differ by less than this share are equal: no choice rests on the last digit."""
 
 NOISE_RATIO = 1.5
 """Ratio of the scatter to the given noise from which the two disagree."""
@@ -58,18 +67,14 @@ LOST_SHARE = 0.5
 """A run has lost its reward if more than this share of the highest, and of what it had gained, is gone."""
 
 
-def cautions_of(fit: Fit, reward_sd: float) -> tuple[Finding, ...]:
-    """Limitations of a fit's numbers.
-
-    ``reward_sd`` is the least noise that the reward should have, a root mean square; 0 where unknown.
-    """
+def cautions_of(fit: Fit, reads: Reads, noise: float) -> tuple[Finding, ...]:
+    """Limitations of a fit's numbers; ``noise`` is the known variance of the reward's noise, or 0."""
     law = fit.law
     return (
-        *_rests_on(fit),
+        *_curve_cautions(fit, reads),
         *_influence_cautions(fit),
         *_entropy_cautions(law),
-        *_lag_cautions(law),
-        *_residual_cautions(law, reward_sd),
+        *_residual_cautions(law, float(np.sqrt(noise))),
         *_reward_cautions(fit),
     )
 
@@ -81,7 +86,7 @@ def reasons_of(fit: Fit) -> tuple[Finding, ...]:
 
 def _reasons(fit: Fit) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
-    law, tests, best = fit.law, fit.tests, fit.best
+    law, tests = fit.law, fit.tests
     if fit.why is Why.no_relation:
         if law.a.high is not None and law.a.high < 0:
             yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
@@ -91,11 +96,11 @@ def _reasons(fit: Fit) -> Iterator[Finding]:
         name = max(IN_STEP, key=lambda one: getattr(tests, f"odds_{one}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
     elif fit.why is Why.another_curve:
-        if best.form != "law" and best.probability >= CLEARLY * law.probability:
-            label, probability = form_label(best.form), best.probability
-            yield reason(
-                "another-curve", form=best.form, label=label, probability=probability, own=law.probability
-            )
+        own = law_probability(tests, (*IN_ENTROPY, "constant"))
+        odds, form = max((getattr(tests, f"odds_{name}") or 0.0, name) for name in IN_ENTROPY)
+        if odds >= CLEARLY:
+            values = {"probability": min(odds * own, 1.0), "own": own}
+            yield reason("another-curve", form=form, label=form_label(form), **values)
         else:
             steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
             yield reason("curve-differs", p_value=min(steps, default=None), **_rate(fit))
@@ -118,8 +123,8 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
     """What keeps the law from holding in a run in which it does not fail."""
     law, tests = fit.law, fit.tests
     span = float(np.ptp(law.smoothed_entropy))
-    if law.n < FEWEST:
-        yield reason("too-few-evaluations", n=law.n, needed=FEWEST)
+    if law.n < FEWEST_HOLDS:
+        yield reason("too-few-evaluations", n=law.n, needed=FEWEST_HOLDS)
     if span < SPAN:
         logged = float(np.ptp(law.entropy))
         yield reason("entropy-range-narrow", span=span, logged=logged, needed=SPAN)
@@ -131,21 +136,30 @@ def _gaps(fit: Fit) -> Iterator[Finding]:
     yield reason("curve-as-good", curve=nearest, odds=odds)
 
 
-def _rests_on(fit: Fit) -> Iterator[Finding]:
-    """Whether the answer rests on the first evaluations; the fewest that are off the curve."""
-    cut = next((cut for cut in fit.cuts if cut.changed), None)
-    if cut is not None:
-        ceiling = {"value": cut.ceiling.value, "low": cut.ceiling.low, "high": cut.ceiling.high}
-        why = None if cut.why is None else cut.why.value
+def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
+    """Whether no curve fits, the first evaluations are off it, or reward follows an earlier entropy."""
+    table = reads.table
+    if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
+        yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
+    if fit.p_first > RESTS_ON_FIRST:
+        shares = [reads.share(table.first == number) for number in range(len(table.prior.firsts))]
+        number = int(np.argmax(shares[1:])) + 1
+        dropped = max(round(table.prior.firsts[number][0] * table.time.size), 1) * table.group
+        rest = reads.averaged * (table.first == 0)
+        with_them = of_cells(reads.cells(0, rest, reads.top), level=fit.level, method=fit.ceiling.method)
         yield caution(
             "rests-on-first",
-            dropped=cut.dropped,
-            step=cut.first_step,
-            verdict=cut.verdict.value,
-            why=why,
-            p_value=cut.p_first,
-            **ceiling,
+            dropped=dropped,
+            step=float(fit.law.step[min(dropped, fit.n - 1)]),
+            probability=fit.p_first,
+            value=with_them.value,
+            low=with_them.low,
+            high=with_them.high,
         )
+    lagged = reads.probability()["lagged"]
+    if lagged > LAGS:
+        (lag,) = (form.shapes["lag"].value for form in fit.forms if form.form == "lagged")
+        yield caution("reward-lags", evaluations=round((lag or 0.0) * fit.n), probability=lagged)
 
 
 def _influence_cautions(fit: Fit) -> Iterator[Finding]:
@@ -153,9 +167,8 @@ def _influence_cautions(fit: Fit) -> Iterator[Finding]:
     law = fit.law
     if abs(1.0 - law.influence.a_ratio) >= A_CHANGE:
         yield caution("one-evaluation-decides", step=law.influence.step, a_ratio=law.influence.a_ratio)
-    # A ceiling relative to the last evaluation is another quantity than that of least squares.
     width, shift = fit.ceiling.width, law.influence.ceiling_shift
-    if residual_model(law.interval).fixed_level and 2.0 * abs(shift) >= (width or np.inf):
+    if 2.0 * abs(shift) >= (width or np.inf):
         yield caution("one-evaluation-moves-ceiling", step=law.influence.step, shift=shift)
 
 
@@ -177,14 +190,6 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
             yield caution("entropy-rebounds", fall=fall, rise=back)
 
 
-def _lag_cautions(law: LawFit) -> Iterator[Finding]:
-    """Whether the reward follows the entropy of other evaluations."""
-    lag = law.lag
-    if lag is not None and lag.evaluations and lag.p_value < P_LAG and lag.odds >= STRONG:
-        values = {"evaluations": abs(lag.evaluations), "odds": lag.odds, "p_value": lag.p_value}
-        yield caution("reward-lags", **values) if lag.evaluations > 0 else caution("reward-leads", **values)
-
-
 def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
     """Whether entropy and reward scatter by their given noise."""
     thirds, p_thirds = law.residuals.thirds, law.residuals.p_thirds
@@ -192,10 +197,9 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
         ratio = thirds[2] / thirds[0]
         if not 1.0 / FACTOR < ratio < FACTOR:
             values = {"first": thirds[0], "last": thirds[2], "ratio": ratio, "p_value": p_thirds}
-            allowed = law.interval == DEFAULT_RESIDUAL and law.eval_size is None and ratio < 1
-            yield caution("scatter-changes", **values, allowed=allowed)
-    if has_long_memory(law):
-        yield caution("long-memory", probability=law.residuals.long_memory, limit=long_memory_limit(law.n))
+            yield caution("scatter-changes", **values, allowed=ratio < 1)
+    if law.n >= FEWEST_FOR_MEMORY and law.residuals.long_memory > LONG_MEMORY:
+        yield caution("long-memory", probability=law.residuals.long_memory)
     if law.residuals.sd * NOISE_RATIO < reward_sd:
         yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
@@ -205,17 +209,6 @@ def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
     if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
         values = {"noise": law.entropy_noise, "given": given, "ratio": ratio, "factor": NOISE_RATIO}
         yield caution("entropy-noise-differs", **values)
-
-
-def long_memory_limit(n: int) -> float:
-    """:data:`P_LONG_MEMORY` at n evaluations, linear in log n, and constant outside."""
-    return float(np.interp(np.log(n), np.log(list(P_LONG_MEMORY)), list(P_LONG_MEMORY.values())))
-
-
-def has_long_memory(law: LawFit) -> bool:
-    """Whether long memory is a caution: never below :data:`~entropylaw.results.FEWEST_FOR_MEMORY`."""
-    long = law.residuals.long_memory
-    return long is not None and law.n >= FEWEST_FOR_MEMORY and long >= long_memory_limit(law.n)
 
 
 def _reward_cautions(fit: Fit) -> Iterator[Finding]:
@@ -232,6 +225,68 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
         if (smooth := lag1(change[edge:-edge] - average) or 0.0) > SMOOTH:
             yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
+
+
+def lag1(values: FloatArray) -> float | None:
+    """Lag-1 autocorrelation; None below three values or where they do not vary."""
+    if values.size < 3:
+        return None
+    centred = values - values.mean()
+    total = float(centred @ centred)
+    return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
+
+
+def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Influence:
+    """The evaluation whose deletion moves the least-squares law most, measured on the ceiling and a.
+
+    Deletion formula: β without i = β − (XᵀX)⁻¹ xᵢ rᵢ / (1 − hᵢ), with leverage hᵢ (Cook 1977,
+    doi:10.1080/00401706.1977.10489493). Least squares on purpose: a drift would absorb an outlier, and the
+    question here is which point determines a plain reading of the curve.
+    """
+    x = design(law_column(entropy))
+    ortho, triangle = np.linalg.qr(x)
+    coefficient = np.linalg.solve(triangle, ortho.T @ reward)
+    leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
+    shift = np.linalg.solve(triangle, (ortho * ((reward - x @ coefficient) / (1.0 - leverage))[:, None]).T)
+    # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
+    scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
+    moved = np.max(np.abs(shift) / scale[:, None], axis=0)
+    most = int(np.argmax(moved >= moved.max() * (1.0 - TIED)))
+    return Influence(
+        step=float(step[most]),
+        ceiling_shift=float(-shift[0, most]),
+        # Where a is near 0 without the evaluation, only rounding remains.
+        a_ratio=round(float(1.0 - shift[1, most] / coefficient[1]), 12) if coefficient[1] else 1.0,
+    )
+
+
+def scatter_of_thirds(reads: Reads) -> tuple[tuple[float, float, float], float] | None:
+    """Standard deviation of the residual in each third of a run, and the p-value of no change.
+
+    The residual is that of the table's heaviest row, whitened by its covariance without its change of scale,
+    so that its values are about independent; the standard deviations, in reward units, are √(π/2) times the
+    mean absolute value of each third, as it is for a normal distribution. The test compares the first and the
+    last: of m normal values the logarithm of the mean absolute value has variance (π/2 − 1)/m. None with few
+    evaluations, or a residual of rounding.
+    """
+    table = reads.table
+    n = table.time.size
+    if n < FEWEST_FOR_THIRDS:
+        return None
+    row = int(np.argmax(reads.averaged))
+    model, unit = row_model(table, row), table.candidates.unit
+    residual = (table.candidates.columns[:, -1] - table.row_curve(row)) * unit
+    sizes = np.abs(model.group.only(model.index).whitened(residual[:, None])[0][0, :, 0]) * np.sqrt(
+        np.pi / 2.0
+    )
+    third = n // 3
+    first, middle, last = (
+        float(np.mean(part)) for part in (sizes[:third], sizes[third:-third], sizes[-third:])
+    )
+    if not min(first, last) > ROUNDING * float(np.ptp(table.reward)):
+        return None
+    z = np.log(first / last) / np.sqrt((np.pi - 2.0) / third)
+    return (first, middle, last), erfc(abs(float(z)) / np.sqrt(2.0))
 
 
 def lost_reward(reward: FloatArray) -> Finding | None:

@@ -8,13 +8,12 @@ and reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.law.residual_models import ResidualModel
 from entropylaw.arguments import as_flag, as_floats, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import FitError, UsageError
@@ -41,13 +40,17 @@ HIGHEST_ENTROPY = 12.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluations:
-    """Evaluations to fit, each array of shape (n,), and how many others were left out for which reason."""
+    """Evaluations to fit, each array of shape (n,), and how many others were left out for which reason.
+
+    ``logged`` are the steps of all logged entropies, and these, shapes (m,); None where they are no more.
+    """
 
     step: FloatArray
     entropy: FloatArray
     reward: FloatArray
     entropy_sd: FloatArray | None = None
     dropped: dict[str, int]
+    logged: tuple[FloatArray, FloatArray] | None = None
 
     def only(self, kept: NDArray[np.bool_] | slice, dropped: dict[str, int]) -> Evaluations:
         """Some of the evaluations, and why the others are left out."""
@@ -58,32 +61,43 @@ class Evaluations:
             reward=self.reward[kept],
             entropy_sd=sd if sd is None else sd[kept],
             dropped=self.dropped | dropped,
+            logged=self.logged,
         )
 
 
 def usable(
-    entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
+    entropy: Any,
+    reward: Any,
+    step: Any,
+    sd: Any = None,
+    *,
+    keep_outliers: bool,
+    logged: tuple[Any, Any] | None = None,
 ) -> Evaluations:
-    """The evaluations that a residual model can be fitted to; raises as :func:`fit_law`."""
-    found = complete(entropy, reward, step, sd, model)
+    """The evaluations that can be fitted; raises as :func:`fit_law`."""
+    found = complete(entropy, reward, step, sd, logged)
     refuse(found)
-    if as_flag(keep_outliers, "keep_outliers") or not model.drops_outliers:
+    if as_flag(keep_outliers, "keep_outliers"):
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:
-        kept = ~np.isin(found.step, np.array([outlier.values["step"] for outlier in outliers], dtype=float))
-        found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
+        steps = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
+        wrong = [outlier.values["step"] for outlier in outliers if outlier.values["column"] == "entropy"]
+        found = found.only(~np.isin(found.step, steps), {outlier.sentence: 1 for outlier in outliers})
+        if found.logged is not None:
+            right = ~np.isin(found.logged[0], np.array(wrong, dtype=float))
+            found = replace(found, logged=(found.logged[0][right], found.logged[1][right]))
         refuse(found)
     return found
 
 
 def complete(
-    entropy: Any, reward: Any, step: Any, sd: Any = None, model: ResidualModel | None = None
+    entropy: Any, reward: Any, step: Any, sd: Any = None, logged: tuple[Any, Any] | None = None
 ) -> Evaluations:
     """The evaluations without a missing value, and how many others there are.
 
-    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``; those of
-    :func:`checked_sd` where a ``model`` is given.
+    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``, and as
+    :func:`checked_sd`.
     """
     h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
     s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
@@ -93,15 +107,37 @@ def complete(
             f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
             "pass arrays of the same length",
         )
-    noise = None if model is None else checked_sd(sd, s.size, model)
-    every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=noise, dropped={})
+    every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=checked_sd(sd, s.size), dropped={})
     keep, lost = np.ones(s.size, dtype=bool), dict[str, int]()
     for name, values in (("step", s), ("entropy", h), ("reward", r)):
         for cause, bad in (("missing or not a number", np.isnan(values)), ("infinite", np.isinf(values))):
             if number := int((keep & bad).sum()):
                 lost[f"{name} is {cause}"] = number
             keep &= ~bad
-    return every.only(keep, lost)
+    return replace(every.only(keep, lost), logged=_logged(every, logged, int(keep.sum())))
+
+
+def _logged(
+    every: Evaluations, logged: tuple[Any, Any] | None, evaluations: int
+) -> tuple[FloatArray, FloatArray] | None:
+    """Every logged entropy with its step: the given ones, and those of rows without a reward.
+
+    None where they are no more than those of the evaluations.
+    """
+    steps, entropies = every.step, every.entropy
+    if logged is not None:
+        more = as_floats(logged[0], "logged"), as_floats(logged[1], "logged")
+        if more[0].size != more[1].size:
+            raise FitError(
+                "lengths-differ",
+                f"{more[0].size} logged steps and {more[1].size} entropies, expected one of each",
+                "pass arrays of the same length",
+            )
+        steps, entropies = np.concatenate([steps, more[0]]), np.concatenate([entropies, more[1]])
+    fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
+    # Of a step that is there twice the first is taken: that of the evaluation.
+    steps, first = np.unique(steps[fine], return_index=True)
+    return (steps, entropies[fine][first]) if steps.size > evaluations else None
 
 
 def refuse(
@@ -169,7 +205,7 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
         )
 
 
-def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> FloatArray | None:
+def checked_sd(sd: float | FloatArray | None, n: int) -> FloatArray | None:
     """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
 
     Raises
@@ -177,23 +213,10 @@ def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> F
     FitError
         ``lengths-differ``.
     UsageError
-        ``bad-entropy-sd``: not above 0 and finite; given for a model that refuses it, or not given for one
-        that requires it. ``too-many-evaluations`` for the model.
+        ``bad-entropy-sd``: not above 0 and finite.
     """
     if sd is None:
-        if model.entropy_sd == "required":
-            missing = f"interval {model.name!r} without entropy_sd, expected one"
-            raise UsageError("bad-entropy-sd", missing, "give the sd in nats")
         return None
-    if model.entropy_sd == "refused":
-        why = f"entropy_sd with interval {model.name!r}, which takes entropies for exact"
-        raise UsageError("bad-entropy-sd", why, "use interval 'drift' or 'odr'")
-    if model.most_known is not None and n > model.most_known:
-        raise UsageError(
-            "too-many-evaluations",
-            f"{n} evaluations with interval {model.name!r}, expected at most {model.most_known}",
-            "use interval 'drift', which smooths the entropy",
-        )
     values = as_floats(sd, "entropy_sd")
     if np.ndim(sd) and values.size != n:
         raise FitError(

@@ -33,13 +33,11 @@ from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
-from entropylaw.results.groups import SegmentFit
-from entropylaw.results.law import Comparison, Influences
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenSummary
 
 MODULES: dict[type, ModuleType] = {
-    **dict.fromkeys((Fit, Influences, Comparison, SegmentFit), law),
+    Fit: law,
     **dict.fromkeys((FitDocument, RunFit, ReportDocument, RunReport), runs),
     **dict.fromkeys((Forecast, SaturationForecast), forecast),
     **dict.fromkeys((PredictionDocument, RunPrediction), prediction),

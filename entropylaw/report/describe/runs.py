@@ -135,12 +135,11 @@ def cells(report: RunReport) -> b.Row:
 
 
 def parts(report: RunReport) -> Iterator[b.Row]:
-    """The level shifts of a run and its segments, each a row."""
+    """The level shifts of a run, each a row."""
     run = report.fit
-    segments = law.segment_rows(run.segments) if run.segments else ()
-    for row in (*law.level_shift_rows(run.level_shifts), *segments):
+    for row in law.level_shift_rows(run.level_shifts):
         cells = {key: cell for key, cell in row.items() if cell is not None}
-        yield {"run": run.run, "path": run.path} | cells
+        yield {"run": run.run, "path": run.path, **cells}
 
 
 def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[b.Block]:
@@ -220,7 +219,6 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     if run.drop_per_100_steps is not None:
         note = "nats of entropy, over the last third"
         progress.append(b.Fact("drop per 100 steps", run.drop_per_100_steps, note))
-    segments = law.segment_blocks(run.level_shifts, run.segments, sentences(run.findings, "note"))
     blocks = law.sections(
         fit,
         run,
@@ -228,7 +226,7 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
         data=_data_line(run),
         other=_training(run),
         progress=progress,
-        further=[*segments, *further],
+        further=[*law.level_shift_blocks(run.level_shifts, sentences(run.findings, "note")), *further],
     )
     return blocks + _read(run)
 
@@ -328,7 +326,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     run, path, slug
         Its name, its file, and the name of its page.
     cells, parts
-        The run in the table of runs, and its level shifts and segments there.
+        The run in the table of runs, and its level shifts there.
     series
         For the lines of entropy and reward; None where there is no fit.
     verdict, why, chip, headline
@@ -340,8 +338,8 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
         Why there is none.
-    phases_words, segments_words
-        The verdict on the phases, and the level shifts and segments, in a sentence; or empty.
+    phases_words, shifts_words
+        The verdict on the phases, and the level shifts, in a sentence; or empty.
     """
 
     run: str
@@ -360,7 +358,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     no_forecast: str | None
     no_phases: str | None
     phases_words: str
-    segments_words: str
+    shifts_words: str
 
     @property
     def lost(self) -> bool:
@@ -421,7 +419,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_forecast=None if ahead else report.no_forecast or NOT_REQUESTED,
         no_phases=no_phases,
         phases_words=phases_words,
-        segments_words=law.segments_sentence(run.level_shifts, run.segments),
+        shifts_words=law.level_shifts_sentence(run.level_shifts),
     )
 
 

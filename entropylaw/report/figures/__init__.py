@@ -18,6 +18,7 @@ from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.numbers import format_percent
 from entropylaw.results import Verdict
+from entropylaw.results.result import has
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,12 +95,12 @@ def law_caption(part: RunFit | Fit) -> str:
     from entropylaw.report.figures.law import answer_of, reward_label
 
     fit = answer_of(part)
-    stage = " with a term in the step, at its present value" if fit.present_stage else ""
+    stage = " at the present stage" if fit.present_stage else ""
     marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
     if fit.lost:
         marks = "The diamond is the reward now with its interval."
-    if any(cut.changed for cut in fit.cuts):
-        marks += " Without the evaluations in rings the answer changes."
+    if has(fit.findings, "rests-on-first"):
+        marks += " The evaluations in rings are off the curve of the others."
     return (
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
         f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "

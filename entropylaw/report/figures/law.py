@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import RunFit
 from entropylaw.report import numbers
@@ -175,7 +174,7 @@ def _curves(axes: Axes, fit: Fit, blue: str) -> list[Line2D]:
     if changed := _changed(fit):
         first = fit.law.step < min(changed)
         look = {"color": p.colour("warn"), "markerfacecolor": "none", "markeredgewidth": 0.9, "zorder": 7}
-        look |= {"markersize": 5.5, "label": "the answer rests on these"}
+        look |= {"markersize": 5.5, "label": "off the curve of the others"}
         made += axes.plot(fit.law.entropy[first], fit.law.reward[first], "o", **look)
     return made
 
@@ -190,8 +189,9 @@ def _drawn(fit: Fit) -> list[FormAnswer]:
 
 
 def _changed(fit: Fit) -> list[float]:
-    """The first steps of fits without evaluations on which the answer rests."""
-    return [cut.first_step for cut in fit.cuts if cut.changed]
+    """The step after the first evaluations, where these are off the curve of the others."""
+    found = (finding.values["step"] for finding in fit.findings if finding.code == "rests-on-first")
+    return [float(step) for step in found]  # type: ignore[arg-type]
 
 
 def _steps() -> LinearSegmentedColormap:
@@ -285,9 +285,8 @@ def residual_figure(run: RunFit | Fit) -> Figure:
     residuals, values = law.residuals, law.reward - law.fitted
     sd, lag1 = residuals.sd, "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     note = f"sd {numbers.format_number(sd, 2)} · lag-1 {lag1}"
-    if residual_model(law.interval).assumed is None:
-        effective = f"effective n {numbers.format_number(residuals.effective_n, 2)} of {law.n}"
-        note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
+    effective = f"effective n {numbers.format_number(residuals.effective_n, 2)} of {law.n}"
+    note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
     room: dict[str, Any] = {"head": 0.08, "notes": [note.replace(" -0", " −0")]}
     with p.panels([1.35], **verdict_title(fit), **room) as (figure, (axes,)):
         blue, muted = p.colour("blue"), p.colour("muted")

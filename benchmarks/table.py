@@ -1,0 +1,410 @@
+"""What the engine's table covers, decides and costs, beside a prototype on the same runs where there is one.
+
+python -m benchmarks.table                          all rows on few runs, in about two minutes
+python -m benchmarks.table --full                   400 runs per cell
+python -m benchmarks.table --seeds aside            on the seeds that no constant was chosen on
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, toeplitz
+from scipy.signal import lfilter
+
+from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
+from entropylaw.analysis.answer import fit_law
+from entropylaw.engine.constants import NO_CURVE, PRIOR
+from entropylaw.engine.reads import Reads
+from entropylaw.engine.smoothing import smoothed_entropy
+from entropylaw.engine.table import table_of
+from entropylaw.results.fit import Fit
+from entropylaw.results.result import has
+
+FloatArray = NDArray[np.float64]
+Rng = np.random.Generator
+
+SEEDS = {"tuned": 1, "aside": 2}
+SIZES = (12, 60, 200, 400)
+PROTOTYPE = Path(__file__).parents[2] / "shared" / "prototypes" / "one_table.py"
+
+RESIDUALS: dict[str, Callable[[int], FloatArray]] = {
+    "white": mixed((1.0, None)),
+    "OU 3": exponential(3.0),
+    "OU 8 + white": mixed((0.5, exponential(8.0)), (0.5, None)),
+    "OU 25 + white": mixed((0.6, exponential(25.0)), (0.4, None)),
+    "three OU": mixed(*((1 / 3, exponential(length)) for length in (1.0, 8.0, 60.0))),
+    "ARFIMA(.35) + white": mixed((0.7, fractional(0.35)), (0.3, None)),
+}
+"""Residuals by their autocorrelation; two more are drawn otherwise."""
+
+KINDS = (*RESIDUALS, "t, 4 d.f.", "shrinking")
+
+
+def path(n: int, rng: Rng) -> FloatArray:
+    """Entropy of a run in nats, one of five shapes."""
+    t = np.arange(n) / (n - 1)
+    start, end = rng.uniform(0.6, 2.0), rng.uniform(0.03, 0.25)
+    falls = (
+        np.exp(-rng.uniform(2.0, 7.0) * t),
+        1.0 / (1.0 + rng.uniform(3.0, 14.0) * t),
+        1.0 / (1.0 + np.exp((t - rng.uniform(0.25, 0.5)) * rng.uniform(6.0, 12.0))),
+        (1.0 - t) ** rng.uniform(1.0, 2.0),
+        np.exp(-5.0 * t) + 0.15 * t,
+    )
+    return end + (start - end) * falls[int(rng.integers(len(falls)))]
+
+
+FORMS: dict[str, Callable[[FloatArray, FloatArray, Rng], FloatArray]] = {
+    "law": lambda h, t, rng: -np.expm1(h),
+    "line": lambda h, t, rng: -h,
+    "square": lambda h, t, rng: -(h**2),
+    "rate": lambda h, t, rng: -np.sign(k := float(rng.choice([-3.0, -1.5, 2.0, 3.0]))) * np.expm1(k * h),
+    "power": lambda h, t, rng: -(h ** float(rng.choice([0.35, 0.5, 2.0, 3.0]))),
+    "constant": lambda h, t, rng: 0.0 * h,
+}
+OTHERS = {
+    "line": FORMS["line"],
+    "square": FORMS["square"],
+    "rate −2": lambda h, t, rng: np.expm1(-2.0 * h),
+    "rate 3": lambda h, t, rng: -np.expm1(3.0 * h),
+    "root": lambda h, t, rng: -np.sqrt(h),
+    "constant": FORMS["constant"],
+    "rises": lambda h, t, rng: np.expm1(h),
+    "saturation": lambda h, t, rng: -np.exp(-rng.uniform(3.0, 8.0) * t),
+    "law + log step": lambda h, t, rng: standard(-np.expm1(h)) + 0.6 * standard(np.log1p(t * h.size)),
+}
+OUTSIDE = {
+    "S in H": lambda h, t, rng: -1.0 / (1.0 + np.exp((0.45 - h / h.max()) * 12.0)),
+    "two lines": lambda h, t, rng: -np.maximum(h / h.max() - 0.4, 0.0) - 0.15 * h / h.max(),
+    "lagged + S in step": lambda h, t, rng: (
+        standard(-np.expm1(lagged(h, 0.12))) + 0.5 * standard(1.0 / (1.0 + np.exp((0.5 - t) * 10.0)))
+    ),
+}
+
+
+def standard(column: FloatArray) -> FloatArray:
+    """Mean 0 and sd 1."""
+    spread = float(np.std(column))
+    return (column - column.mean()) / spread if spread else column * 0.0
+
+
+def lagged(h: FloatArray, lag: float) -> FloatArray:
+    """Exponential mean of an entropy."""
+    weight = 1.0 / max(lag * h.size, 1.0)
+    return np.asarray(lfilter([weight], [1.0, weight - 1.0], h, zi=[(1.0 - weight) * h[0]])[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """A run with its truth: ceiling at the present stage, a, reward now without noise; covariance or None."""
+
+    entropy: FloatArray
+    reward: FloatArray
+    ceiling: float
+    a: float
+    now: float
+    oracle: float
+
+
+def draw(truth: Callable[..., FloatArray], kind: str, n: int, rng: Rng, term: str = "") -> Run:
+    """A run whose reward has sd .07 and follows a truth, with R² between .7 and .98."""
+    h = path(n, rng)
+    t = np.arange(n) / (n - 1)
+    # The curve at H = 0 is the last of its values.
+    curve = truth(np.append(h, 1e-12), np.append(t, 1.0), rng)
+    spread = float(np.std(curve[:-1])) or 1.0
+    clean, at_0 = 0.07 * curve[:-1] / spread, 0.07 * float(curve[-1]) / spread
+    if term:
+        column = t if term == "step" else np.log1p(t * (n - 1))
+        clean = clean + 0.04 * standard(column) - 0.04 * standard(column)[-1]
+    share = float(rng.choice([0.7, 0.8, 0.9, 0.95, 0.98]))
+    sd = 0.07 * np.sqrt(1.0 / share - 1.0)
+    slow, noise, covariance = _residual(kind, n, sd, h, rng)
+    logged = np.maximum(h * (1.0 + rng.choice([0.0, 0.01, 0.03]) * rng.standard_normal(n)), 1e-4)
+    oracle = np.nan
+    if covariance is not None:
+        x = np.column_stack([np.ones(n), -np.expm1(h)])
+        oracle = 2.0 * 1.96 * np.sqrt(np.linalg.inv(x.T @ cho_solve(cho_factor(covariance), x))[0, 0])
+    column = np.expm1(h)
+    return Run(
+        entropy=logged,
+        reward=0.5 + clean + slow + noise,
+        ceiling=0.5 + at_0,
+        a=0.07 / (float(np.std(column)) or 1.0),
+        now=float(0.5 + clean[-1] + slow[-1]),
+        oracle=float(oracle),
+    )
+
+
+def _residual(
+    kind: str, n: int, sd: float, h: FloatArray, rng: Rng
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Drift, noise, and the covariance of both where it is known."""
+    if kind == "t, 4 d.f.":
+        return np.zeros(n), sd / np.sqrt(2.0) * rng.standard_t(4, n), None
+    if kind == "shrinking":
+        scale = np.exp(1.4 * (h - h.max()) / np.ptp(h))
+        parts = drawn(0.5 * toeplitz(exponential(8.0)(n)), rng), np.sqrt(0.5) * rng.standard_normal(n)
+        return 1.6 * sd * scale * parts[0], 1.6 * sd * scale * parts[1], None
+    covariance = sd**2 * toeplitz(RESIDUALS[kind](n))
+    white = {"white": 1.0, "OU 8 + white": 0.5, "OU 25 + white": 0.4, "ARFIMA(.35) + white": 0.3}.get(
+        kind, 0.0
+    )
+    noise = white * sd**2 * np.eye(n)
+    slow = drawn(covariance - noise, rng) if white < 1.0 else np.zeros(n)
+    return slow, np.sqrt(white) * sd * rng.standard_normal(n), covariance + 1e-12 * np.eye(n)
+
+
+@cache
+def prototype() -> Any:
+    """The prototype's module; None where it is absent."""
+    if not PROTOTYPE.exists():
+        return None
+    spec = importlib.util.spec_from_file_location("one_table", PROTOTYPE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def old(run: Run) -> dict[str, Any] | None:
+    """What the prototype says of a run."""
+    module = prototype()
+    return None if module is None else module.fit(run.entropy, run.reward)  # type: ignore[no-any-return]
+
+
+def inside(low: float | None, truth: float, high: float | None) -> bool:
+    """Whether an interval covers a truth."""
+    return low is not None and high is not None and low <= truth <= high
+
+
+# -- one run of each row -------------------------------------------------------------------------------------
+
+Row = dict[str, float]
+
+
+def under_law(kind: str, n: int, rng: Rng) -> Row:
+    """Verdict, coverage of the law's numbers and widths, under the law."""
+    run = draw(FORMS["law"], kind, n, rng)
+    fit, other = fit_law(run.entropy, run.reward), old(run)
+    row = {
+        "holds": fit.verdict.value == "holds",
+        "fails": fit.verdict.value == "fails",
+        "ceiling": inside(fit.law.ceiling.low, run.ceiling, fit.law.ceiling.high),
+        "a": inside(fit.law.a.low, run.a, fit.law.a.high),
+        "averaged": inside(fit.ceiling.low, run.ceiling, fit.ceiling.high),
+        "width/oracle": (fit.law.ceiling.width or np.nan) / run.oracle,
+        "if long": fit.if_long is not None
+        and inside(fit.if_long.law_ceiling.low, run.ceiling, fit.if_long.law_ceiling.high),
+        "no curve": has(fit.findings, "no-curve-fits"),
+    }
+    return row | _prototypes(other, run, fit)
+
+
+def _prototypes(other: dict[str, Any] | None, run: Run, fit: Fit) -> Row:
+    if other is None:
+        return {}
+    return {
+        "p holds": other["v"] == "holds",
+        "p fails": other["v"] == "fails",
+        "p ceiling": inside(other["LC"][0], run.ceiling, other["LC"][2]),
+        "p a": inside(other["A"][0], run.a, other["A"][2]),
+        "p averaged": inside(other["C"][0], run.ceiling, other["C"][2]),
+        "width/p": (fit.ceiling.width or np.nan) / max(float(other["C"][2] - other["C"][0]), 1e-12),
+    }
+
+
+def under_other(name: str, n: int, rng: Rng) -> Row:
+    """Verdict where another curve is true."""
+    run = draw(OTHERS[name], str(rng.choice(KINDS)), n, rng)
+    fit, other = fit_law(run.entropy, run.reward), old(run)
+    row = {"holds": fit.verdict.value == "holds", "fails": fit.verdict.value == "fails"}
+    return row | ({} if other is None else {"p holds": other["v"] == "holds"})
+
+
+def in_list(n: int, rng: Rng) -> Row:
+    """Coverage of the averaged ceiling, and P(gain), where a curve of the list is true."""
+    name = str(rng.choice(list(FORMS)))
+    term = str(rng.choice(["", "", "step", "log_step"]))
+    run = draw(FORMS[name], str(rng.choice(KINDS)), n, rng, term)
+    fit, other = fit_law(run.entropy, run.reward), old(run)
+    left = run.ceiling - run.now >= fit.gain
+    row = {
+        "covered": inside(fit.ceiling.low, run.ceiling, fit.ceiling.high),
+        "no curve": has(fit.findings, "no-curve-fits"),
+        "p_headroom": fit.p_headroom if fit.p_headroom is not None else np.nan,
+        "left": float(left),
+    }
+    proto = _prototypes(other, run, fit)
+    return row | {name: proto[name] for name in ("p averaged", "width/p") if name in proto}
+
+
+def out_of_list(name: str, n: int, rng: Rng) -> Row:
+    """Coverage of the averaged ceiling where no curve of the list is true."""
+    run = draw(OUTSIDE[name], str(rng.choice(KINDS)), n, rng)
+    fit, other = fit_law(run.entropy, run.reward), old(run)
+    covered = inside(fit.ceiling.low, run.ceiling, fit.ceiling.high)
+    said = has(fit.findings, "no-curve-fits")
+    row = {"covered or said": covered or said, "covered": covered, "said": said}
+    if other is None:
+        return row
+    p_covered = inside(other["C"][0], run.ceiling, other["C"][2])
+    return row | {"p covered or said": p_covered or other["flag"]}
+
+
+def one_less(n: int, rng: Rng) -> Row:
+    """Whether an evaluation less moves the averaged ceiling by more than half its width."""
+    run = draw(FORMS[str(rng.choice(list(FORMS)))], str(rng.choice(KINDS)), n, rng)
+    keep = np.arange(n) != int(rng.integers(n))
+    whole = fit_law(run.entropy, run.reward, np.arange(n)).ceiling
+    part = fit_law(run.entropy[keep], run.reward[keep], np.arange(n)[keep]).ceiling
+    moved = abs((whole.value or 0.0) - (part.value or 0.0)) > 0.5 * (whole.width or np.inf)
+    return {"moved": moved}
+
+
+def quadrature(n: int, rng: Rng) -> Row:
+    """Differences to a grid of 16 lengths and 30 shares, in widths."""
+    run = draw(FORMS[str(rng.choice(list(FORMS)))], str(rng.choice(KINDS)), n, rng)
+    step = np.arange(n, dtype=float)
+    entropy = smoothed_entropy(step, run.entropy, step).entropy
+    fine = dense()
+    row = {}
+    both = [Reads(table_of(step, entropy, run.reward, prior=prior)) for prior in (PRIOR, fine)]
+    for name, pick in (("averaged", lambda r: r.averaged), ("law", lambda r: r.law)):
+        ends = [reads.cells(0, pick(reads)).quantiles((0.025, 0.5, 0.975)) for reads in both]
+        off = np.abs(ends[0] - ends[1]) / (ends[1][2] - ends[1][0])
+        row |= {f"{name} within 1 %": float(np.mean(off < 0.01)), f"{name} off": float(off.max())}
+    return row
+
+
+@cache
+def dense() -> Any:
+    """The prior on a dense grid over the same range."""
+    ends = np.log(PRIOR.lengths[0]), np.log(PRIOR.lengths[-1])
+    lengths = tuple(np.exp(np.linspace(*ends, 16)).tolist())
+    shares = tuple((float(share), 1.0 / 30) for share in (np.arange(30) + 0.5) / 30)
+    return replace(PRIOR, lengths=lengths, shares=shares)
+
+
+def timed(n: int, rng: Rng) -> Row:
+    """Processor time of a fit, in ms, beside the prototype."""
+    run = draw(FORMS["law"], str(rng.choice(KINDS)), n, rng)
+    fit_law(run.entropy, run.reward)
+    start = time.process_time()
+    fit_law(run.entropy, run.reward)
+    middle = time.process_time()
+    row = {"ms": 1e3 * (middle - start)}
+    if old(run) is not None:
+        start = time.process_time()
+        old(run)
+        row["p ms"] = 1e3 * (time.process_time() - start)
+    return row
+
+
+def rows() -> Iterator[tuple[str, Callable[[Rng], Row]]]:
+    """Every cell of the table, by name."""
+    for kind in KINDS:
+        for n in SIZES:
+            yield f"law · {kind} · {n}", partial(_call, under_law, kind, n)
+    for name in OTHERS:
+        for n in (60, 200):
+            yield f"other · {name} · {n}", partial(_call, under_other, name, n)
+    for n in SIZES:
+        yield f"list · {n}", partial(_call, in_list, n)
+        yield f"one less · {n}", partial(_call, one_less, n)
+        yield f"quadrature · {n}", partial(_call, quadrature, n)
+    for name in OUTSIDE:
+        for n in (60, 400):
+            yield f"outside · {name} · {n}", partial(_call, out_of_list, name, n)
+    for n in (12, 51, 200):
+        yield f"time · {n}", partial(_call, timed, n)
+
+
+def _call(function: Callable[..., Row], *arguments: Any) -> Row:
+    return function(*arguments)
+
+
+def cell(name: str, seeds: str, numbers: Sequence[int]) -> list[Row]:
+    """Some runs of a cell."""
+    function = dict(rows())[name]
+    key = int.from_bytes(name.encode(), "little") % 2**32
+    return [function(np.random.default_rng([SEEDS[seeds], key, number])) for number in numbers]
+
+
+MEDIANS = ("width/oracle", "width/p", "averaged off", "law off", "ms", "p ms")
+
+
+def summary(found: Sequence[Row]) -> str:
+    """Means, or medians of what is a ratio."""
+    texts = []
+    for name in dict.fromkeys(key for row in found for key in row):
+        values = np.array([row[name] for row in found if name in row], dtype=float)
+        if name in ("p_headroom", "left") or np.isnan(values).all():
+            continue
+        if name in MEDIANS:
+            texts.append(f"{name} {np.nanmedian(values):.3g}")
+        else:
+            texts.append(f"{name} {np.nanmean(values):.1%}")
+    return "  ".join(texts)
+
+
+def calibration(found: Sequence[Row]) -> str:
+    """Observed share by bins of P(gain)."""
+    p = np.array([row["p_headroom"] for row in found])
+    left = np.array([row["left"] for row in found])
+    texts = []
+    for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.001)):
+        some = (p >= low) & (p < high)
+        if some.any():
+            texts.append(f"P {p[some].mean():.2f}: {left[some].mean():.2f} ({some.sum()})")
+    return "  ".join(texts)
+
+
+def main() -> None:
+    """Print the rows."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--full", action="store_true", help="400 runs per cell instead of 8")
+    parser.add_argument("--runs", type=int, help="runs per cell")
+    parser.add_argument("--seeds", choices=tuple(SEEDS), default="tuned")
+    parser.add_argument("--only", default="", help="cells whose name begins with this")
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    runs = given.runs or (400 if given.full else 8)
+    names = [name for name, _ in rows() if name.startswith(given.only)]
+    gathered: dict[str, list[Row]] = {}
+    with ProcessPoolExecutor(given.processes) as pool:
+        jobs = [
+            (name, pool.submit(cell, name, given.seeds, numbers))
+            for name in names
+            for numbers in (range(start, min(start + 25, runs)) for start in range(0, runs, 25))
+        ]
+        for name, job in jobs:
+            gathered.setdefault(name, []).extend(job.result())
+    for name in names:
+        print(f"{name:32s} {summary(gathered[name])}")
+    for kind in ("law", "other", "list", "outside"):
+        pooled = [row for name, found in gathered.items() if name.startswith(f"{kind} ·") for row in found]
+        if pooled:
+            print(f"{kind + ', all':32s} {summary(pooled)}")
+    listed = [row for name, found in gathered.items() if name.startswith("list ·") for row in found]
+    if listed:
+        print(f"{'P(gain is left)':32s} {calibration(listed)}")
+    print(f"limit of no-curve-fits {NO_CURVE}, long memory {PRIOR.long}")
+
+
+if __name__ == "__main__":
+    main()

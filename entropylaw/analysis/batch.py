@@ -1,0 +1,185 @@
+"""The law alone in many runs at once: the filter runs over the columns of all runs with the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.analysis.law.diagnostics import lost_reward
+from entropylaw.analysis.law.estimates import checked_level, tails
+from entropylaw.analysis.law.evaluations import Evaluations, usable
+from entropylaw.analysis.numbers import OWN, smoothed_at
+from entropylaw.arguments import several
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.constants import NO_TERM, PRIOR
+from entropylaw.engine.reads import Cells, Reads
+from entropylaw.engine.table import tables_of
+from entropylaw.engine.threads import one_thread
+from entropylaw.errors import EntropyLawError, FitError
+
+_NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
+
+LAW_ALONE = replace(
+    PRIOR,
+    rates=(),
+    powers=(),
+    saturations=(),
+    lags=(),
+    knots=(),
+    terms=((NO_TERM, 1.0),),
+    firsts=((0.0, 1.0),),
+)
+"""The rows of the law, which are those that its own numbers are read from."""
+
+_AT_ONCE = 50
+"""Runs whose columns are whitened together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Numbers:
+    """One number of every run with its interval: each array has shape (runs,), nan where a run was refused.
+
+    ``value`` is the median, ``low`` and ``high`` the equal-tailed interval, ``std_error`` the standard
+    error, as in :class:`~entropylaw.results.Estimate`.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    std_error: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawBatch:
+    """The law fitted to many runs; every array has shape (runs,), in the order given.
+
+    Attributes
+    ----------
+    n
+        Evaluations used of each run; 0 where it was refused before they were counted.
+    a, b, ceiling, reward_now, headroom, drift_share, effective_n
+        As in :class:`~entropylaw.results.law.LawFit` and :class:`~entropylaw.results.Residuals`; of a run
+        that lost its reward, ceiling and headroom are nan.
+    level, method
+        Of every interval.
+    refused
+        Number of a run → why it was not fitted; its numbers are nan.
+    """
+
+    n: NDArray[np.intp]
+    a: Numbers
+    b: Numbers
+    ceiling: Numbers
+    reward_now: Numbers
+    headroom: Numbers
+    drift_share: FloatArray
+    effective_n: FloatArray
+    level: float
+    method: str
+    refused: Mapping[int, EntropyLawError]
+
+
+@one_thread
+def fit_laws(
+    entropy: Sequence[Any] | FloatArray,
+    reward: Sequence[Any] | FloatArray,
+    step: Any = None,
+    *,
+    level: float = 0.95,
+    keep_outliers: bool = False,
+) -> LawBatch:
+    """Fit R = −a·exp(H) + b to many runs, each separately, in one call.
+
+    Rivals, verdict and averaged numbers are left out: for one run call :func:`entropylaw.fit_law`.
+
+    Parameters
+    ----------
+    entropy, reward
+        Shape (runs, n), or a sequence of arrays, one per run: as for :func:`entropylaw.fit_law`.
+    step
+        Shape (n,), the steps of all runs, or a sequence with one array per run; evenly spaced evaluations
+        where not given.
+    level, keep_outliers
+        As for :func:`entropylaw.fit_law`.
+
+    Returns
+    -------
+    The same numbers as a call of :func:`entropylaw.fit_law` for each run. One that cannot be fitted is in
+    ``refused``.
+
+    Raises
+    ------
+    FitError
+        ``lengths-differ``: not one reward series, and one series of steps, for each entropy series.
+    UsageError
+        ``bad-level``.
+    """
+    level = checked_level(level)
+    entropy, reward = several(entropy, object, "entropy"), several(reward, object, "reward")
+    runs = len(entropy)
+    steps: list[Any] = [None] * runs if step is None else list(several(step, object, "step"))
+    if steps and np.ndim(steps[0]) == 0:
+        steps = [step] * runs
+    if not len(reward) == len(steps) == runs:
+        raise FitError(
+            "lengths-differ",
+            f"{runs} runs of entropies, {len(reward)} of rewards and {len(steps)} of steps",
+            "pass one series of each for every run",
+        )
+    numbers, memory = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((2, runs), np.nan)
+    n = np.zeros(runs, dtype=np.intp)
+    refused: dict[int, EntropyLawError] = {}
+    groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
+    for i in range(runs):
+        try:
+            used = usable(entropy[i], reward[i], steps[i], keep_outliers=keep_outliers)
+        except FitError as error:
+            refused[i] = error
+        else:
+            n[i] = used.step.size
+            groups.setdefault(used.step.tobytes(), []).append((i, used))
+    for group in groups.values():
+        for start in range(0, len(group), _AT_ONCE):
+            members, evaluations = zip(*group[start : start + _AT_ONCE], strict=True)
+            for i, found in zip(members, _laws(evaluations, level), strict=True):
+                numbers[:, :, i], memory[:, i] = found
+    each = {
+        name: Numbers(value=value, low=low, high=high, std_error=std_error)
+        for name, (value, low, high, std_error) in zip(_NUMBERS, numbers, strict=True)
+    }
+    return LawBatch(
+        n=n, **each, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused
+    )
+
+
+def _laws(runs: Sequence[Evaluations], level: float) -> list[tuple[FloatArray, FloatArray]]:
+    """Numbers (5, 4) and memory (2,) of runs with the same steps."""
+    smoothed = [smoothed_at(used).entropy for used in runs]
+    rewards = [used.reward for used in runs]
+    found = []
+    for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
+        reads = Reads(table)
+        a, b = reads.coefficients
+        ceiling, left, now = (reads.cells(number, reads.law) for number in range(3))
+        numbers = np.array([_row(cells, level) for cells in (ceiling, a, b, now, left)])
+        if numbers[4, 1] < 0:
+            numbers[4, 3] = np.nan  # a draw below 0 is none
+        numbers[4, :3] = np.where(
+            numbers[4, :3] <= 1e-9 * (numbers[4, 2] - numbers[4, 1]), 0.0, numbers[4, :3]
+        )
+        if lost_reward(used.reward) is not None:
+            numbers[[0, 4]] = np.nan
+        share, effective = reads.memory()
+        found.append((numbers, np.array([share, min(effective * table.group, used.step.size)])))
+    return found
+
+
+def _row(cells: Cells, level: float) -> list[float]:
+    """Value, ends and standard error of a number."""
+    low, value, high = cells.quantiles(tails(level)).tolist()
+    error = cells.sd()
+    return [value, low, high, error if np.isfinite(error) else np.nan]

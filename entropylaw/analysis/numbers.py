@@ -1,0 +1,415 @@
+"""The numbers of a fit: reads of its table, averaged over the functional forms, or the law's own.
+
+A stored fit has no table: it is made again from the evaluations, which takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr
+
+from entropylaw.analysis.forms import FORMS, form_shape
+from entropylaw.analysis.law.estimates import (
+    checked_entropies,
+    checked_level,
+    checked_reward,
+    compatible_entropies,
+    headroom,
+    of_cells,
+    tails,
+    unknown,
+)
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
+from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.engine.constants import AVERAGED, NEGLIGIBLE
+from entropylaw.engine.reads import (
+    Reads,
+    ceiling_of,
+    difference,
+    merged_numbers,
+    quantiles_of,
+    reward_at,
+    reward_now,
+    t_below,
+    together,
+)
+from entropylaw.engine.smoothing import SmoothedEntropy, smoothed_entropy
+from entropylaw.engine.table import table_of
+from entropylaw.engine.threads import one_thread
+from entropylaw.results import Curve, EntropySet, Estimate, Prediction
+from entropylaw.results.fit import Fit, FormAnswer, IfMemory
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import replace
+
+OWN = "drift + noise, integrated out"
+"""Method of the law's own numbers."""
+
+AVERAGED_OVER = f"averaged over functional forms; {OWN}"
+"""Method of the averaged numbers."""
+
+_EXCLUDED = 1e-4
+"""Probability below which nothing is said of a run under a condition."""
+
+_POSSIBLE = 0.01
+"""Least share of a form's own curves that are possible from which its ceiling is conditioned on that."""
+
+
+def reads_of_run(used: Evaluations) -> Reads:
+    """The table of a run's evaluations, read without a largest reward."""
+    smoothed = smoothed_at(used)
+    return Reads(table_of(used.step, smoothed.entropy, used.reward))
+
+
+def smoothed_at(used: Evaluations) -> SmoothedEntropy:
+    """The entropy at the evaluations, smoothed over every logged step."""
+    step, entropy = (used.step, used.entropy) if used.logged is None else used.logged
+    sd = None if used.entropy_sd is None else np.interp(step, used.step, used.entropy_sd)
+    smoothed = smoothed_entropy(step, entropy, used.step, sd)
+    if np.ptp(smoothed.entropy) > 0:
+        return smoothed
+    return SmoothedEntropy(entropy=used.entropy, sd=np.zeros(used.step.size), noise=None)
+
+
+@one_thread
+def reads_of(law: LawFit) -> Reads:
+    """The table of a law's evaluations."""
+    noise = binomial_noise(law.smoothed_entropy, law.reward, law.eval_size)
+    table = table_of(law.step, law.smoothed_entropy, law.reward, shifts=law.shifts, noise=noise)
+    return Reads(table, np.inf if law.max_reward is None else law.max_reward)
+
+
+def binomial_noise(entropy: FloatArray, reward: FloatArray, eval_size: int | None) -> float:
+    """Mean variance of a rate over some samples, R(1 − R)/size, at the least-squares law's rewards."""
+    if eval_size is None:
+        return 0.0
+    design = np.column_stack([np.ones(entropy.size), np.expm1(entropy)])
+    fitted = design @ np.linalg.lstsq(design, reward, rcond=None)[0]
+    # Never 0 or 1: at least half a success and half a failure are expected.
+    rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
+    return float(np.mean(rate * (1.0 - rate))) / eval_size
+
+
+# -- the law's own ------------------------------------------------------------------------------------------
+
+
+def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
+    """Ceiling, reward now, headroom, a and b of the law."""
+    estimate = partial(of_cells, level=level, method=OWN)
+    possible, top = reads.law_possible, reads.top
+    a, b = reads.coefficients
+    left = reads.cells(1, possible, reads.most_left())
+    return {
+        "ceiling": estimate(reads.cells(0, possible, top)),
+        "reward_now": estimate(reads.cells(2, possible, top)),
+        "headroom": headroom(estimate(left)),
+        "a": estimate(a),
+        "b": estimate(b),
+    }
+
+
+def law_predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
+    """:meth:`LawFit.predict <entropylaw.results.law.LawFit.predict>`."""
+    return _predicted(law, law.reads.law_possible, entropy, law.level if level is None else level, OWN)
+
+
+def law_entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
+    """:meth:`LawFit.entropy_for <entropylaw.results.law.LawFit.entropy_for>`."""
+    return _entropies_for(law, law.reads.law_possible, reward, level, OWN)
+
+
+# -- averaged -----------------------------------------------------------------------------------------------
+
+
+def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
+    """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
+    everything = np.ones(reads.averaged.size, dtype=bool)
+    ceiling, left = averaged(reads, everything, level)
+    now = of_cells(reads.cells(2, reads.averaged, reads.top), level=level, method=AVERAGED_OVER)
+    bare = reads.table.term == 0
+    long = reads.is_long()
+    return {
+        "ceiling": ceiling,
+        "headroom": left,
+        "reward_now": now,
+        "used": _used(reads, level),
+        "gain": gain,
+        "p_headroom": p_gain(reads, gain),
+        "forms": _forms(law, reads, level),
+        "skipped": _skipped(reads),
+        "p_term": reads.p_term(),
+        "p_first": reads.p_first(),
+        "p_no_curve": max(reads.p_no_curve()),
+        "without_term": averaged(reads, bare, level)[0] if reads.share(bare) > _EXCLUDED else None,
+        "if_short": _if_memory(reads, ~long, level),
+        "if_long": _if_memory(reads, long, level),
+    }
+
+
+def averaged(reads: Reads, rows: BoolArray, level: float) -> tuple[Estimate, Estimate]:
+    """Ceiling and headroom over some rows."""
+    weight = reads.averaged * rows
+    estimate = partial(of_cells, level=level, method=AVERAGED_OVER)
+    left = reads.cells(1, weight, reads.most_left())
+    return estimate(reads.cells(0, weight, reads.top)), headroom(estimate(left))
+
+
+def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
+    """The numbers if memory is of one kind; None where that is excluded."""
+    own = reads.law * rows
+    probability = reads.share(rows)
+    if min(probability, float(own.sum())) < _EXCLUDED:
+        return None
+    ceiling, left = averaged(reads, rows, level)
+    a, _ = reads.coefficient(own)
+    estimate = partial(of_cells, level=level, method=OWN)
+    possible = own if reads.passed else own * reads.possible
+    return IfMemory(
+        probability=probability,
+        ceiling=ceiling,
+        headroom=left,
+        law_ceiling=estimate(reads.cells(0, possible if possible.any() else own, reads.top)),
+        a=estimate(a),
+    )
+
+
+def reward_now_at(fit: Fit, level: float | None) -> Estimate:
+    """The reward now of a fit, at another level where one is given."""
+    if level is None or level == fit.level:
+        return fit.reward_now
+    reads = fit.law.reads
+    cells = reads.cells(2, reads.averaged, reads.top)
+    return of_cells(cells, level=checked_level(level), method=AVERAGED_OVER)
+
+
+def p_gain(reads: Reads, gain: float) -> float:
+    """Probability that the headroom is at least a gain."""
+    below = reads.cells(1, reads.averaged, reads.most_left()).below(np.array([gain]))
+    return float(np.clip(1.0 - below[0], 0.0, 1.0))
+
+
+def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
+    """Every form with its probability and its numbers, most probable first."""
+    answers = []
+    for name, probability in reads.probability().items():
+        rows = reads.table.is_form(name)
+        if not reads.averaged[rows].any():
+            continue
+        ceiling, left = averaged(reads, rows, level)
+        residual = law.reward - reads.mean_curve(law.smoothed_entropy, reads.averaged * rows)
+        freedom = max(law.n - FORMS[name].parameters, 1)
+        answers.append(
+            FormAnswer(
+                form=name,
+                formula=FORMS[name].formula,
+                parameters=FORMS[name].parameters,
+                probability=probability,
+                ceiling=ceiling,
+                headroom=left,
+                residual_sd=float(np.sqrt(residual @ residual / freedom)),
+                shapes=_shapes(reads, name, level),
+            )
+        )
+    return tuple(sorted(answers, key=lambda answer: (-round(answer.probability, 9), answer.form)))
+
+
+def _shapes(reads: Reads, name: str, level: float) -> dict[str, Estimate]:
+    """The parameter in which a form is not linear: between the listed values it is interpolated."""
+    shape = form_shape(name)
+    if shape is None:
+        return {}
+    values, probability = reads.shapes(name)
+    middle = np.cumsum(probability) - 0.5 * probability
+    low, value, high = np.interp(tails(level), middle, values).tolist()
+    method = f"over {values.size} values; {OWN}"
+    return {shape: Estimate(value=value, low=low, high=high, level=level, method=method)}
+
+
+def _skipped(reads: Reads) -> dict[str, str]:
+    """The forms that the run does not determine."""
+    missing = [name for name in AVERAGED if not reads.table.is_form(name).any()]
+    reason = {"power": "a power of the entropy needs H ≥ 0"}
+    return {name: reason.get(name, "the evaluations do not determine it") for name in missing}
+
+
+def predict(fit: Fit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
+    """:meth:`Fit.predict <entropylaw.results.fit.Fit.predict>`."""
+    law = fit.law
+    return _predicted(law, law.reads.averaged, entropy, fit.level if level is None else level, AVERAGED_OVER)
+
+
+@one_thread
+def _predicted(
+    law: LawFit, weight: FloatArray, entropy: Any, level: float, method: str
+) -> Prediction | tuple[Prediction, ...]:
+    """The curve, and one more evaluation, at an entropy or at several."""
+    level, values, reads = checked_level(level), checked_entropies(entropy), law.reads
+    estimate = partial(of_cells, level=level, method=method)
+    means = map(estimate, reads.predicted(values, weight))
+    fresh = map(estimate, reads.predicted(values, weight, fresh=True))
+    lowest, highest = float(law.smoothed_entropy.min()), float(law.smoothed_entropy.max())
+    predictions = tuple(
+        Prediction(entropy=at, mean=mean, observation=new, extrapolated=not lowest <= at <= highest)
+        for at, mean, new in zip(values.tolist(), means, fresh, strict=True)
+    )
+    return predictions[0] if np.ndim(entropy) == 0 else predictions
+
+
+@one_thread
+def curve(fit: Fit) -> Curve:
+    """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a lost reward."""
+    law, reads, lowest = fit.law, fit.law.reads, float(fit.law.entropy.min())
+    at = np.linspace(lowest if fit.lost else min(0.0, lowest), float(law.entropy.max()), 61)
+    chance = tails(fit.level)
+    bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
+    fresh = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged, fresh=True)])
+    forms = {}
+    for form in fit.forms:
+        if FORMS[form.form].colour or form.form == "law":
+            weight = reads.averaged * reads.table.is_form(form.form)
+            forms[form.form] = tuple(np.minimum(reads.mean_curve(at, weight), reads.top).tolist())
+    return Curve(
+        entropy=tuple(at.tolist()),
+        mean=tuple(bands[:, 1].tolist()),
+        low=tuple(bands[:, 0].tolist()),
+        high=tuple(bands[:, 2].tolist()),
+        observation_low=tuple(fresh[:, 0].tolist()),
+        observation_high=tuple(fresh[:, 2].tolist()),
+        forms=forms,
+    )
+
+
+def mean_curve(fit: Fit, entropy: FloatArray) -> FloatArray:
+    """Mean of the curve over the whole run at entropies (m,), reward units; shape (m,).
+
+    It has no term in the step, which would make it the curve of the present stage.
+    """
+    reads = fit.law.reads
+    bare = reads.averaged * (reads.table.term == 0)
+    weight = bare if bare.sum() > _EXCLUDED else reads.averaged
+    return np.asarray(np.minimum(reads.mean_curve(entropy, weight), reads.top))
+
+
+def entropy_for(fit: Fit, reward: float, level: float | None) -> EntropySet:
+    """:meth:`Fit.entropy_for <entropylaw.results.fit.Fit.entropy_for>`."""
+    return _entropies_for(fit.law, fit.law.reads.averaged, reward, level, AVERAGED_OVER)
+
+
+@one_thread
+def _entropies_for(
+    law: LawFit, weight: FloatArray, reward: float, level: float | None, method: str
+) -> EntropySet:
+    """The entropies at which a target is in the interval of the curve."""
+    level, reward, reads = (
+        checked_level(law.level if level is None else level),
+        checked_reward(reward),
+        law.reads,
+    )
+    answer = partial(EntropySet, reward=reward, level=level, method=f"inverted band ({method})")
+    if reward > reads.top:
+        note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
+        return answer(value=None, intervals=(), note=note)
+    below = _share_below(reads, weight, reward)
+    value, note = _crossing(below, law.entropy_now), ""
+    if value is None:
+        note = f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats"
+    near = np.array([] if value is None else [value])
+    intervals = compatible_entropies(below, tails(level)[0], near)
+    if not intervals:
+        note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
+    elif intervals[-1][1] is None:
+        open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
+        note = "; ".join(filter(None, (note, open_end)))
+    return answer(value=value, intervals=intervals, note=note or None)
+
+
+def _share_below(reads: Reads, weight: FloatArray, reward: float) -> Callable[[FloatArray], FloatArray]:
+    """The probability, at entropies (m,), that the curve is at most a reward.
+
+    Of the largest reward that is 1: there the curves are taken as they were fitted.
+    """
+
+    def below(entropy: FloatArray) -> FloatArray:
+        each = reads.predicted(entropy, weight)
+        if reward == reads.top:
+            each = [replace(cells, top=np.inf) for cells in each]
+        return np.array([cells.below(np.array([reward]))[0] for cells in each])
+
+    return below
+
+
+def reached_at(law: LawFit, reads: Reads) -> float | None:
+    """The entropy at which curves that all pass the largest reward reach it; None where some stay below."""
+    if not reads.passed:
+        return None
+    return _crossing(_share_below(reads, reads.averaged, reads.top), law.entropy_now)
+
+
+def _crossing(below: Callable[[FloatArray], FloatArray], now: float) -> float | None:
+    """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
+    grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 121))
+    for _ in range(4):
+        under = below(grid) < 0.5
+        crossings = np.flatnonzero(under[1:] != under[:-1])
+        if not crossings.size:
+            return None
+        nearest = crossings[np.argmin(np.abs(grid[crossings] - now))]
+        grid = np.linspace(grid[nearest], grid[nearest + 1], 33)
+    return float(0.5 * (grid[0] + grid[-1]))
+
+
+def _used(reads: Reads, level: float) -> Estimate:
+    """Share of the reward to be gained from entropy that the run has gained by now.
+
+    With R₀ = the curve's reward at the first entropy, R = the reward now and c the ceiling, it is
+
+        u = (R − R₀) / (c − R₀),
+
+    0 at the start, 1 where no gain remains, and more where the reward is above the ceiling. u ≤ s exactly
+    where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is a mixture: the
+    interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). Where c − R₀ cannot be
+    distinguished from 0 there is none.
+    """
+    method = f"ratio, inverted ({AVERAGED_OVER})"
+    table, heavy = reads.table, np.flatnonzero(reads.averaged > NEGLIGIBLE * reads.averaged.max())
+    now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
+    # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
+    half = replace(first, row=0.5 * (first.row + ceiling.row))
+    combined = (first, half, ceiling)
+    known = together(*(difference(now, other) for other in combined), difference(ceiling, first))
+    location, scale = (part[:, heavy] for part in table.numbers(known))
+    if np.isfinite(reads.top):
+        # A ceiling above the largest reward is that reward.
+        above = np.maximum(reads.location[0, heavy] - reads.top, 0.0)
+        location = location + np.array([[0.0], [0.5], [1.0], [-1.0]]) * above
+    weight, df, location, squares = merged_numbers(location, scale, table.df[heavy], reads.averaged[heavy])
+    if float(weight @ stdtr(df, -location[3] / np.sqrt(squares[3]))) > tails(level)[0]:
+        return unknown("the attainable gain cannot be distinguished from 0", level=level, method=method)
+    square_term = 2.0 * (squares[0] + squares[2]) - 4.0 * squares[1]
+
+    def below(shares: FloatArray) -> FloatArray:
+        """Probability that the share is at most each of some, from a variance that is quadratic in it."""
+        s = shares[:, None]
+        where = (1.0 - s) * location[0] + s * location[2]
+        variance = squares[0] + s * (squares[2] - squares[0] - square_term) + s**2 * square_term
+        return np.asarray(t_below(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
+
+    return _inverted(below, level, method)
+
+
+def _inverted(below: Callable[[FloatArray], FloatArray], level: float, method: str) -> Estimate:
+    """Quantiles of a share from its distribution function, between −4 and 6; an end beyond is not known."""
+    chance = np.array(tails(level))
+    shares = np.linspace(-4.0, 6.0, 11)
+    at = np.maximum.accumulate(below(shares))
+    outside = (chance <= at[0]) | (chance > at[-1])
+    found = quantiles_of(below, np.clip(chance, at[0] + 1e-9, at[-1] - 1e-9), 0.8, 0.2)
+    ends = [None if beyond else float(end) for beyond, end in zip(outside, found, strict=True)]
+    low, value, high = ends
+    beyond_all = "beyond -4 to 6" if None in ends else None
+    if value is None:
+        low = high = None
+    return Estimate(value=value, low=low, high=high, level=level, method=method, note=beyond_all)

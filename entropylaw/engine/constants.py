@@ -1,0 +1,186 @@
+"""Every constant of the engine with its reason; ``docs/benchmarks/table.md`` has what changing them does.
+
+Lengths are in evaluations (the mean spacing of a run), coefficients in standard deviations of the reward per
+standard deviation of their column, so that no unit has an effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+LAW, LINE, SQUARE, RATE, POWER, CONSTANT = "law", "line", "square", "rate", "power", "constant"
+LAGGED, FREE, SATURATION, FLAT = "lagged", "free", "saturation", "flat"
+"""Names of curves: ``FLAT`` is the law without a prior of its slope, for its own numbers."""
+
+LISTED = (LAW, LINE, SQUARE, RATE, POWER, CONSTANT)
+"""Curves in the entropy, equally probable before the data, that the verdict compares."""
+
+AVERAGED = (*LISTED, LAGGED, FREE)
+"""Curves over which numbers are averaged, each as probable as the others before the data."""
+
+SEVERAL = (RATE, POWER, SATURATION, LAGGED)
+"""Curves with a shape: the prior is uniform over the values listed in :class:`Prior`."""
+
+NO_TERM, STEP, LOG_STEP = "none", "step", "log_step"
+"""Terms in the step beside a curve, 0 at the last evaluation."""
+
+
+LENGTHS = tuple(np.geomspace(0.7, 60.0, 7).tolist())
+"""Nodes of the drift's length, in evaluations: shorter is white noise, longer the sums of drifts have."""
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+SHARES = tuple(zip((0.5 + 0.5 * _NODES).tolist(), (0.5 * _WEIGHTS).tolist(), strict=True))
+"""Nodes of the white share, uniform between 0 and 1, and their weights (Gauss–Legendre)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """What is assumed before the data.
+
+    Attributes
+    ----------
+    lengths, shares
+        Nodes of the drift's correlation length, even in the logarithm, and of the white share of the
+        residual's variance with their weights. A grid of 16 by 30 changes nine of ten numbers by less than
+        1 % of their interval's width.
+    length_middle, length_spread
+        The length is lognormal: median, and sd of its logarithm. The wide spread is that of public runs.
+    white
+        Probability of no drift: least squares stays among the models, and hardly any run is without drift.
+    long
+        Probability of long memory, of a sum of drifts of lengths .5·4ᵏ. Every run pays for it in width, and
+        the runs that have it are covered. The marginal likelihood of 22 public runs with more than 150
+        evaluations falls from .05 (log −0.9) over .15 (−3.0) to .2 (−4.1): .15 is the largest probability
+        within about two units of the best (Edwards' limit of support), and too little costs coverage, where
+        too much costs a tenth of a width.
+    long_slopes, long_shares
+        Long memory: the exponent with which a component's variance falls with its length, and the white
+        share. Both nodes are equally probable.
+    scales
+        Log ratio of the residual's sd at the first entropy to that at the last, and its probability: the
+        scatter of many runs shrinks as the policy settles.
+    slope, slope_spread
+        Normal prior of a curve's coefficient: mean, in the direction in which reward rises as entropy falls,
+        and sd. A curve that explains all has 1. Terms in the step have mean 0 and the same sd.
+    rates
+        k·max H of the curves exp(k·H): from one that bends within a sixth of the range to the other side.
+    powers
+        p of the curves Hᵖ.
+    saturations
+        Rates of 1 − exp(−r·u), u the share of the run: a curve in the step alone.
+    lags
+        Lengths of the exponential mean of the entropy that the reward follows, as shares of the run.
+    knots
+        Quantiles of the entropy at which the free curve, a natural cubic spline, has its knots.
+    terms, firsts
+        Terms in the step, and shares of the first evaluations that have a level of their own, each with its
+        probability. Averaging over terms covers truths that no curve of the list has.
+    """
+
+    lengths: tuple[float, ...] = LENGTHS
+    shares: tuple[tuple[float, float], ...] = SHARES
+    length_middle: float = 8.0
+    length_spread: float = 1.1
+    white: float = 0.1
+    long: float = 0.15
+    long_slopes: tuple[float, ...] = (0.1, 0.35)
+    long_shares: tuple[float, ...] = (0.0, 0.2, 0.5)
+    scales: tuple[tuple[float, float], ...] = ((0.0, 0.65), (1.7, 0.35))
+    slope: float = 0.7
+    slope_spread: float = 0.7
+    rates: tuple[float, ...] = (-6.0, -4.5, -3.0, -2.0, -1.0, 0.5, 1.5, 2.5, 4.0, 6.0)
+    powers: tuple[float, ...] = (0.2, 0.3, 0.447, 0.669, 1.0, 1.495, 2.236, 3.344, 5.0)
+    saturations: tuple[float, ...] = (0.5, 0.897, 1.61, 2.888, 5.181, 9.295, 16.68, 30.0)
+    lags: tuple[float, ...] = (0.04, 0.1, 0.2)
+    knots: tuple[float, ...] = (0.05, 0.35, 0.65, 0.95)
+    terms: tuple[tuple[str, float], ...] = ((NO_TERM, 0.5), (STEP, 0.25), (LOG_STEP, 0.25))
+    firsts: tuple[tuple[float, float], ...] = ((0.0, 0.8), (0.05, 0.1), (0.1, 0.1))
+
+
+PRIOR = Prior()
+
+LEAST_NEW = 1e-10
+"""Share of a column's whitened square that must be new beside the others; below it is rounding."""
+
+EXACT = 1e-14
+"""Least residual sum of squares, as a share of the whitened reward's: a curve through all evaluations."""
+
+LARGEST_GROUPED = 1000
+"""Evaluations beyond which means of neighbours are fitted: their number bounds time and memory, and a mean
+over a thousandth of the run loses neither curve nor slow drift."""
+
+# -- entropy ------------------------------------------------------------------------------------------------
+
+FEWEST_SMOOTHED = 10
+"""Fewest logged entropies that are smoothed: with fewer, noise and curve are not distinguished."""
+
+MOST_KNOTS = 256
+"""Knots of the entropy's spline; more logged entropies are averaged over neighbours first."""
+
+JUMP, LEAST_JUMP = 8.0, 0.02
+"""A rise of the entropy is a reload where it is this many robust sds of its changes, and this share of its
+range."""
+
+MOST_JUMPS = 4
+"""Reloads of a run; with more, rises are its noise."""
+
+# -- verdict ------------------------------------------------------------------------------------------------
+
+HOLDS, FAILS = 0.30, 0.03
+"""Probability of the law among its rivals from which it can hold, and below which it fails: with these 60 to
+70 % of runs under the law hold, and less than 1 % under another."""
+
+LAGGED_WEIGHT = 0.25
+"""Prior probability of the law of a lagged entropy to the law's own: no law fails for a delay. It does not
+help a law to hold, since a delay shapes a curve as another form would."""
+
+CONSTANT_LIMIT = 20.0
+"""Odds of the law to a constant from which reward follows entropy: strong evidence."""
+
+REJECTED_STEP, UNNEEDED_STEP = 0.002, 0.01
+"""p-value of a term in the step beside the law below which the law fails; and from which a curve in the step
+alone makes no law fail, since an entropy that is smooth in the step leaves both alike."""
+
+FEWEST_HOLDS, SPAN, LEAST_R_SQUARED = 8, 0.15, 0.5
+"""Evaluations, nats of entropy and R² without which the law holds in no run: a and b are not determined."""
+
+CLEARLY = 3.0
+"""A curve is better than another from this many times its probability."""
+
+MONOTONE = -0.8
+"""Spearman's correlation of entropy and reward up to which reward clearly follows the entropy."""
+
+# -- findings -----------------------------------------------------------------------------------------------
+
+NO_CURVE = 0.2
+"""Probability of the free curve, over all covariances or those of short memory, from which no curve of the
+list fits; under the law and the list less than 1 % of runs exceed it."""
+
+SHORT_MEMORY = 6.0
+"""Longest drift, in evaluations, of the covariances of that second probability: a longer one follows a
+curve's misfit."""
+
+LEAST_SHORT, FEWEST_NO_CURVE = 0.001, 20
+"""Probability of short memory below which that second probability says nothing; and evaluations below which
+a free curve passes through the noise."""
+
+RESTS_ON_FIRST = 0.5
+"""Probability of a level of their own from which the first evaluations are off the curve of the others."""
+
+# -- reads --------------------------------------------------------------------------------------------------
+
+NEGLIGIBLE = 1e-5
+"""Weight of a row, to the largest, below which no number depends on it."""
+
+CELL = 0.2
+"""Rows whose locations and log scales differ by less than this share of a scale are merged for quantiles: the
+error is at most .3 % of an interval's width."""
+
+BELIEVED = 0.01
+"""Probability below the largest reward that is less than this is none: all curves pass it, and end there.
+What would remain are rows that the run all but excludes."""
+
+SMOOTHED_ROWS = 24
+"""Heaviest rows from which the smoothed reward is computed, each with a matrix of all evaluations."""

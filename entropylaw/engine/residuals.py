@@ -1,0 +1,303 @@
+"""Residual models: their covariances, and the filter that whitens columns under all of them at once.
+
+The residual is a drift plus white noise. The drift is a stationary Ornstein–Uhlenbeck process, or a sum of
+several, whose variance falls as a power of their length and so has long memory (Granger 1980,
+doi:10.1016/0304-4076(80)90092-5). In state space form the innovations of a Kalman filter are independent, at
+a cost linear in the evaluations (Kalman 1960, doi:10.1115/1.3662552; Harvey 1989,
+doi:10.1017/CBO9781107049994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.engine.constants import JUMP, LEAST_JUMP, MOST_JUMPS, Prior
+
+_BROKEN = 1e6
+"""Gap, in evaluations, over which nothing of a drift remains."""
+
+_LEAST_NOISE = 1e-10
+"""Share of the variance that is always noise, so that no innovation has a variance of 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Covariances:
+    """c covariances whose drift has d components, of total variance 1, and their filter over n evaluations.
+
+    Attributes
+    ----------
+    length, part
+        Shapes (c, d): correlation length of each component in evaluations, and its share of the variance.
+    white, log_prior
+        Shape (c,): white share, and logarithm of the prior probability.
+    long
+        Whether these are sums of drifts.
+    retained, gain, sd
+        Shapes (n, 1 or c, d), (n, c, d), (n, c): correlation of each component with its value at the
+        evaluation before, gain, and standard deviation of the innovation.
+    last
+        Shape (c,): variance of the drift at the last evaluation given all rewards.
+    """
+
+    length: FloatArray
+    part: FloatArray
+    white: FloatArray
+    log_prior: FloatArray
+    long: bool
+    retained: FloatArray
+    gain: FloatArray
+    sd: FloatArray
+    last: FloatArray
+
+    def whitened(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Innovations of columns (n, q) over their sds, (c, n, q), and the drift at the last one, (c, q)."""
+        n, c, d = self.gain.shape
+        white, inverse = np.empty((c, n, columns.shape[1])), 1.0 / self.sd[:, :, None]
+        if d == 1:
+            state = np.zeros((c, columns.shape[1]))
+            for i in range(n):
+                state *= self.retained[i]
+                innovation = columns[i] - state
+                np.multiply(innovation, inverse[i], out=white[:, i])
+                innovation *= self.gain[i]
+                state += innovation
+            return white, state
+        states = np.zeros((c, d, columns.shape[1]))
+        for i in range(n):
+            states *= self.retained[i][:, :, None]
+            innovation = columns[i] - states.sum(axis=1)
+            white[:, i] = innovation * inverse[i]
+            states += self.gain[i][:, :, None] * innovation[:, None]
+        return white, states.sum(axis=1)
+
+    def only(self, index: int) -> Covariances:
+        """One of the covariances."""
+        one = slice(index, index + 1)
+        return Covariances(
+            length=self.length[one],
+            part=self.part[one],
+            white=self.white[one],
+            log_prior=self.log_prior[one],
+            long=self.long,
+            retained=self.retained if self.long else self.retained[:, one],
+            gain=self.gain[:, one],
+            sd=self.sd[:, one],
+            last=self.last[one],
+        )
+
+    def matrix(self, time: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+        """Covariance of the drift (n, n) of one model at ``time`` (n,), and the white variance (n,)."""
+        apart = np.abs(time[:, None] - time[None, :])
+        pairs = zip(self.length[index], self.part[index], strict=True)
+        drift = sum(share * np.exp(-apart / length) for length, share in pairs)
+        return np.asarray(drift), np.full(time.size, self.white[index] + _LEAST_NOISE)
+
+
+@lru_cache(maxsize=64)
+def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
+    """The covariances with one drift (the first has none), and those with a sum of drifts.
+
+    ``gaps`` are the n − 1 float64 gaps between evaluations, of mean 1. Gains are kept for runs with the same.
+    """
+    gap = np.concatenate([[0.0], np.frombuffer(gaps)])
+    logs = np.log(np.array(prior.lengths))
+    density = np.exp(-0.5 * ((logs - np.log(prior.length_middle)) / prior.length_spread) ** 2)
+    density[[0, -1]] *= 0.5  # the trapezoidal rule
+    shares, weight = np.array(prior.shares).T
+    drifting = (1.0 - prior.white) * np.outer(density / density.sum(), weight / weight.sum()).ravel()
+    one = _filtered(
+        gap,
+        length=np.append(1.0, np.repeat(prior.lengths, shares.size))[:, None],
+        part=np.append(0.0, np.tile(1.0 - shares, len(prior.lengths)))[:, None],
+        white=np.append(1.0, np.tile(shares, len(prior.lengths))),
+        prior=(1.0 - prior.long) * np.append(prior.white, drifting),
+        long=False,
+    )
+    ladder = 0.5 * 4.0 ** np.arange(7)
+    ladder = ladder[ladder < max(4 * gap.size, 2.5)]
+    slopes, whites = (
+        each.ravel() for each in np.meshgrid(prior.long_slopes, prior.long_shares, indexing="ij")
+    )
+    falling = ladder ** -slopes[:, None]
+    several = _filtered(
+        gap,
+        length=np.tile(ladder, (whites.size, 1)),
+        part=(1.0 - whites)[:, None] * falling / falling.sum(axis=1, keepdims=True),
+        white=whites,
+        prior=np.full(whites.size, prior.long / whites.size),
+        long=True,
+    )
+    return one, several
+
+
+def drifts(gap: FloatArray, *, length: FloatArray, white: FloatArray, prior: FloatArray) -> Covariances:
+    """C covariances with one drift: lengths in mean spacings, white shares and prior, (c,); gaps (n − 1,)."""
+    return _filtered(
+        np.concatenate([[0.0], gap]),
+        length=length[:, None],
+        part=(1.0 - white)[:, None],
+        white=white,
+        prior=prior,
+        long=False,
+    )
+
+
+def _filtered(
+    gap: FloatArray, *, length: FloatArray, part: FloatArray, white: FloatArray, prior: FloatArray, long: bool
+) -> Covariances:
+    """Gains of the stationary Kalman filter: shapes as in :class:`Covariances`."""
+    n, (c, d) = gap.size, part.shape
+    # Sums of drifts all have the same lengths.
+    rows = length[:1] if long else length
+    retained = np.exp(-np.minimum(gap[:, None, None] / rows, 700.0))
+    variance, diagonal = part[:, :, None] * np.eye(d), np.arange(d)
+    gain, sd = np.empty((n, c, d)), np.empty((n, c))
+    for i in range(n):
+        if i:
+            kept = retained[i]
+            variance = variance * kept[:, :, None] * kept[:, None, :]
+            variance[:, diagonal, diagonal] += (1.0 - kept**2) * part
+        with_sum = variance.sum(axis=2)
+        total = with_sum.sum(axis=1) + white + _LEAST_NOISE
+        gain[i], sd[i] = with_sum / total[:, None], np.sqrt(total)
+        variance = variance - gain[i][:, :, None] * with_sum[:, None, :]
+    return Covariances(
+        length=length,
+        part=part,
+        white=white,
+        log_prior=np.log(np.maximum(prior, 1e-300)),
+        long=long,
+        retained=retained,
+        gain=gain,
+        sd=sd,
+        last=np.maximum(variance.sum(axis=(1, 2)), 0.0),
+    )
+
+
+def spacings(step: FloatArray, entropy: FloatArray) -> FloatArray:
+    """Gaps (n − 1,) between evaluations, of mean 1; unbounded where the entropy jumps up.
+
+    A reload of a checkpoint or a restart throws the policy back, and its drift starts anew. Even gaps are
+    exactly 1, so that runs share their gains.
+    """
+    gap = np.diff(step) * ((step.size - 1) / (step[-1] - step[0]))
+    gap = np.ones(gap.size) if np.ptp(gap) < 1e-9 * step.size else gap
+    gap[reloads(entropy)] = _BROKEN
+    return gap
+
+
+def reloads(entropy: FloatArray) -> IntArray:
+    """Numbers of the gaps over which the entropy (n,) jumps up, past the first tenth of the run."""
+    change = np.diff(entropy)
+    rise = change - np.median(change)
+    least = max(JUMP * 1.4826 * float(np.median(np.abs(rise))), LEAST_JUMP * float(np.ptp(entropy)))
+    at = np.flatnonzero(rise > least)
+    inner = at[(at > entropy.size // 10) & (at < entropy.size - 4)]
+    return inner if at.size <= MOST_JUMPS else inner[:0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Whitened:
+    """Cross products of m columns whitened by K covariances (every model at every scale).
+
+    Attributes
+    ----------
+    product
+        Shape (K, m, m).
+    log_det, log_prior
+        Shape (K,): log determinant of the covariance, and logarithm of its prior probability.
+    drift, drift_variance
+        Shapes (K, m), (K,): each column's drift at the last evaluation, and the variance of the drift there.
+    white, length, part
+        Shape (K,): white share of the variance, mean length of the drift in evaluations, share of drift.
+    long, scaled
+        Shape (K,): whether memory is long, and whether the scale changes.
+    mean_square
+        Shape (K,): mean over the evaluations of the variance, which is 1 at the largest entropy.
+    """
+
+    product: FloatArray
+    log_det: FloatArray
+    log_prior: FloatArray
+    drift: FloatArray
+    drift_variance: FloatArray
+    white: FloatArray
+    length: FloatArray
+    part: FloatArray
+    long: BoolArray
+    scaled: BoolArray
+    mean_square: FloatArray
+
+
+def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
+    """The residual's sd along the run, (scales, n): 1 at the largest entropy, falling with exp(H)."""
+    column = np.expm1(entropy)
+    height = (column - column.min()) / max(float(np.ptp(column)), 1e-300)
+    return np.exp(np.outer([ratio for ratio, _ in prior.scales], height - 1.0))
+
+
+def whitened(runs: Sequence[tuple[FloatArray, FloatArray]], gap: FloatArray, prior: Prior) -> list[Whitened]:
+    """The columns of runs with the same gaps under all residual models.
+
+    The filter runs over all columns and scales of all runs at once. A run is its columns (n, m) and its scale
+    profiles (scales, n).
+    """
+    parts = [columns / profile[:, None] for columns, profiles in runs for profile in profiles]
+    wide, found = np.concatenate(parts, axis=1), [_Sums() for _ in runs]
+    for group in covariances(gap.tobytes(), prior):
+        white, drift = group.whitened(wide)
+        start = 0
+        for (columns, profiles), sums in zip(runs, found, strict=True):
+            for profile, (ratio, probability) in zip(profiles, prior.scales, strict=True):
+                own = slice(start, start + columns.shape[1])
+                sums.add(group, white[:, :, own], drift[:, own], profile, probability, scaled=ratio != 0.0)
+                start = own.stop
+    return [sums.all() for sums in found]
+
+
+class _Sums:
+    """What is known of a run under each covariance, as it is added."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[FloatArray]] = {name: [] for name in Whitened.__dataclass_fields__}
+
+    def add(
+        self,
+        group: Covariances,
+        white: FloatArray,
+        drift: FloatArray,
+        profile: FloatArray,
+        probability: float,
+        *,
+        scaled: bool,
+    ) -> None:
+        """Whitened columns (c, n, m) and their drift at the last evaluation (c, m), at one scale."""
+        part = group.part.sum(axis=1)
+        drifts, last, same = (part > 0).astype(float), float(profile[-1]), np.ones(part.size)
+        length = (group.part * group.length).sum(axis=1) / np.where(part > 0, part, 1.0)
+        values = {
+            "product": white.transpose(0, 2, 1) @ white,
+            "log_det": 2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
+            "log_prior": group.log_prior + np.log(probability),
+            "drift": drift * (last * drifts)[:, None],
+            "drift_variance": group.last * drifts * last**2,
+            "white": group.white,
+            "length": length * drifts,
+            "part": part,
+            "long": same * group.long,
+            "scaled": same * scaled,
+            "mean_square": same * np.mean(profile**2),
+        }
+        for name, value in values.items():
+            self.parts[name].append(value)
+
+    def all(self) -> Whitened:
+        """All covariances at all scales."""
+        arrays: dict[str, Any] = {name: np.concatenate(values) for name, values in self.parts.items()}
+        return Whitened(**arrays | {name: arrays[name] > 0 for name in ("long", "scaled")})

@@ -1,0 +1,147 @@
+"""The entropy at the evaluations, smoothed over every logged step, with its error.
+
+A logged entropy is measured on one batch. Against a residual that may drift a fit trusts fast changes more
+than slow ones, and the fast changes of a logged entropy are mostly noise. A regression on the posterior mean
+of a covariate, which a smoothing spline is, is consistent (regression calibration, Carroll et al. 2006,
+doi:10.1201/9781420010138, ch. 4): the error that is left is a slow part of the residual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.engine.constants import FEWEST_SMOOTHED, MOST_KNOTS
+
+_PENALTIES = 160
+"""Values of the penalty's weight, from no smoothing to a straight line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SmoothedEntropy:
+    """The entropy at the evaluations: its posterior mean and standard deviation, nats, shapes (n,).
+
+    ``noise`` is the standard deviation of a logged value around the curve; None where it is used as logged.
+    """
+
+    entropy: FloatArray
+    sd: FloatArray
+    noise: float | None
+
+
+def smoothed_entropy(
+    step: FloatArray, entropy: FloatArray, at: FloatArray, sd: FloatArray | None = None
+) -> SmoothedEntropy:
+    """A cubic smoothing spline through the logged entropies, at the evaluations.
+
+    The penalty's weight is that of least generalised cross-validation or, where the noise is known, of least
+    unbiased risk (Craven & Wahba 1979, doi:10.1007/BF01404567); the error is that of the spline as the
+    posterior of an integrated Wiener process (Wahba 1983, doi:10.1111/j.2517-6161.1983.tb01239.x). If no
+    logged entropy is negative, no smoothed one is.
+
+    Parameters
+    ----------
+    step, entropy
+        Shape (m,): every logged step, increasing, and its entropy in nats.
+    at
+        Shape (n,): steps of the evaluations, within the logged ones.
+    sd
+        Shape (m,): known noise of each logged entropy, nats.
+    """
+    known = sd is not None
+    if step.size < (4 if known else FEWEST_SMOOTHED) or np.ptp(entropy) == 0:
+        error = np.zeros(at.size) if sd is None else np.interp(at, step, sd)
+        return SmoothedEntropy(entropy=np.interp(at, step, entropy), sd=error, noise=None)
+    weight = np.ones(step.size) if sd is None else np.mean(sd**2) / sd**2
+    time = (step - step[0]) / (step[-1] - step[0]) * (step.size - 1)
+    groups = _Groups.of(time, entropy, weight)
+    roughness, basis = _demmler_reinsch(groups.time.tobytes(), groups.weight.tobytes())
+    root = np.sqrt(groups.weight)
+    score = basis.T @ (root * (groups.entropy - entropy.mean()))
+    penalty = np.exp(np.linspace(-12.0, np.log(1e3 * float(time[-1]) ** 3), _PENALTIES))[:, None]
+    removed = penalty * roughness / (1.0 + penalty * roughness)
+    misfit = removed**2 @ score**2 + groups.within
+    freedom = removed.sum(axis=1) + (step.size - groups.time.size)
+    variance = None if sd is None else float(np.mean(sd**2))
+    risk = misfit / freedom**2 if variance is None else misfit - 2.0 * variance * freedom
+    best = int(np.argmin(risk))
+    kept = 1.0 - removed[best]
+    knots = basis @ (kept * score) / root + entropy.mean()
+    if variance is None:
+        variance = float(misfit[best] / freedom[best])
+    error = np.sqrt(variance * (basis**2 @ kept)) / root
+    where = (at - step[0]) / (step[-1] - step[0]) * (step.size - 1)
+    curve = _natural_spline(groups.time, knots, where)
+    if entropy.min() >= 0:
+        curve = np.maximum(curve, 0.0)
+    scatter = float(np.sqrt(misfit[best] / freedom[best]))
+    return SmoothedEntropy(entropy=curve, sd=np.interp(where, groups.time, error), noise=scatter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Groups:
+    """Weighted means of neighbouring logged values, shapes (k,), and the sum of squares within the groups."""
+
+    time: FloatArray
+    entropy: FloatArray
+    weight: FloatArray
+    within: float
+
+    @classmethod
+    def of(cls, time: FloatArray, entropy: FloatArray, weight: FloatArray) -> _Groups:
+        """Groups of equal size, each value its own where there are at most :data:`MOST_KNOTS`."""
+        if time.size <= MOST_KNOTS:
+            return cls(time=time, entropy=entropy, weight=weight, within=0.0)
+        starts = np.unique(np.linspace(0, time.size, MOST_KNOTS, endpoint=False).astype(int))
+        total = np.add.reduceat(weight, starts)
+        mean = np.add.reduceat(weight * entropy, starts) / total
+        within = weight @ (entropy - np.repeat(mean, np.diff([*starts, time.size]))) ** 2
+        middle = np.add.reduceat(weight * time, starts) / total
+        return cls(time=middle, entropy=mean, weight=total, within=float(within))
+
+
+def _second_differences(time: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Q (k, k − 2) and R (k − 2, k − 2) of the natural spline (Green & Silverman 1994, doi:10.1201/b15710).
+
+    Second derivatives γ at the inner knots follow R γ = Qᵀ f from the values f at the knots.
+    """
+    gap, inner = np.diff(time), np.arange(time.size - 2)
+    q, r = np.zeros((time.size, inner.size)), np.zeros((inner.size, inner.size))
+    q[inner, inner] = 1.0 / gap[:-1]
+    q[inner + 1, inner] = -1.0 / gap[:-1] - 1.0 / gap[1:]
+    q[inner + 2, inner] = 1.0 / gap[1:]
+    r[inner, inner] = (gap[:-1] + gap[1:]) / 3.0
+    r[inner[1:], inner[:-1]] = r[inner[:-1], inner[1:]] = gap[1:-1] / 6.0
+    return q, r
+
+
+@lru_cache(maxsize=16)
+def _demmler_reinsch(times: bytes, weights: bytes) -> tuple[FloatArray, FloatArray]:
+    """Roughness (k,) and orthonormal basis (k, k): smoothing divides each score by 1 + λ·roughness."""
+    time, root = np.frombuffer(times), np.sqrt(np.frombuffer(weights))
+    q, r = _second_differences(time)
+    scaled = q / root[:, None]
+    roughness, basis = np.linalg.eigh(scaled @ np.linalg.solve(r, scaled.T))
+    roughness[:2] = 0.0
+    return np.maximum(roughness, 0.0), basis
+
+
+def _natural_spline(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """The natural cubic spline through values (k,) at ``time``, at other times; straight lines outside."""
+    if np.array_equal(time, at):
+        return values
+    q, r = _second_differences(time)
+    curved = np.concatenate([[0.0], np.linalg.solve(r, q.T @ values), [0.0]])
+    i = np.clip(np.searchsorted(time, at) - 1, 0, time.size - 2)
+    gap = time[i + 1] - time[i]
+    right = np.clip((at - time[i]) / gap, 0.0, 1.0)
+    left = 1.0 - right
+    curvature = ((left**3 - left) * curved[i] + (right**3 - right) * curved[i + 1]) * gap**2 / 6.0
+    inside = left * values[i] + right * values[i + 1] + curvature
+    first = (values[1] - values[0]) / (time[1] - time[0]) - curved[1] * (time[1] - time[0]) / 6.0
+    last = (values[-1] - values[-2]) / (time[-1] - time[-2]) + curved[-2] * (time[-1] - time[-2]) / 6.0
+    outside = np.minimum(at - time[0], 0.0) * first + np.maximum(at - time[-1], 0.0) * last
+    return np.asarray(inside + outside)

@@ -1,0 +1,242 @@
+"""The table: one row per candidate, with its weight and the location and scale of every linear number.
+
+A candidate is a curve with one shape, a term in the step or none, a level of the first evaluations or none,
+and a residual covariance. Given these the reward is a linear regression with normal priors of slopes and
+1/σ of the residual's sd: its marginal likelihood, and Student's t for every linear functional, are closed
+forms (O'Hagan & Forster 2004, Kendall's Advanced Theory of Statistics 2B, ch. 11). Whitened cross products of
+all columns are computed once; the intercept and terms are solved together for each covariance, and each curve
+is added by its Schur complement, so that no small system is solved one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
+from entropylaw.engine.blocks import FORMS, Block, Blocks, Functional
+from entropylaw.engine.candidates import Candidates, candidates
+from entropylaw.engine.constants import LARGEST_GROUPED, PRIOR, Prior
+from entropylaw.engine.residuals import (
+    Covariances,
+    Whitened,
+    covariances,
+    scale_profiles,
+    spacings,
+    whitened,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """The rows of one run, in the order of the blocks.
+
+    Attributes
+    ----------
+    candidates, whitened, blocks, prior
+        What the rows are made of.
+    time
+        Shape (n,): steps in mean spacings from the first evaluation, after neighbours were joined.
+    entropy, reward
+        Shape (n,): smoothed entropy, and reward, as fitted.
+    group
+        Evaluations that one of these is a mean of.
+    form, term, first, covariance, df
+        Shape (rows,): codes.
+    shape, log_weight, variance
+        Shape (rows,): the curve's shape, weight, and residual variance in units of the reward's variance.
+    """
+
+    candidates: Candidates
+    whitened: Whitened
+    blocks: tuple[Block, ...]
+    prior: Prior
+    time: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    group: int
+    form: IntArray
+    term: IntArray
+    first: IntArray
+    covariance: IntArray
+    df: FloatArray
+    shape: FloatArray
+    log_weight: FloatArray
+    variance: FloatArray
+
+    def numbers(self, functional: Functional, rows: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of F numbers in every row, shapes (F, rows), in the reward's units.
+
+        Locations leave out the reward's mean, which a level has and a difference has not. Blocks without any
+        of some ``rows`` are left out: there both are 0.
+        """
+        count, unit = len(functional.row), self.candidates.unit
+        location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
+        for block, own in self.parts():
+            if rows is None or rows[own].any():
+                location[:, own], squared[:, own] = block.numbers(functional)
+        return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
+
+    def parts(self) -> Iterator[tuple[Block, slice]]:
+        """Every block with its rows."""
+        start = 0
+        for block in self.blocks:
+            end = start + block.log_weight.size
+            yield block, slice(start, end)
+            start = end
+
+    def mean_coefficients(self, share: FloatArray) -> FloatArray:
+        """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
+        total = np.zeros(len(self.candidates.names))
+        for block, own in self.parts():
+            if share[own].any():
+                block.add_coefficients(share[own], total)
+        return total
+
+    def row_curve(self, row: int) -> FloatArray:
+        """Curve and terms of one row at the evaluations (n,), in units of the reward's sd."""
+        share = np.zeros(self.form.size)
+        share[row] = 1.0
+        coefficients = self.mean_coefficients(share)
+        return np.asarray(self.candidates.columns[:, :-1] @ coefficients[:-1])
+
+    def is_form(self, *names: str) -> BoolArray:
+        """Rows of some curves."""
+        chosen = np.zeros(len(FORMS), dtype=bool)
+        chosen[[FORMS.index(name) for name in names]] = True
+        return np.asarray(chosen[self.form])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowModel:
+    """The residual covariance of one row.
+
+    ``group`` has the filter, ``index`` is the number of the covariance in it, ``profile`` (n,) the residual's
+    sd along the run, ``length`` (evaluations) and ``drift_share`` describe the drift.
+    """
+
+    group: Covariances
+    index: int
+    profile: FloatArray
+    length: float
+    drift_share: float
+
+    def whitened(self, columns: FloatArray) -> FloatArray:
+        """Columns (n, q) whitened by the row's covariance, shape (n, q)."""
+        (white,), _ = self.group.only(self.index).whitened(columns / self.profile[:, None])
+        return np.asarray(white)
+
+
+def row_model(table: Table, row: int) -> RowModel:
+    """The covariance of a row."""
+    number, white = int(table.covariance[row]), table.whitened
+    profiles = scale_profiles(table.entropy, table.prior)
+    of_kind = np.flatnonzero(white.long == white.long[number])
+    scale, index = divmod(int(np.searchsorted(of_kind, number)), of_kind.size // len(profiles))
+    gap = spacings(table.time, table.entropy)
+    return RowModel(
+        group=covariances(gap.tobytes(), table.prior)[int(white.long[number])],
+        index=index,
+        profile=profiles[scale],
+        length=float(white.length[number]),
+        drift_share=float(white.part[number]),
+    )
+
+
+def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
+    """Columns (n,) as means of neighbours, at most :data:`LARGEST_GROUPED`; and how many each mean is of."""
+    size = -(-columns[0].size // LARGEST_GROUPED)
+    if size == 1:
+        return 1, list(columns)
+    starts = np.arange(0, columns[0].size, size)
+    counts = np.diff([*starts, columns[0].size])
+    return size, [np.add.reduceat(column, starts) / counts for column in columns]
+
+
+def table_of(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    *,
+    shifts: tuple[float, ...] = (),
+    noise: float = 0.0,
+    prior: Prior = PRIOR,
+) -> Table:
+    """The table of a run.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,): steps, increasing; smoothed entropy in nats; reward.
+    shifts
+        Steps from which the reward has a new level.
+    noise
+        Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
+    """
+    (table,) = tables_of(step, [entropy], [reward], shifts=shifts, noise=noise, prior=prior)
+    return table
+
+
+def tables_of(
+    step: FloatArray,
+    entropies: Sequence[FloatArray],
+    rewards: Sequence[FloatArray],
+    *,
+    shifts: tuple[float, ...] = (),
+    noise: float = 0.0,
+    prior: Prior = PRIOR,
+) -> list[Table]:
+    """The tables of runs with the same steps (n,), whose columns are whitened together.
+
+    Runs whose entropy jumps up, so that the drift starts anew, are whitened alone.
+    """
+    runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
+    columns, gaps = [], []
+    for _, (steps, entropy, reward) in runs:
+        time = (steps - steps[0]) / (steps[-1] - steps[0])
+        starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
+        columns.append(candidates(entropy, time, reward, prior, starts))
+        gaps.append(spacings(steps, entropy))
+    profiles = [scale_profiles(entropy, prior) for _, (_, entropy, _) in runs]
+    together: dict[bytes, list[int]] = {}
+    for i, gap in enumerate(gaps):
+        together.setdefault(gap.tobytes(), []).append(i)
+    tables: dict[int, Table] = {}
+    for numbers in together.values():
+        parts = [(columns[i].columns, profiles[i]) for i in numbers]
+        for i, products in zip(numbers, whitened(parts, gaps[numbers[0]], prior), strict=True):
+            tables[i] = _table(columns[i], products, runs[i], noise, prior)
+    return [tables[i] for i in range(len(runs))]
+
+
+def _table(
+    found: Candidates, products: Whitened, run: tuple[int, list[FloatArray]], noise: float, prior: Prior
+) -> Table:
+    """The rows of one run from its whitened columns."""
+    size, (step, entropy, reward) = run
+    blocks = Blocks(found, products, prior, noise / size / found.unit**2).all()
+    rows = [(block, *block.log_weight.shape) for block in blocks]
+
+    def of_rows(values: list[IntArray | FloatArray]) -> FloatArray:
+        return np.concatenate([np.ravel(value) for value in values])
+
+    return Table(
+        candidates=found,
+        whitened=products,
+        blocks=tuple(blocks),
+        prior=prior,
+        time=(step - step[0]) * ((step.size - 1) / (step[-1] - step[0])),
+        entropy=entropy,
+        reward=reward,
+        group=size,
+        form=of_rows([np.tile(block.forms, k) for block, k, _ in rows]).astype(np.int64),
+        term=of_rows([np.full(k * j, block.term) for block, k, j in rows]).astype(np.int64),
+        first=of_rows([np.full(k * j, block.first) for block, k, j in rows]).astype(np.int64),
+        covariance=of_rows([np.repeat(np.arange(k), j) for _, k, j in rows]).astype(np.int64),
+        df=of_rows([np.full(k * j, float(block.df)) for block, k, j in rows]),
+        shape=of_rows([np.tile(block.shapes, k) for block, k, _ in rows]),
+        log_weight=of_rows([block.log_weight for block in blocks]),
+        variance=of_rows([block.variance for block in blocks]),
+    )

@@ -1,0 +1,271 @@
+"""The engine's table: against a prototype, in other units, on inputs without information; its reads."""
+
+import importlib.util
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtr
+
+from entropylaw.engine.constants import LISTED, PRIOR
+from entropylaw.engine.levels import smoothed_reward
+from entropylaw.engine.reads import Cells, Reads, merged, t_below
+from entropylaw.engine.residuals import reloads
+from entropylaw.engine.smoothing import smoothed_entropy
+from entropylaw.engine.table import LARGEST_GROUPED, table_of, tables_of
+from entropylaw.results.result import replace
+from tests.laws import fixed, reads_under
+
+PROTOTYPE = Path(__file__).parents[3] / "shared" / "prototypes" / "one_table.py"
+ENDS = (0.025, 0.5, 0.975)
+
+
+def run(n: int, seed: int = 0, drift: float = 0.0):
+    """Steps, entropy and reward of a run under the law, with noise and a drift of eight evaluations."""
+    rng = np.random.default_rng(seed)
+    step = np.arange(n, dtype=float)
+    entropy = 0.05 + 0.9 * np.exp(-4 * step / (n - 1))
+    reward = 0.55 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
+    if drift:
+        slow = np.exp(-np.abs(step[:, None] - step[None, :]) / 8.0) + 1e-9 * np.eye(n)
+        reward = reward + drift * np.linalg.cholesky(slow) @ rng.standard_normal(n)
+    return step, entropy, reward
+
+
+def numbers(reads: Reads):
+    """Ends of the averaged ceiling and headroom, the law's ceiling and a."""
+    cells = (
+        reads.cells(0, reads.averaged),
+        reads.cells(1, reads.averaged),
+        reads.cells(0, reads.law),
+        reads.coefficients[0],
+    )
+    return np.array([cell.quantiles(ENDS) for cell in cells])
+
+
+@pytest.fixture(scope="module")
+def prototype():
+    if not PROTOTYPE.exists():
+        pytest.skip("the prototype is not here")
+    spec = importlib.util.spec_from_file_location("one_table", PROTOTYPE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("n", [12, 40, 150])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_prototype_gives_the_same_numbers(prototype, n, seed):
+    _, entropy, reward = run(n, seed, drift=0.01)
+    prior = replace(
+        PRIOR,
+        long=prototype.P_LONG,
+        # The trapezoidal rule halves the weights of the ends, which the prototype does not.
+        lengths=prototype.LENGTHS,
+        shares=tuple((share, 0.25) for share in prototype.SHARES),
+        powers=tuple(prototype.POWERS),
+        saturations=tuple(prototype.SATURATIONS),
+    )
+    found = prototype.fit(entropy, reward, smooth=False)
+    reads = reads_under(prior, entropy, reward)
+    ours = numbers(reads)[:2]
+    theirs = np.array([found["C"], found["HR"]])
+    width = (theirs[:, 2] - theirs[:, 0])[:, None]
+    np.testing.assert_array_less(np.abs(ours - theirs) / width, 0.03)
+    for name in LISTED:
+        assert reads.probability()[name] == pytest.approx(found["Pa"][name], abs=0.02)
+    assert min(reads.p_step()) == pytest.approx(found["ps"], rel=0.1, abs=1e-4)
+
+
+@given(
+    scale=st.floats(1e-6, 1e6),
+    origin=st.floats(-1e3, 1e3),
+    pace=st.floats(1e-6, 1e6),
+    seed=st.integers(0, 20),
+)
+def test_units_of_reward_and_step_have_no_effect(scale, origin, pace, seed):
+    step, entropy, reward = run(30, seed, drift=0.01)
+    plain = reads_under(PRIOR, entropy, reward)
+    other = reads_under(PRIOR, entropy, scale * (reward + origin), pace * step)
+    expected = numbers(plain) * scale
+    expected[[0, 2]] += scale * origin
+    slack = 1e-4 * scale * np.ptp(numbers(plain), axis=1).max() + 1e-10 * abs(scale * origin)
+    np.testing.assert_allclose(numbers(other), expected, rtol=0, atol=slack)
+    assert other.odds()["line"] == pytest.approx(plain.odds()["line"], rel=1e-3)
+
+
+@given(
+    n=st.integers(4, 40),
+    entropies=st.sampled_from(("constant", "two values", "step", "falls", "spike")),
+    rewards=st.sampled_from(("constant", "two values", "exact", "noise", "spike")),
+    seed=st.integers(0, 9),
+)
+def test_inputs_without_information_have_numbers(n, entropies, rewards, seed):
+    rng = np.random.default_rng(seed)
+    kinds = {
+        "constant": np.full(n, 0.3),
+        "two values": 0.1 + 0.5 * (np.arange(n) % 2),
+        "step": 0.1 + 0.5 * (np.arange(n) < n // 2),
+        "falls": np.linspace(1.0, 0.1, n),
+        "spike": 0.1 + 0.5 * (np.arange(n) == n // 2),
+        "noise": rng.standard_normal(n),
+    }
+    entropy = kinds[entropies]
+    reward = 0.5 - 0.2 * np.expm1(entropy) if rewards == "exact" else kinds[rewards]
+    reads = reads_under(PRIOR, entropy, reward)
+    assert np.isfinite(numbers(reads)).all()
+    level = smoothed_reward(reads)
+    assert np.isfinite(level.level()).all()
+    assert np.isfinite(level.covariance).all()
+
+
+def test_every_fit_has_the_same_bytes():
+    step, entropy, reward = run(60, 3)
+    one, other = (numbers(Reads(table_of(step, entropy, reward))) for _ in range(2))
+    assert one.tobytes() == other.tobytes()
+
+
+def test_runs_together_are_the_runs_alone():
+    runs = [run(40, seed) for seed in range(3)]
+    step = runs[0][0]
+    tables = tables_of(step, [entropy for _, entropy, _ in runs], [reward for *_, reward in runs])
+    for table, (_, entropy, reward) in zip(tables, runs, strict=True):
+        np.testing.assert_allclose(
+            numbers(Reads(table)), numbers(Reads(table_of(step, entropy, reward))), rtol=1e-9
+        )
+
+
+def test_a_long_run_is_fitted_to_means_of_neighbours():
+    step, entropy, reward = run(20_000)
+    start = time.process_time()
+    reads = Reads(table_of(step, entropy, reward))
+    low, _, high = reads.cells(0, reads.averaged).quantiles(ENDS)
+    assert time.process_time() - start < 5.0
+    assert reads.table.time.size <= LARGEST_GROUPED
+    assert low < 0.55 < high
+
+
+def test_a_shift_is_a_level_of_its_own():
+    step, entropy, reward = run(60, 4)
+    shifted = reward + 0.1 * (step >= 30)
+    reads = Reads(table_of(step, entropy, shifted, shifts=(30.0,)))
+    low, value, high = reads.cells(0, reads.averaged).quantiles(ENDS)
+    assert low < 0.65 < high
+    assert high - low < 0.1
+    assert value == pytest.approx(0.65, abs=0.02)
+
+
+def test_known_noise_bounds_the_variance():
+    step, entropy, reward = run(40, 5)
+    reads = Reads(table_of(step, entropy, reward, noise=0.05**2))
+    plain = Reads(table_of(step, entropy, reward))
+    widths = [np.ptp(each.cells(0, each.law).quantiles(ENDS)) for each in (reads, plain)]
+    assert widths[0] > widths[1]
+
+
+def test_no_number_is_above_the_largest_reward():
+    step, entropy, reward = run(40, 6)
+    for top in (0.6, 0.552, 0.5, 0.3):
+        reads = Reads(table_of(step, entropy, reward), top)
+        assert reads.cells(0, reads.averaged, top).quantiles((0.999,))[0] <= top
+        assert reads.cells(0, reads.law_possible, top).quantiles((0.999,))[0] <= top
+        for fresh in (False, True):
+            predicted = reads.predicted(np.array([0.0, 0.05, 0.5]), reads.averaged, fresh=fresh)
+            assert max(cells.quantiles((0.999,))[0] for cells in predicted) <= top
+    assert Reads(table_of(step, entropy, reward), 0.3).passed
+
+
+def test_a_reload_breaks_the_drift():
+    entropy = np.exp(-4 * np.arange(60) / 60)
+    entropy[35:] += 0.6 * np.exp(-np.arange(25) / 8)
+    assert reloads(entropy).tolist() == [34]
+    assert reloads(entropy[::-1]).size == 0
+
+
+# -- reads ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("df", [6.0, 9.0, 30.0, 400.0])
+def test_hills_deviate_is_students_t(df):
+    z = np.linspace(-30.0, 30.0, 2001)
+    np.testing.assert_allclose(t_below(np.full(z.size, df), z), stdtr(df, z), atol=1e-7)
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.01, 1)), min_size=1, max_size=30))
+def test_quantiles_are_where_the_distribution_has_that_probability(parts):
+    location, scale, weight = np.array(parts).T
+    cells = Cells(weight=weight / weight.sum(), location=location, scale=scale, df=np.full(weight.size, 20.0))
+    chance = np.array([0.025, 0.5, 0.975])
+    np.testing.assert_allclose(cells.below(cells.quantiles(chance)), chance, atol=1e-6)
+
+
+def test_merging_costs_little_of_a_width():
+    rng = np.random.default_rng(0)
+    location, scale = rng.standard_normal(5000), np.exp(rng.standard_normal(5000))
+    weight, df = rng.random(5000) ** 4, np.full(5000, 30.0)
+    exact = Cells(weight=weight / weight.sum(), location=location, scale=scale, df=df).quantiles(ENDS)
+    found = merged(location, scale, df, weight).quantiles(ENDS)
+    np.testing.assert_allclose(found, exact, atol=0.003 * np.ptp(exact))
+
+
+def test_the_smoothed_reward_is_the_conditional_expectation():
+    """Of the law's row under one covariance, with dense matrices."""
+    step, entropy, reward = run(30, 7, drift=0.01)
+    reads = reads_under(
+        replace(fixed(6.0, 0.5), rates=(), powers=(), saturations=(), lags=(), knots=()), entropy, reward
+    )
+    own = reads.averaged * 0.0
+    own[np.argmax(reads.averaged * reads.table.is_form("line") * (reads.table.term == 0))] = 1.0
+    reads.averaged = own
+    found = smoothed_reward(reads)
+    time_apart = np.abs(step[:, None] - step[None, :])
+    drift = 0.5 * np.exp(-time_apart / 6.0)
+    inverse = np.linalg.inv(drift + 0.5 * np.eye(30))
+    x = np.column_stack([np.ones(30), entropy])
+    beta = np.linalg.solve(x.T @ inverse @ x, x.T @ inverse @ reward)
+    expected = x @ beta + drift @ inverse @ (reward - x @ beta)
+    np.testing.assert_allclose(found.level(), expected, rtol=1e-5)
+    assert found.p_above(29, 0) > 0.99
+    assert found.p_above(3, 3) == pytest.approx(0.5)
+
+
+# -- smoothing -----------------------------------------------------------------------------------------------
+
+
+def test_entropies_between_evaluations_are_used():
+    rng = np.random.default_rng(0)
+    step = np.arange(401.0)
+    true = 0.05 + 0.9 * np.exp(-4 * step / 400)
+    logged = true * (1.0 + 0.15 * rng.standard_normal(401))
+    at = step[::20]
+    every = smoothed_entropy(step, logged, at)
+    few = smoothed_entropy(at, logged[::20], at)
+    errors = [float(np.sqrt(np.mean((each.entropy - true[::20]) ** 2))) for each in (every, few)]
+    assert errors[0] < 0.7 * errors[1]
+    assert np.abs(every.entropy - true[::20]).mean() < 3 * every.sd.mean()
+
+
+def test_a_curve_without_noise_is_left_alone():
+    step = np.arange(60.0)
+    entropy = 0.05 + np.exp(-step / 15)
+    np.testing.assert_allclose(smoothed_entropy(step, entropy, step).entropy, entropy, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [10, 100, 3000])
+def test_known_noise_is_smoothed_by_its_risk(n):
+    rng = np.random.default_rng(1)
+    step = np.cumsum(0.1 + rng.exponential(1.0, n))
+    true = 0.2 + 0.6 * np.exp(-3 * step / step[-1])
+    logged = true + 0.05 * rng.standard_normal(n)
+    found = smoothed_entropy(step, logged, step, np.full(n, 0.05))
+    assert np.sqrt(np.mean((found.entropy - true) ** 2)) < 0.05
+    assert found.noise == pytest.approx(0.05, rel=0.5)
+
+
+def test_no_smoothed_entropy_is_negative_where_none_is():
+    rng = np.random.default_rng(2)
+    entropy = np.abs(0.01 * rng.standard_normal(50))
+    assert smoothed_entropy(np.arange(50.0), entropy, np.arange(50.0)).entropy.min() >= 0
