@@ -158,7 +158,7 @@ def small_steps() -> str:
     """Percentiles of the lab's tokens, hundreds to thousands per step, against the order statistics."""
     import pyarrow.parquet as pq
 
-    from entropylaw.options import TokenOptions
+    from entropylaw.tokens.options import TokenOptions
     from entropylaw.tokens.run import summarise_tokens
     from entropylaw.tokens.summary import PERCENTS
 

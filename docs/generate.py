@@ -23,7 +23,7 @@ from docs import reference  # noqa: E402
 from entropylaw.cli.command import all_settings  # noqa: E402
 from entropylaw.cli.settings import general_settings  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Needs, Part, differences  # noqa: E402
-from entropylaw.options import Option  # noqa: E402
+from entropylaw.option import Option  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMAND = re.compile(r"```sh\n(?:.* && )?entropylaw (.+)\n```\n(?:\n<!-- (\w+):begin -->)?")

@@ -23,8 +23,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "reports" / "sample"
 VERSIONS = "versions.json"
-STATE = ".entropylaw"
-"""The state of a report folder is not part of the sample."""
 
 RUNS = ("clean_start_s1", "clean_start_s0", "diverging", "grpo_s0", "random_reward", "school_then_free")
 PACKAGES = ("jinja2", "matplotlib", "numpy", "scipy")
@@ -46,12 +44,12 @@ def main() -> None:
 def make(
     folder: Path, *options: str, cwd: Path = ROOT, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Write the sample report into ``folder``, without its state, and with the versions that made it.
+    """Write the sample report into ``folder``, with the versions that made it.
 
     Parameters
     ----------
     folder
-        It is created, and must not hold a report: runs in its state would not be fitted again.
+        It is created.
     options
         More of the command's options.
     cwd
@@ -77,7 +75,6 @@ def make(
     )
     if done.returncode:
         raise RuntimeError(f"exit {done.returncode} of {' '.join(command)}\n{done.stderr}")
-    shutil.rmtree(folder / STATE)
     (folder / VERSIONS).write_text(json.dumps(versions(), indent=2) + "\n", encoding="utf-8")
     return done
 
@@ -90,7 +87,7 @@ def versions() -> dict[str, str]:
 def files(folder: Path) -> Iterator[str]:
     """The name of every file in a folder."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and STATE not in path.relative_to(folder).parts:
+        if path.is_file():
             yield path.relative_to(folder).as_posix()
 
 

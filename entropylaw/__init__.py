@@ -4,7 +4,8 @@
 >>> fit = entropylaw.fit("data/lab/grpo_s0/metrics.parquet")  # doctest: +SKIP
 >>> fit.verdict, fit.why, f"{fit.ceiling:.3f}", fit.p_headroom  # doctest: +SKIP
 
-Every public name is imported on first use: ``import entropylaw`` takes almost no time.
+Every public name is imported on first use: ``import entropylaw`` takes almost no time. What results do by
+other packages is bound here (:mod:`entropylaw.binding`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from entropylaw.binding import Predicting, Rendering, methods
+from entropylaw.removed import NAMES
+from entropylaw.version import __version__ as __version__
 
 # The stub has every public name with its module, for type checkers, too; pathlib would be slow to import.
 with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: PTH123
@@ -21,11 +24,24 @@ with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:  # noqa: 
 __all__ = sorted([*_MODULES, "__version__"])
 
 
+def _rendering() -> Rendering:
+    from entropylaw.report import binding
+
+    return binding
+
+
+def _predicting() -> Predicting:
+    from entropylaw.analysis import binding
+
+    return binding
+
+
+methods.rendering, methods.predicting = _rendering, _predicting
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in _MODULES:
-        from entropylaw.removed import NAMES
-
         hint = f"; {NAMES[name]}" if name in NAMES else ""
         raise AttributeError(f"module 'entropylaw' has no attribute {name!r}{hint}")
     module, home = _MODULES[name]

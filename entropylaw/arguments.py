@@ -14,8 +14,6 @@ import numpy as np
 
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import UsageError
-from entropylaw.results.fit import Fit
-from entropylaw.results.law import LawFit
 
 T = TypeVar("T")
 
@@ -81,11 +79,6 @@ def as_flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise bad_argument(name, "True or False", type_of(value))
     return bool(value)
-
-
-def law_of(value: Any) -> LawFit:
-    """The law of a :class:`~entropylaw.results.fit.Fit`, or ``value`` where it is the law itself."""
-    return of_kind(value.law if isinstance(value, Fit) else value, LawFit, "law")
 
 
 def text_or_none(value: Any, name: str) -> str | None:

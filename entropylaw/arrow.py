@@ -19,9 +19,9 @@ def to_numpy(column: pa.ChunkedArray | pa.Array) -> NDArray[Any]:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not array.null_count:
         return np.from_dlpack(array)
-    known, data = array.buffers()
+    valid, data = array.buffers()
     rows = slice(array.offset, array.offset + len(array))
-    bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")[rows]
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[rows]
     return np.where(bits, np.frombuffer(data, array.type.to_pandas_dtype())[rows], np.nan)
 
 
@@ -37,9 +37,9 @@ def halves(column: pa.ChunkedArray, bits: int) -> tuple[NDArray[np.int64], NDArr
 
 def to_arrow(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:
     """Numbers or flags (n,) as a column, with null where ``absent`` (n,)."""
-    known = None if absent is None or not absent.any() else _bits(~absent)
+    valid = None if absent is None or not absent.any() else _bits(~absent)
     data = _bits(values) if values.dtype == bool else pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, data])
 
 
 def from_values(values: Sequence[float | None], kind: type[np.int64 | np.float64]) -> pa.Array:

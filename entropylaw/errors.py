@@ -69,7 +69,9 @@ def described(value: object) -> str:
     """Describe a value of a stranger's document: a number or a flag by its value, others by their kind."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)[:40]
-    return "a text" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "an object"
 
 
 def known_form(value: object) -> str:

@@ -72,7 +72,8 @@ def places(word: str, numbers: Sequence[float], most: int = 3) -> str:
     """``places("line", [12])`` is "line 12"; of more than ``most`` the others are counted. Empty for none."""
     if not numbers:
         return ""
-    text = f"{word}{'s' * (len(numbers) > 1)} {', '.join(f'{number:g}' for number in numbers[:most])}"
+    noun = word if len(numbers) == 1 else f"{word}s"
+    text = f"{noun} {', '.join(f'{number:g}' for number in numbers[:most])}"
     return text if len(numbers) <= most else f"{text} and {len(numbers) - most} more"
 
 

@@ -80,9 +80,9 @@ def coverage(text: str) -> float:
 
 def sample_count(text: str) -> int:
     """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
-    parts = text.lower().replace("×", "x").split("x")
-    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
-    if len(parts) > 2 or not digits or not (count := math.prod(map(int, parts))):
+    numbers = text.lower().replace("×", "x").split("x")
+    digits = all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers)
+    if len(numbers) > 2 or not digits or not (count := math.prod(map(int, numbers))):
         message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
         raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
     return count
@@ -153,3 +153,15 @@ NOISE = Kind(
 )
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", types=(bool,))
+
+SUFFIXES = {
+    "text": ".txt",
+    "json": ".json",
+    "csv": ".csv",
+    "markdown": ".md",
+    "latex": ".tex",
+}
+"""The formats of every result → how the names of files in it end."""
+
+JUNIT = {"junit": ".xml"}
+"""The further format of a check."""

@@ -8,10 +8,9 @@ field's metadata hold an option's flags, help, values and key in a settings file
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
-from entropylaw.errors import UsageError
 from entropylaw.kinds import (
     COLUMN,
     COUNT,
@@ -23,129 +22,24 @@ from entropylaw.kinds import (
     PATH,
     SAMPLES,
     SPREAD,
+    SUFFIXES,
     SWITCH,
     TEXT,
-    Kind,
     one_of,
 )
-
-T = TypeVar("T")
+from entropylaw.option import (
+    ADVANCED,
+    ARMS,
+    COLUMNS,
+    GENERAL,
+    INTERVALS,
+    option,
+    options_of,
+    setting,
+    switch,
+)
 
 HUNDREDTH = "0.01 of an accuracy, else by its range"
-
-COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED = "Columns", "Intervals", "Output", "General", "Advanced"
-ARMS = "Arms"
-GROUPS = ("Targets", "Gates", ARMS, COLUMNS, INTERVALS, OUTPUT, GENERAL, ADVANCED)
-"""The headings of a command's help, in order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """The description of an option, in the metadata of a field as ``option``.
-
-    ``flags`` is empty for an argument, and ``key`` for an option that no settings file has. ``unset`` is the
-    behaviour without a value, in words. ``many`` values are a tuple.
-    """
-
-    flags: tuple[str, ...]
-    help: str
-    kind: Kind
-    group: str
-    metavar: str
-    key: str = ""
-    unset: str = "none"
-    default: Any = None
-    many: bool = False
-    required: bool = False
-
-    @property
-    def label(self) -> str:
-        """Its name in messages: the longest flag, or the argument's name."""
-        return max(self.flags, key=len).partition("/")[0] if self.flags else self.metavar
-
-    @property
-    def flag(self) -> str:
-        """The flag for tables: with a metavar that distinguishes it from another of the same name."""
-        name = self.flags[0].partition("/")[0] if self.flags else self.metavar
-        return f"{name} {self.metavar}" if self.metavar in ("COLUMN", "FILE", "FOLDER") else name
-
-    @property
-    def help_with_default(self) -> str:
-        """The help, and the default."""
-        default = self.unset if self.default in (None, ()) else str(self.default)
-        if self.kind is SWITCH:
-            default = self.label.lstrip("-") if self.default else ""
-        return f"{self.help} [default: {default}]" if default not in ("", "none") else self.help
-
-    @property
-    def expected(self) -> str:
-        """The values in a settings file, in words."""
-        return f"a list of {self.kind.several}" if self.many else self.kind.expected
-
-    @property
-    def usage(self) -> str:
-        """Its name in the help: its flags, or the argument and whether it may be left out or repeated."""
-        if self.flags:
-            return f"{', '.join(self.flags).replace('/', ' / ')} {self.metavar}".rstrip()
-        name = self.metavar if self.required else f"[{self.metavar}]"
-        return f"{name}..." if self.many else name
-
-    def parsed(self, text: Any) -> Any:
-        """The value from the command line: of a text, several, or whether a flag is there.
-
-        Any other text is a UsageError ``bad-option``, or an error of the option's kind.
-        """
-        if isinstance(text, list | tuple):
-            return tuple(map(self.parsed, text))
-        if self.kind is SWITCH:
-            return text
-        try:
-            return self.kind.read(text)
-        except ValueError:
-            typed = f"{self.label} {self.kind.example}" if self.flags else self.kind.example
-            message = f"{self.label} {text[:40]!r}, expected {self.kind.expected}"
-            raise UsageError("bad-option", message, f"give {typed}; --help says what it means") from None
-
-    def from_toml(self, value: Any) -> Any:
-        """The value from a settings file; ValueError where it is of another kind."""
-        if self.many:
-            if not isinstance(value, list):
-                raise ValueError(value)
-            return tuple(map(replace(self, many=False).from_toml, value))
-        # A bool is an int in Python, but not here.
-        of_kind = isinstance(value, self.kind.types) and isinstance(value, bool) is (self.kind is SWITCH)
-        if not of_kind or not str(value).strip():
-            raise ValueError(value)
-        try:
-            return value if self.kind is SWITCH else self.kind.read(str(value))
-        except UsageError as error:
-            raise ValueError(value) from error
-
-
-def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more: Any) -> Any:
-    """A field that is an option; ``more`` are fields of :class:`Option`.
-
-    ``flags`` are separated by spaces, with a metavar after them where it is not that of the kind: ``"-o
-    --output FOLDER"``. A metavar alone makes an argument.
-    """
-    if more.get("many"):
-        more.setdefault("default", ())
-    words = flags.split()
-    names = tuple(word for word in words if word.startswith("-"))
-    metavar = kind.metavar if words[-1] in names else words[-1]
-    known = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
-    return field(metadata={"option": known}, **({} if known.required else {"default": known.default}))
-
-
-def setting(flags: str, help: str, kind: Kind, group: str, **more: Any) -> Any:
-    """An option of a family: a settings file may have it, by the name of its flag."""
-    name = flags.split()[0].partition("/")[0].removeprefix("--")
-    return option(flags, help, kind, group, key=f"columns.{name}" if group == COLUMNS else name, **more)
-
-
-def switch(flags: str, help: str, group: str = OUTPUT, *, default: bool = False) -> Any:
-    """An option that is there or not."""
-    return option(flags, help, SWITCH, group, default=default)
 
 
 def column(name: str, help: str, unset: str = "by name") -> Any:
@@ -155,18 +49,6 @@ def column(name: str, help: str, unset: str = "by name") -> Any:
 
 FOLDER, PICTURES = "reports", ("svg", "png", "pdf")
 """The folder of fits and reports, by default; the formats of figures."""
-
-SUFFIXES = {
-    "text": ".txt",
-    "json": ".json",
-    "csv": ".csv",
-    "markdown": ".md",
-    "latex": ".tex",
-}
-"""The formats of every result → how the names of files in it end."""
-
-JUNIT = {"junit": ".xml"}
-"""The further format of a check."""
 
 WRITE = f"Write here, and print nothing; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
 
@@ -195,8 +77,11 @@ class ConfigFile:
 class Command:
     """The options of any command, and the fields with a value from the command line or a settings file.
 
-    ``config`` is the settings file in force, and ``settings`` are its values by command and key.
+    ``config`` is the settings file in force, and ``settings`` are its values by command and key. ``example``
+    is a command that can be typed.
     """
+
+    example: ClassVar[str]
 
     given: tuple[str, ...] = ()
     from_file: tuple[str, ...] = ()
@@ -205,9 +90,9 @@ class Command:
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
-        theirs = [known for family in families for known in options_of(family).values()]
-        own = options_of(type(self))
-        return [own[name].label for name in self.given if own[name] in theirs]
+        of_families = [option for family in families for option in options_of(family).values()]
+        options = options_of(type(self))
+        return [options[name].label for name in self.given if options[name] in of_families]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -411,56 +296,3 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
     ALWAYS: ClassVar = frozenset({"level"})
 
     entropy: str | None = column("entropy", "Entropy of all tokens.")
-
-
-def token_column(name: str, help: str, **more: Any) -> Any:
-    """The name of a column of token tables, which no settings file has."""
-    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name", **more)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TokenOptions:
-    """Family: the columns of a table of tokens ('' for none of that role), its classes, the engine."""
-
-    step: str | None = token_column("step", "Step column.")
-    entropy: str | None = token_column("entropy", "Entropy column, nats.")
-    planning: str | None = token_column("class", "Class column, planning or execution; '' for none.")
-    mask: str | None = token_column("mask", "Column that is 1 where a token counts; '' for none.")
-    logprob: str | None = token_column("logprob", "Log-probability column.")
-    correct: str | None = token_column("correct", "Correctness of the answer, 0 or 1.")
-    response: tuple[str, ...] = token_column(
-        "response", "Column that distinguishes the responses of a step. Repeatable.", many=True
-    )
-    position: str | None = token_column("position", "Position of the token in its response.")
-    token: str | None = token_column("token", "Text of the token.")
-    prompt: str | None = token_column("prompt", "Column of the prompt that responses answer; '' for none.")
-    top_quantile: float | None = option(
-        "--top-quantile Q",
-        "Classify the share Q of each step's tokens with the highest entropy as planning, such as 0.2: a "
-        "convention, not a result.",
-        *(NUMBER, ADVANCED),
-    )
-    grams: str | None = option(
-        "--grams",
-        "Classify tokens of strategic n-grams as planning: a file with one per line; 'default' is a short "
-        "built-in list.",
-        *(PATH, ADVANCED),
-    )
-    backend: str = option(
-        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
-    )
-    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
-    allow_missing: bool = switch(
-        "--allow-missing", "Continue where a file of a sharded set is missing.", ADVANCED
-    )
-
-
-def options_of(family: type) -> dict[str, Option]:
-    """Name of a field → the option, of all options of a family or a command."""
-    return {each.name: each.metadata["option"] for each in fields(family) if "option" in each.metadata}
-
-
-def part(given: Any, family: type[T], **changes: Any) -> T:
-    """The options of one family of a command that has more; ``changes`` win, missing ones are unset."""
-    names = options_of(family)
-    return family(**{name: getattr(given, name) for name in names if hasattr(given, name)} | changes)

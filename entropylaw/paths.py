@@ -7,6 +7,7 @@ only in case are one file. Without numpy, for gates on stored documents.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import stat
@@ -15,6 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from entropylaw.errors import UsageError
+
+NOT_READ = " was not read: "
+"""Between the path of a file and why it is not a log, in a warning."""
 
 LARGEST = 1 << 30
 """Bytes of the largest document of ours: more than any number of runs makes."""
@@ -29,8 +33,8 @@ def hostless(path: str) -> str:
     # pathlib makes one slash of two, and a password may hold slashes.
     if not re.match(r"(?i)(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]+:/", path):
         return path
-    parts = (re.sub(r"(:/+)[^\s@]*@", r"\1", part) for part in path.split("::"))
-    return "::".join(re.sub(r"(?s)[?#;].*", "", part) for part in parts)
+    parts = (re.sub(r"(:/+)[^\s@]*@", r"\1", url) for url in path.split("::"))
+    return "::".join(re.sub(r"(?s)[?#;].*", "", url) for url in parts)
 
 
 def shown_path(path: str) -> str:
@@ -77,8 +81,6 @@ def read_regular(path: str | os.PathLike[str], most: int, *, follow: bool = True
 
 def expanded(pattern: str) -> list[str]:
     """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, unchanged."""
-    import glob
-
     magic = glob.has_magic(pattern) and not Path(pattern).exists()
     # pathlib would take a "./" off the names, and has no patterns from the root.
     return (sorted(glob.glob(pattern, recursive=True)) if magic else []) or [pattern]  # noqa: PTH207
@@ -104,14 +106,14 @@ def walk(folder: str) -> Iterator[Visit | OSError]:
     while waiting:
         closed: list[OSError] = []
         for where, inner, names in os.walk(waiting.pop(0), onerror=closed.append):
-            place = Path(where)
-            if identity(place) in seen:
+            current = Path(where)
+            if identity(current) in seen:
                 inner.clear()
                 continue
-            seen.add(identity(place))
+            seen.add(identity(current))
             visible = sorted(name for name in inner if not name.startswith("."))
-            links = [name for name in visible if (place / name).is_symlink()]
-            waiting += [str(place / name) for name in links]
+            links = [name for name in visible if (current / name).is_symlink()]
+            waiting += [str(current / name) for name in links]
             inner[:] = [name for name in visible if name not in links]
             yield where, inner, sorted(name for name in names if not name.startswith("."))
         yield from closed
@@ -184,11 +186,11 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
             status = os.stat(target if isinstance(target, int) else os.path.realpath(target))  # noqa: PTH116
         except (OSError, ValueError):
             continue
-        source, found = _READ.get((status.st_dev, status.st_ino), ("", False))
-        own = False
+        source, in_folder = _READ.get((status.st_dev, status.st_ino), ("", False))
+        ours = False
         with suppress(OSError):
-            own = found and is_own(read_regular(source, LARGEST))
-        if source and not own:
+            ours = in_folder and is_own(read_regular(source, LARGEST))
+        if source and not ours:
             name = "standard output" if isinstance(target, int) else os.fspath(target)
             message = f"{name} would be overwritten, and it is an input of this call"
             message += "" if source == name else f" ({source})"

@@ -14,16 +14,17 @@ SEED = re.compile(r"(?i)(?:(?<=[\W_])|\b)(?:(?:random[-_]?)?seed|s)[-_=: ]?\d+(?
 
 _ARM = re.compile(r"(?P<arm>[^=/\\]*[^=/\\\s:])=(?P<path>.+)", re.DOTALL)
 _AGAIN = re.compile(r"#\d+\Z")
-_ADDED = re.compile(r"\s\((?P<part>[^()]*)\)\Z")
+_BARE = re.compile(r"(.*?)(?:\s\(([^()]*)\))?", re.DOTALL)
+"""A name, and what is added to it in parentheses."""
 _ENDS = " -_/.,;:|"
 
 
 def split_arm(text: str) -> tuple[str, ...]:
     """``("grpo", "logs")`` of ``grpo=logs``; of a path alone, which may hold an equals sign, the path."""
-    found = _ARM.fullmatch(text)
-    if found is None or os.path.lexists(text):
+    match = _ARM.fullmatch(text)
+    if match is None or os.path.lexists(text):
         return (text,)
-    return found["arm"].strip(), found["path"]
+    return match["arm"].strip(), match["path"]
 
 
 def without_seed(name: str) -> str | None:
@@ -48,16 +49,13 @@ def arm_by_seed(name: str, path: str = "") -> str | None:
 
     None where neither has a seed.
     """
-    added = _ADDED.search(name)
-    bare = name[: added.start()] if added else name
-    for text in (bare, name):
-        rest = without_seed(text)
-        if rest:
-            return rest
-        if rest == "":
-            break
-    else:
-        return None
+    match = _BARE.fullmatch(name)
+    bare, added = match.groups("") if match else (name, "")
+    rest = without_seed(bare)
+    if rest is None:
+        rest = without_seed(name)
+    if rest != "":
+        return rest
     folders = [*PurePath(path.split(" + ")[0]).parts[:-1]]
     # The arm is in the folder of the seed, or above it.
     while any(without_seed(folder) is not None for folder in folders):
@@ -66,10 +64,12 @@ def arm_by_seed(name: str, path: str = "") -> str | None:
             return rest
     if folders and folders[-1] not in ("..", ".", "/"):
         return folders[-1]
-    return added["part"].strip(_ENDS) or None if added else None
+    return added.strip(_ENDS) or None
 
 
 def arm_by_pattern(name: str, pattern: str) -> str | None:
     """The first group of a regular expression in a name, or all that it matches; None where it does not."""
-    found = re.search(pattern, name)
-    return None if found is None else (found[1] if found.re.groups else found[0]) or None
+    match = re.search(pattern, name)
+    if match is None:
+        return None
+    return (match[1] if match.re.groups else match[0]) or None

@@ -55,16 +55,15 @@ def write_summary(run_path: str, values: Mapping[str, float | str | None]) -> No
     Raises as :func:`history`, and OutputError ``wandb-not-written``.
     """
     run, path = _open(run_path)
-    kept = {
-        f"entropylaw/{name}": value
-        for name, value in values.items()
-        if isinstance(value, str) or (value is not None and math.isfinite(value))
-    }
+    written = {}
+    for name, value in values.items():
+        if isinstance(value, str) or (value is not None and math.isfinite(value)):
+            written[f"entropylaw/{name}"] = value
     try:
-        _answered(path, lambda: run.summary.update(kept))
+        _answered(path, lambda: run.summary.update(written))
     except InputError as error:
-        what = f"the summary of {shown(path)} was not written: {error.message}"
-        raise OutputError("wandb-not-written", what, error.hint) from None
+        message = f"the summary of {shown(path)} was not written: {error.message}"
+        raise OutputError("wandb-not-written", message, error.hint) from None
 
 
 def _open(url: str) -> tuple[Any, str]:
@@ -75,9 +74,9 @@ def _open(url: str) -> tuple[Any, str]:
     try:
         import wandb
     except ImportError:
-        what = f"{shown(url)} is a run at W&B, and the package that reads it is not installed"
+        message = f"{shown(url)} is a run at W&B, and the package that reads it is not installed"
         hint = "pip install wandb, then wandb login; or download the run's .wandb file and name that"
-        raise UsageError("remote-not-installed", what, hint) from None
+        raise UsageError("remote-not-installed", message, hint) from None
     return _answered(path, lambda: wandb.Api(timeout=_PATIENCE).run(path)), path
 
 
@@ -88,17 +87,17 @@ def _answered(path: str, call: Callable[[], T]) -> T:
     except (EntropyLawError, MemoryError):
         raise
     except Exception as problem:  # the package raises errors of several libraries
-        said = str(problem).casefold()
-        busy = "did not respond" in said or "timed out" in said
-        if "could not find" in said or "not found" in said:
-            what = f"W&B has no run {shown(path)}, or you may not see it"
+        text = str(problem).casefold()
+        busy = "did not respond" in text or "timed out" in text
+        if "could not find" in text or "not found" in text:
+            message = f"W&B has no run {shown(path)}, or you may not see it"
             hint = f"check the path: {_FORM}; `wandb login` changes the user"
-            raise InputError("wandb-run-not-found", what, hint) from None
+            raise InputError("wandb-run-not-found", message, hint) from None
         denied = ("api key", "credentials", "log in", "login", "permission", "401", "403", "unauthorized")
-        if not busy and any(word in said for word in denied):
-            what = f"W&B does not let this user read or write {shown(path)}"
+        if not busy and any(word in text for word in denied):
+            message = f"W&B does not let this user read or write {shown(path)}"
             hint = "type `wandb login`, or set WANDB_API_KEY; WANDB_BASE_URL names a server of your own"
-            raise InputError("wandb-not-logged-in", what, hint) from None
-        what = f"W&B gave no answer for {shown(path)}: {type(problem).__name__}"
+            raise InputError("wandb-not-logged-in", message, hint) from None
+        message = f"W&B gave no answer for {shown(path)}: {type(problem).__name__}"
         hint = "check the network, and WANDB_BASE_URL for a server of your own; then try again"
-        raise InputError("wandb-unreachable", what, hint) from None
+        raise InputError("wandb-unreachable", message, hint) from None

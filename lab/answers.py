@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from entropylaw.escaping import counted
-from entropylaw.report.describe.arms import decided, signed
+from entropylaw.report.describe.arm_tables import decided
+from entropylaw.report.describe.arms import signed
 from entropylaw.report.describe.stages import direction
 from lab.boundaries import not_called, turn_counts
 from lab.comparisons import (

@@ -14,7 +14,8 @@ from entropylaw.analysis.between_seeds import means, seeds_needed, spread
 from entropylaw.analysis.seeds import estimate_of
 from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.arrays import FloatArray
-from entropylaw.report.describe.arms import decided, signed
+from entropylaw.report.describe.arm_tables import decided
+from entropylaw.report.describe.arms import signed
 from entropylaw.report.describe.stages import direction
 from entropylaw.report.numbers import format_interval, format_number
 from entropylaw.results import Estimate

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from entropylaw.escaping import counted
-from entropylaw.report.describe.arms import decided, signed
+from entropylaw.report.describe.arm_tables import decided
+from entropylaw.report.describe.arms import signed
 from entropylaw.report.describe.stages import direction
 from entropylaw.results import Estimate
 from entropylaw.results.arms import Decision

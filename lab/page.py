@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.report.describe.arms import decided
+from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.numbers import format_interval, format_probability
 from entropylaw.report.words import verdict_cell
 from entropylaw.results import Verdict

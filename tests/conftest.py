@@ -27,7 +27,7 @@ from entropylaw.documents.document import FitDocument  # noqa: E402
 from entropylaw.options import FitOptions  # noqa: E402
 from entropylaw.pipeline import pool  # noqa: E402
 from entropylaw.pipeline.cache import Cache  # noqa: E402
-from entropylaw.pipeline.sources import read  # noqa: E402
+from entropylaw.pipeline.inputs import gather  # noqa: E402
 from entropylaw.pipeline.steps import Fit, answers  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
@@ -164,10 +164,9 @@ def lab_fits(kept) -> FitDocument:
     chosen = sorted(OF_EVERY_KIND.union(drawn(names - OF_EVERY_KIND, 3)))
     with contextlib.chdir(ROOT):
         logs = [f"data/lab/{name}/metrics.parquet" for name in chosen]
-        reading = read([*logs, "nowhere.csv"], step.options, step.columns)
-        return step.document(
-            reading, [done.result for done in answers(step, reading.runs, cache=Cache(kept))]
-        )
+        inputs = gather([*logs, "nowhere.csv"], step.options)
+        done = answers(step, inputs.entries, cache=Cache(kept))
+        return step.document(inputs, [answer.result for answer in done])
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from entropylaw.logs.runs import Table
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble
 from entropylaw.logs.sources.registry import reader_of
+from tests.conftest import NIGHTLY
 
 
 def varint(number):
@@ -45,7 +46,7 @@ def rows_or_refusal(read, data):
     return rows
 
 
-def flipped(data, times=300):
+def flipped(data, times=300 if NIGHTLY else 100):
     """Copies with 1, 5 or 50 bits turned over."""
     chance = random.Random(20)
     for _ in range(times):

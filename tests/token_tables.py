@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.options import TokenOptions
+from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.run import summarise_tokens
 
 
@@ -49,7 +49,7 @@ def rows(result):
 
 def noted(result, text):
     """Whether a note of a summary has this text."""
-    return any(text in note for note in result.result.notes)
+    return any(text in note for note in result.notes)
 
 
 def data(table):

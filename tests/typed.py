@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 import subprocess
 import sys
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 
-from entropylaw.cli import main
-from tests.conftest import HANGS, clean_environment
+from tests.conftest import HANGS, clean_environment, ended
 
 RUN = "data/lab/clean_start_s0/metrics.parquet"
 
 
 def typed(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run ``entropylaw ARGUMENTS`` in a folder, without the cost of starting Python."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    words = ["entropylaw", *map(str, arguments)]
-    with (
-        contextlib.chdir(cwd) if cwd else contextlib.nullcontext(),
-        contextlib.redirect_stdout(stdout),
-        contextlib.redirect_stderr(stderr),
-        mock.patch.object(sys, "argv", words),
-    ):
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return subprocess.CompletedProcess(words, code, stdout.getvalue(), stderr.getvalue())
+    with contextlib.chdir(cwd) if cwd else contextlib.nullcontext():
+        return ended(list(map(str, arguments)), None)
 
 
 def in_shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:

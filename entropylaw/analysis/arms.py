@@ -133,8 +133,8 @@ def compare_arms(
         raise UsageError("too-few-arms", message, "give two: entropylaw compare a=LOGS b=LOGS")
     names = list(arms)
     if baseline not in (None, "all", *names):
-        known = ", ".join(names)
-        raise UsageError("no-such-arm", f"the baseline {baseline!r} is no arm", f"the arms are {known}")
+        listed = ", ".join(names)
+        raise UsageError("no-such-arm", f"the baseline {baseline!r} is not an arm", f"the arms are {listed}")
     chosen = names[0] if baseline is None else baseline
     failed = {name: list((refused or {}).get(name, ())) for name in names}
     seeds = seeds_of(arms, averaged)
@@ -157,8 +157,8 @@ def pairs_of(names: Sequence[str], baseline: str) -> list[tuple[int, int]]:
     """The pairs that are compared, each an arm and its baseline by number; ``"all"`` for all pairs."""
     if baseline == "all":
         return [(b, a) for a, b in combinations(range(len(names)), 2)]
-    place = names.index(baseline)
-    return [(other, place) for other in range(len(names)) if other != place]
+    number = names.index(baseline)
+    return [(compared, number) for compared in range(len(names)) if compared != number]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,43 +177,43 @@ class _Design:
 
     # -- arms
 
-    def arm(self, place: int) -> Arm:
+    def arm(self, number: int) -> Arm:
         """The arm with its runs and its mean curve."""
-        seeds, refused = self.of(place), self.refused[self.names[place]]
+        seeds, refused = self.of(number), self.refused[self.names[number]]
         runs = [as_run(seed) for seed in seeds] + [
-            ArmRun(run=run, n=0, last_step=None, failed=why, entropy=(), reward=(), values={})
-            for run, why in refused
+            ArmRun(run=run, n=0, last_step=None, failed=reason, entropy=(), reward=(), values={})
+            for run, reason in refused
         ]
         lost = sum(run.failed is not None for run in runs)
         low, high = share_interval(lost, len(runs), self.level) if runs else (None, None)
         method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
         rate = lost / len(runs) if runs else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
-        curve = self.mean_curve(place, *common) if (common := common_range(seeds)) else {}
-        return Arm(arm=self.names[place], runs=tuple(runs), failure_rate=failures, **curve)
+        curve = self.mean_curve(number, *common) if (common := common_range(seeds)) else {}
+        return Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures, **curve)
 
-    def mean_curve(self, place: int, low: float, high: float) -> dict[str, Any]:
+    def mean_curve(self, number: int, low: float, high: float) -> dict[str, Any]:
         """The mean of an arm's curves with a pointwise band, the spread pooled where they pass a point."""
         grid = np.linspace(low, high, BAND_POINTS)
-        seeds = [seed for seed in self.of(place) if seed.covers(low, high)]
+        seeds = [seed for seed in self.of(number) if seed.covers(low, high)]
         mean = np.mean([seed.at(grid) for seed in seeds], axis=0)
-        half = np.array([self.half_width(point, place, len(seeds)) for point in grid.tolist()])
+        half = np.array([self.half_width(point, number, len(seeds)) for point in grid.tolist()])
         most = max(largest(seed.fit.law) for seed in seeds)
         ends = {"low": np.minimum(mean - half, most), "high": np.minimum(mean + half, most)}
-        known = {name: tuple(None if np.isnan(y) else y for y in end.tolist()) for name, end in ends.items()}
-        return {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist()), **known}
+        band = {name: tuple(None if np.isnan(y) else y for y in end.tolist()) for name, end in ends.items()}
+        return {"entropy": tuple(grid.tolist()), "mean": tuple(mean.tolist()), **band}
 
-    def half_width(self, entropy: float, place: int, count: int) -> float:
+    def half_width(self, entropy: float, number: int, count: int) -> float:
         """Half of the width of the interval of the mean of ``count`` curves of an arm; nan where unknown."""
         passing = [seed for seed in self.seeds if seed.covers(entropy, entropy)]
         point = np.array([entropy])
         value = np.array([float(seed.at(point)[0]) for seed in passing])
         variance = np.array([seed.variance(point) for seed in passing])
-        known = self.spread(value, variance, arms_of(passing))
-        if known is None:
+        pooled = self.spread(value, variance, arms_of(passing))
+        if pooled is None:
             return float("nan")
-        reach = float(stdtrit(known.df_of(place), 0.5 + 0.5 * self.level))
-        return reach * float(np.sqrt(known.variance_of(place) / count))
+        reach = float(stdtrit(pooled.df_of(number), 0.5 + 0.5 * self.level))
+        return reach * float(np.sqrt(pooled.variance_of(number) / count))
 
     def spread(self, value: FloatArray, variance: FloatArray, arm: IntArray) -> Spread | None:
         """The pooled spread of rewards."""
@@ -221,13 +221,13 @@ class _Design:
 
     def findings(self) -> list[Finding]:
         """Limits of all comparisons."""
-        found = []
+        limits = []
         fails = [seed.name for seed in self.seeds if str(seed.fit.verdict) == "fails"]
         if fails:
-            found.append(caution("law-fails-in-arms", failing=len(fails), runs=len(self.seeds)))
+            limits.append(caution("law-fails-in-arms", failing=len(fails), runs=len(self.seeds)))
         if self.between_sd is not None:
-            found.append(caution("between-sd-given", sd=self.between_sd))
-        return found
+            limits.append(caution("between-sd-given", sd=self.between_sd))
+        return limits
 
     # -- pairs
 
@@ -239,17 +239,17 @@ class _Design:
         common, last = common_range(both), last_common_step(both)
         differences, band, split, counted = {}, None, None, (0, 0)
         if common is None:
-            why = no_common_range(both, names)
+            reason = no_common_range(both, names)
             for name in ("reward_at_entropy", "entropy_at_reward"):
-                differences[name] = self._unknown(name, why)
+                differences[name] = self._unknown(name, reason)
         else:
-            kept = [seed for seed in self.seeds if seed.covers(*common)]
+            covering = [seed for seed in self.seeds if seed.covers(*common)]
             if out := tuple(seed.name for seed in both if not seed.covers(*common)):
                 findings.append(caution("left-out-of-curves", runs=out))
             grid = np.linspace(*common, BAND_POINTS)
-            curves = np.array([seed.at(grid) for seed in kept])
-            variance = np.array([seed.variance(grid) for seed in kept])
-            numbers = Numbers(seeds=kept, value=curves.mean(axis=1), variance=variance)
+            curves = np.array([seed.at(grid) for seed in covering])
+            variance = np.array([seed.variance(grid) for seed in covering])
+            numbers = Numbers(seeds=covering, value=curves.mean(axis=1), variance=variance)
             counted = numbers.counts(a, b)
             differences["reward_at_entropy"] = self._difference(
                 "reward_at_entropy", numbers, a, b, self.margin
@@ -273,8 +273,8 @@ class _Design:
             findings=tuple(findings),
         )
 
-    def _unknown(self, quantity: str, why: str, seeds: tuple[int, int] = (0, 0)) -> Difference:
-        none = unknown(why, level=self.level, method=POOLED)
+    def _unknown(self, quantity: str, reason: str, seeds: tuple[int, int] = (0, 0)) -> Difference:
+        none = unknown(reason, level=self.level, method=POOLED)
         return Difference(quantity=quantity, unit=QUANTITIES[quantity][1], estimate=none, seeds=seeds)
 
     def _difference(
@@ -286,20 +286,20 @@ class _Design:
         if min(seeds) == 0:
             lacking = self.names[(a, b)[seeds.index(0)]]
             return self._unknown(quantity, f"no run of {lacking} has it", seeds)
-        given = self.between_sd if unit == "reward" else None
-        known = spread(numbers.value, numbers.variance, arm, between_sd=given)
-        if known is None:
-            why = "no arm has two seeds: no between-seed variance, not comparable"
-            none = self._unknown(quantity, why, seeds)
+        between_sd = self.between_sd if unit == "reward" else None
+        pooled = spread(numbers.value, numbers.variance, arm, between_sd=between_sd)
+        if pooled is None:
+            reason = "no arm has two seeds: no between-seed variance, not comparable"
+            none = self._unknown(quantity, reason, seeds)
             apart = float(numbers.value[arm == a].mean() - numbers.value[arm == b].mean())
             return replace(none, estimate=replace(none.estimate, value=apart))
-        gap = contrast(numbers.value, arm, a, b, known)
+        gap = contrast(numbers.value, arm, a, b, pooled)
         _low, _high = gap.interval(self.level)
-        method = f"Welch–Satterthwaite, df {gap.df:.3g}" if gap.df != known.df else POOLED
-        if given is not None:
-            method = f"between-seed sd of {given:g} as given"
+        method = f"Welch–Satterthwaite, df {gap.df:.3g}" if gap.df != pooled.df else POOLED
+        if between_sd is not None:
+            method = f"between-seed sd of {between_sd:g} as given"
         # The standard deviation that gives the interval's error with as many seeds: that of the pool, if any.
-        variance = gap.error**2 / float((1.0 / known.seeds[[a, b]]).sum())
+        variance = gap.error**2 / float((1.0 / pooled.seeds[[a, b]]).sum())
         sd = float(np.sqrt(variance))
         return Difference(
             quantity=quantity,
@@ -308,8 +308,8 @@ class _Design:
             seeds=seeds,
             p_value=gap.p_value,
             df=gap.df if np.isfinite(gap.df) else None,
-            between=float(np.sqrt(max(variance - known.within, 0.0))),
-            within=float(np.sqrt(known.within)),
+            between=float(np.sqrt(max(variance - pooled.within, 0.0))),
+            within=float(np.sqrt(pooled.within)),
             margin=margin,
             decision=Decision.same if margin and gap.within(margin, self.level) else Decision.undecided,
             seeds_needed=seeds_needed(sd, margin, self.level) if margin else None,
@@ -318,13 +318,13 @@ class _Design:
     def band(self, grid: FloatArray, curves: FloatArray, numbers: Numbers, a: int, b: int) -> Band | None:
         """The difference of two arms' curves with its simultaneous band; None where no spread is known."""
         arm = numbers.arm
-        known = self.spread(numbers.value, numbers.variance, arm)
-        if known is None or min(numbers.counts(a, b)) == 0:
+        pooled = self.spread(numbers.value, numbers.variance, arm)
+        if pooled is None or min(numbers.counts(a, b)) == 0:
             return None
-        centre, df = means(curves, arm), contrast(numbers.value, arm, a, b, known).df
+        centre, df = means(curves, arm), contrast(numbers.value, arm, a, b, pooled).df
         squared = squares(curves, arm) @ neighbours(curves.shape[1])
-        variance = sum(known.variance_of(one, squared) / known.seeds[one] for one in (a, b))
-        away = (curves - centre[arm])[(known.pool(a) | known.pool(b))[arm]]
+        variance = sum(pooled.variance_of(compared, squared) / pooled.seeds[compared] for compared in (a, b))
+        away = (curves - centre[arm])[(pooled.pool(a) | pooled.pool(b))[arm]]
         reach = max(float(stdtrit(df, 0.5 + 0.5 * self.level)), band_reach(away, df, self.level))
         gap, half = centre[a] - centre[b], reach * np.sqrt(variance)
         return Band(
@@ -364,11 +364,11 @@ class _Design:
         seeds = [seed for seed in self.seeds if seed.arm in (a, b) or seed.last_step >= last or seed.stopped]
         rewards = np.array([seed.reward_at(last) for seed in seeds])
         numbers = Numbers(seeds=seeds, value=rewards[:, 0], variance=rewards[:, 1] ** 2)
-        found = {"last_reward": self._difference("last_reward", numbers, a, b, self.margin)}
+        differences = {"last_reward": self._difference("last_reward", numbers, a, b, self.margin)}
         reached = [seed for seed in seeds if seed.last_step >= last]
         lost = np.array([entropy_loss(seed, last) for seed in reached])
         numbers = Numbers(seeds=reached, value=lost, variance=np.zeros(lost.size))
-        return found | {"entropy_loss": self._difference("entropy_loss", numbers, a, b, None)}
+        return differences | {"entropy_loss": self._difference("entropy_loss", numbers, a, b, None)}
 
     def coefficients(self, a: int, b: int) -> dict[str, Difference]:
         """Ceiling, a and b of the runs that have not failed."""
@@ -377,26 +377,26 @@ class _Design:
         margins: dict[str, float | None] = {"ceiling": self.margin, "a": None, "b": None}
         if stretch > 0:
             margins |= {"a": self.margin / stretch, "b": self.margin / stretch + self.margin}
-        found = {}
+        differences = {}
         for name, margin in margins.items():
             read = {seed: estimate_of(seed.fit, name) for seed in self.seeds if seed.failed is None}
-            some = {seed: one for seed, one in read.items() if one.value is not None}
-            value = np.array([one.value for one in some.values()], dtype=float)
-            error = np.array([one.std_error or 0.0 for one in some.values()], dtype=float)
-            numbers = Numbers(seeds=list(some), value=value, variance=error**2)
-            found[name] = self._difference(name, numbers, a, b, margin)
-        return found
+            estimates = {seed: estimate for seed, estimate in read.items() if estimate.value is not None}
+            value = np.array([estimate.value for estimate in estimates.values()], dtype=float)
+            error = np.array([estimate.std_error or 0.0 for estimate in estimates.values()], dtype=float)
+            numbers = Numbers(seeds=list(estimates), value=value, variance=error**2)
+            differences[name] = self._difference(name, numbers, a, b, margin)
+        return differences
 
     def failures(self, a: int, b: int) -> Difference:
         """Difference in the share of failed runs, with Newcombe's interval (1998)."""
         counts = []
-        for one in (a, b):
-            seeds, refused = self.of(one), self.refused[self.names[one]]
+        for number in (a, b):
+            seeds, refused = self.of(number), self.refused[self.names[number]]
             failed = sum(seed.failed is not None for seed in seeds) + len(refused)
             counts.append((failed, len(seeds) + len(refused)))
         (failed, of), (failed_b, of_b) = counts
         gap = failed / of - failed_b / of_b
-        (low, high), (low_b, high_b) = (share_interval(*one, self.level) for one in counts)
+        (low, high), (low_b, high_b) = (share_interval(*count, self.level) for count in counts)
         ends = (
             gap - np.hypot(failed / of - low, high_b - failed_b / of_b),
             gap + np.hypot(high - failed / of, failed_b / of_b - low_b),
@@ -428,23 +428,23 @@ class _Design:
         if not {a, b} <= set(arm.tolist()):
             return None
         ends = np.array([seed.entropy_at(last) for seed in seeds])
-        at = max(float(ends[arm == one].mean()) for one in (a, b))
+        at = max(float(ends[arm == number].mean()) for number in (a, b))
         # A run that ends a little above that entropy has its curve continued that far.
         reached = {seed: there for seed in seeds if (there := seed.continued(at)) is not None}
         method = f"{POOLED}; curves at the higher final entropy"
-        both, kept = self.of(a, b), list(reached)
+        both, seeds_there = self.of(a, b), list(reached)
         if lacking := sum(seed not in reached for seed in both):
-            why = (
+            reason = (
                 f"{lacking} of {len(both)} runs did not reach step {last:g} or did not pass the higher final "
             )
-            return self._unknown_split(at, f"{why}entropy, {at:.2g} nats", method)
-        arm = arms_of(kept)
-        end, error = np.array([seed.reward_at(last) for seed in kept]).T
+            return self._unknown_split(at, f"{reason}entropy, {at:.2g} nats", method)
+        arm = arms_of(seeds_there)
+        end, error = np.array([seed.reward_at(last) for seed in seeds_there]).T
         at_entropy = np.array([*reached.values()])
-        known = self.spread(end, error**2, arm)
-        if known is None:
+        pooled = self.spread(end, error**2, arm)
+        if pooled is None:
             return self._unknown_split(at, "no arm has two seeds", method)
-        total, shift, movement = parts(np.array([end, at_entropy, end - at_entropy]), arm, a, b, known)
+        total, shift, movement = parts(np.array([end, at_entropy, end - at_entropy]), arm, a, b, pooled)
         covariance = 0.5 * (total.error**2 + movement.error**2 - shift.error**2)
         return Split(
             at_entropy=at,
@@ -461,26 +461,35 @@ class _Design:
         ratio, low_end, high_end = fieller(movement, total, covariance, self.level)
         return Estimate(value=ratio, low=low_end, high=high_end, level=self.level, method="Fieller")
 
-    def _unknown_split(self, at: float, why: str, method: str) -> Split:
-        none = unknown(why, level=self.level, method=method)
+    def _unknown_split(self, at: float, reason: str, method: str) -> Split:
+        none = unknown(reason, level=self.level, method=method)
         return Split(at_entropy=at, shift=none, movement=none, share=none)
 
-    def _estimate(self, one: Contrast, method: str) -> Estimate:
-        low, high = one.interval(self.level)
+    def _estimate(self, difference: Contrast, method: str) -> Estimate:
+        low, high = difference.interval(self.level)
         return Estimate(
-            value=one.value, low=low, high=high, level=self.level, method=method, std_error=one.error
+            value=difference.value,
+            low=low,
+            high=high,
+            level=self.level,
+            method=method,
+            std_error=difference.error,
         )
 
 
 def adjusted(pairs: Sequence[Pair], level: float) -> list[Pair]:
     """The pairs with Holm's p-values, over all pairs, and with the decisions that follow."""
-    found: list[dict[str, Difference]] = [{one.quantity: one for one in pair.differences} for pair in pairs]
+    by_quantity: list[dict[str, Difference]] = [
+        {difference.quantity: difference for difference in pair.differences} for pair in pairs
+    ]
     for name in QUANTITIES:
-        tested = [each for each in found if name in each and each[name].p_value is not None]
-        for each, p in zip(tested, holm([each[name].p_value or 0.0 for each in tested]), strict=True):
-            decision = decided(each[name], p, level)
-            each[name] = replace(each[name], p_adjusted=p, decision=decision)
-    return [replace(pair, differences=tuple(each.values())) for pair, each in zip(pairs, found, strict=True)]
+        tested = [of_pair for of_pair in by_quantity if name in of_pair and of_pair[name].p_value is not None]
+        p_values = holm([of_pair[name].p_value or 0.0 for of_pair in tested])
+        for of_pair, p in zip(tested, p_values, strict=True):
+            decision = decided(of_pair[name], p, level)
+            of_pair[name] = replace(of_pair[name], p_adjusted=p, decision=decision)
+    differences = (tuple(of_pair.values()) for of_pair in by_quantity)
+    return [replace(pair, differences=new) for pair, new in zip(pairs, differences, strict=True)]
 
 
 def decided(difference: Difference, p_value: float, level: float) -> Decision:

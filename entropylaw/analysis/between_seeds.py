@@ -40,34 +40,34 @@ class Spread:
 
     ``variance`` is that of one seed's number, the runs' own errors included, and ``df`` its degrees of
     freedom, infinite where the part between seeds was given; both are pooled over the arms in ``like`` (k,).
-    ``own`` (k,) are the variances of the arms alone, nan with one seed, ``seeds`` (k,) their numbers, and
+    ``alone`` (k,) are the variances of the arms alone, nan with one seed, ``seeds`` (k,) their numbers, and
     ``within`` is the mean variance of a run's own number.
     """
 
     variance: float
     df: float
-    own: FloatArray
+    alone: FloatArray
     seeds: IntArray
     like: BoolArray
     within: float
 
-    def pool(self, one: int) -> BoolArray:
+    def pool(self, number: int) -> BoolArray:
         """The arms (k,) whose seeds say how far those of an arm differ: the pool, or the arm alone."""
-        return self.like if self.like[one] else np.arange(self.like.size) == one
+        return self.like if self.like[number] else np.arange(self.like.size) == number
 
-    def df_of(self, one: int) -> float:
+    def df_of(self, number: int) -> float:
         """Degrees of freedom of the variance of an arm."""
-        return self.df if self.like[one] else float(self.seeds[one]) - 1.0
+        return self.df if self.like[number] else float(self.seeds[number]) - 1.0
 
-    def variance_of(self, one: int, squared: FloatArray | None = None) -> FloatArray:
+    def variance_of(self, number: int, squared: FloatArray | None = None) -> FloatArray:
         """The variance of one seed of an arm.
 
         In this number, or in another number of the same runs, of which ``squared`` (k, ...) is the sum of
         squares about the mean of every arm. A spread that was given is that of all numbers.
         """
         if squared is None or np.isinf(self.df):
-            return np.asarray(self.variance if self.like[one] else self.own[one])
-        return np.asarray(squared[self.pool(one)].sum(axis=0) / self.df_of(one))
+            return np.asarray(self.variance if self.like[number] else self.alone[number])
+        return np.asarray(squared[self.pool(number)].sum(axis=0) / self.df_of(number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,21 +127,23 @@ def spread(
     free = np.maximum(seeds - 1.0, 0.0)
     squared = squares(value, arm)
     with np.errstate(invalid="ignore"):
-        own = squared / np.where(free > 0, free, np.nan)
+        alone = squared / np.where(free > 0, free, np.nan)
     like = np.ones(seeds.size, dtype=bool)
     if between_sd is not None:
-        known = between_sd**2 + within
-        return Spread(variance=known, df=np.inf, own=own, seeds=seeds, like=like, within=within)
+        variance_of_seed = between_sd**2 + within
+        return Spread(
+            variance=variance_of_seed, df=np.inf, alone=alone, seeds=seeds, like=like, within=within
+        )
     if not free.any():
         return None
-    while alike(own, free, like) < UNLIKE:
+    while alike(alone, free, like) < UNLIKE:
         several = np.flatnonzero(like & (free > 0))
-        without = [like & (np.arange(like.size) != one) for one in several]
+        without = [like & (np.arange(like.size) != left_out) for left_out in several]
         # Of two arms either alone is alike: the one with more seeds says more.
-        like = max(without, key=lambda rest: (alike(own, free, rest), free[rest].sum()))
+        like = max(without, key=lambda rest: (alike(alone, free, rest), free[rest].sum()))
     df = float(free[like].sum())
     pooled = float(squared[like].sum()) / df
-    return Spread(variance=pooled, df=df, own=own, seeds=seeds, like=like, within=within)
+    return Spread(variance=pooled, df=df, alone=alone, seeds=seeds, like=like, within=within)
 
 
 def alike(variance: FloatArray, free: FloatArray, which: BoolArray) -> float:
@@ -156,37 +158,40 @@ def alike(variance: FloatArray, free: FloatArray, which: BoolArray) -> float:
     return float(chdtrc(free.size - 1, statistic / correction))
 
 
-def contrast(value: FloatArray, arm: IntArray, a: int, b: int, known: Spread) -> Contrast:
+def contrast(value: FloatArray, arm: IntArray, a: int, b: int, pooled: Spread) -> Contrast:
     """Arm ``a`` minus arm ``b``, from values (n,) of all arms: see :func:`parts`."""
-    return parts(value[None], arm, a, b, known)[0]
+    return parts(value[None], arm, a, b, pooled)[0]
 
 
-def parts(values: FloatArray, arm: IntArray, a: int, b: int, known: Spread) -> list[Contrast]:
+def parts(values: FloatArray, arm: IntArray, a: int, b: int, pooled: Spread) -> list[Contrast]:
     """Arm ``a`` minus arm ``b`` in several numbers (p, n) of the same runs, pooled as the first of them.
 
     The t-test with the pooled variance. An arm whose spread is unlike the others' has its own: then the
     variances are added as in Welch's test (1947, doi:10.2307/2332510), with Satterthwaite's degrees of
     freedom (1946, doi:10.2307/3002019), and the other arm keeps the variance of the pool, which has more of
-    them. ``known`` is the spread of the first number. Numbers that add up for every run have differences
+    them. ``pooled`` is the spread of the first number. Numbers that add up for every run have differences
     that do.
     """
-    found: list[Contrast] = []
+    contrasts: list[Contrast] = []
     for value in values:
-        squared = squares(value, arm) if found else None
-        each = np.array([known.variance_of(one, squared) / known.seeds[one] for one in (a, b)])
-        df = found[0].df if found else satterthwaite(each, known, a, b)
+        squared = squares(value, arm) if contrasts else None
+        variances = np.array(
+            [pooled.variance_of(compared, squared) / pooled.seeds[compared] for compared in (a, b)]
+        )
+        df = contrasts[0].df if contrasts else satterthwaite(variances, pooled, a, b)
         mean = means(value, arm)
-        gap, error = float(mean[a] - mean[b]), float(np.sqrt(each.sum()))
+        gap, error = float(mean[a] - mean[b]), float(np.sqrt(variances.sum()))
         p = 2.0 * float(stdtr(df, -abs(gap) / error)) if error > 0 else float(gap == 0)
-        found.append(Contrast(value=gap, error=error, df=df, p_value=min(1.0, p)))
-    return found
+        contrasts.append(Contrast(value=gap, error=error, df=df, p_value=min(1.0, p)))
+    return contrasts
 
 
-def satterthwaite(each: FloatArray, known: Spread, a: int, b: int) -> float:
+def satterthwaite(variances: FloatArray, pooled: Spread, a: int, b: int) -> float:
     """Degrees of freedom of a sum of two arms' variances (2,) of their means; the pool's of two in it."""
-    if known.like[[a, b]].all() or not each.any():
-        return known.df
-    return float(each.sum() ** 2 / (each**2 / [known.df_of(one) for one in (a, b)]).sum())
+    if pooled.like[[a, b]].all() or not variances.any():
+        return pooled.df
+    df = [pooled.df_of(a), pooled.df_of(b)]
+    return float(variances.sum() ** 2 / (variances**2 / df).sum())
 
 
 def squares(value: FloatArray, arm: IntArray) -> FloatArray:
@@ -213,8 +218,8 @@ def band_reach(deviations: FloatArray, df: float, level: float) -> float:
     fewer ways to differ than there are.
     """
     m = deviations.shape[1]
-    place = np.linspace(0.0, 2.0, m)
-    prior = np.exp(-0.5 * (place[:, None] - place) ** 2)
+    position = np.linspace(0.0, 2.0, m)
+    prior = np.exp(-0.5 * (position[:, None] - position) ** 2)
     scale = np.sqrt(np.maximum((deviations**2).sum(axis=0), np.finfo(float).tiny))
     unit = deviations / scale
     many = min(df, MOST_DF)
@@ -236,8 +241,8 @@ def neighbours(m: int) -> FloatArray:
 
     By exp(−d²/2) over an eighth of the range: where few seeds happen to cross their spread is not small.
     """
-    place = np.linspace(0.0, 8.0, m)
-    weight = np.exp(-0.5 * (place[:, None] - place) ** 2)
+    position = np.linspace(0.0, 8.0, m)
+    weight = np.exp(-0.5 * (position[:, None] - position) ** 2)
     return np.asarray(weight / weight.sum(axis=0))
 
 
@@ -281,8 +286,8 @@ def holm(p_values: list[float]) -> list[float]:
     """Holm's adjusted p-values (1979): sound for any dependence."""
     order = np.argsort(p_values, kind="stable")
     adjusted, largest = [0.0] * len(p_values), 0.0
-    for place, index in enumerate(order.tolist()):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+    for rank, index in enumerate(order.tolist()):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = largest
     return adjusted
 
@@ -344,8 +349,8 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
         std_error=error,
     )
     # τ² at equal probabilities of its confidence distribution.
-    each = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
-    weights = 1.0 / (variance + each[:, None])
+    quantiles = np.array([solved(float(q)) for q in chdtri(k - 1, (np.arange(TAUS) + 0.5) / TAUS)])
+    weights = 1.0 / (variance + quantiles[:, None])
     total = weights.sum(axis=1)
     around = Cells(
         weight=np.full(TAUS, 1.0 / TAUS),
@@ -354,7 +359,9 @@ def random_effects(value: FloatArray, variance: FloatArray, *, level: float) -> 
         df=np.full(TAUS, NORMAL),
     )
     method = f"between seeds ({k} seeds, their spread integrated out)"
-    known = of_cells(around, level=level, method=method)
-    ends = [end for one in (centre, known) for end in (one.low, one.high) if end is not None]
+    integrated = of_cells(around, level=level, method=method)
+    ends = [
+        end for estimate in (centre, integrated) for end in (estimate.low, estimate.high) if end is not None
+    ]
     wider = replace(centre, low=min(ends), high=max(ends), method=method)
     return centre, wider

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import Form, all_forms
-from entropylaw.arguments import as_flag, law_of, of_kind
+from entropylaw.analysis.law.evaluations import law_of
+from entropylaw.arguments import as_flag, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.table import Table, row_model
 from entropylaw.engine.threads import one_thread

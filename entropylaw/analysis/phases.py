@@ -100,7 +100,7 @@ def fit_phases(
     it. Drift and noise are integrated out, their covariances estimated beside splines
     (:mod:`entropylaw.engine.trend`). Where the drift's likely length is a good part of the run,
     the test is stricter (:data:`entropylaw.results.phases.STRICTER`). Points beyond
-    :data:`entropylaw.analysis.turning_point.MOST` are averaged in blocks.
+    :data:`entropylaw.analysis.turning_point.MOST_POINTS` are averaged in blocks.
 
     *The turning point and the rise* are those of draws of the curve. The two curves are drawn together, with
     the correlation of their residuals; *the order* follows from the difference of the basins.
@@ -112,21 +112,21 @@ def fit_phases(
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}
-    given = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
-    if not CURVES.keys() & given.keys():
+    logged = {name: checked_column(s, values, name) for name, values in columns.items() if values is not None}
+    if not CURVES.keys() & logged.keys():
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
     # With either class the curve of all tokens only gives their shares.
-    chosen = [name for name in given if name in ("planning", "execution")] or ["aggregate"]
-    tests = [tested(s, given[name], name, level) for name in chosen]
+    chosen = [name for name in logged if name in ("planning", "execution")] or ["aggregate"]
+    tests = [tested(s, logged[name], name, level) for name in chosen]
     fitted, curves = dict[str, Fitted](), dict[str, CurvePhases]()
     for test, normal in zip(tests, draws_of(tests), strict=True):
         fitted[test.name] = fit_curve(test, level, normal)
         curves[test.name] = fitted[test.name].curve
-    findings = phase_cautions(s, given, curves)
+    findings = phase_cautions(s, logged, curves)
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict", "share_planning"))
     if len(chosen) == 2:
         order |= order_of_turns(fitted["planning"], fitted["execution"], level, findings)
-        order["share_planning"], unknown = share_of_entropy(given, curves, level)
+        order["share_planning"], unknown = share_of_entropy(logged, curves, level)
         if unknown:
             findings.append(note("planning-share-unknown", why=unknown))
     else:
@@ -142,7 +142,7 @@ def fit_phases(
         dropped={
             f"no entropy of {CURVES[name]} at that step": missing
             for name in chosen
-            if (missing := int(np.isnan(given[name]).sum()))
+            if (missing := int(np.isnan(logged[name]).sum()))
         },
     )
 
@@ -155,15 +155,15 @@ def one_curve(name: str) -> Finding:
 def checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     """A checked column as floats: an entropy of one of :data:`CURVES`, a share or a length."""
     column = as_floats(values, name)
-    what = f"entropies of {CURVES[name]}" if name in CURVES else name
+    quantity = f"entropies of {CURVES[name]}" if name in CURVES else name
     if column.size != step.size:
         raise FitError(
             "lengths-differ",
-            f"{column.size} values of {what} and {step.size} steps, expected one of each",
+            f"{column.size} values of {quantity} and {step.size} steps, expected one of each",
             "pass arrays of the same length",
         )
     finite = np.isfinite(column)
-    check_scale(what, column[finite])
+    check_scale(quantity, column[finite])
     if name not in CURVES:
         return column
     check_steps(step)
@@ -182,7 +182,7 @@ def order_of_turns(plan: Fitted, act: Fitted, level: float, findings: list[Findi
     order = dict[str, Any]()
     if act.fall.size and plan.curve.rises:
         order["after_fall"] = _apart(plan.turn, act.fall, level)
-    if lacking := tuple(one.curve.name for one in (plan, act) if not one.curve.rises):
+    if lacking := tuple(fitted.curve.name for fitted in (plan, act) if not fitted.curve.rises):
         findings.append(note("no-turning-point", curves=lacking))
         return order | {"verdict": "one turns to rise" if len(lacking) == 1 else "none turns to rise"}
     delta = _apart(plan.turn, act.turn, level)
@@ -194,16 +194,16 @@ def order_of_turns(plan: Fitted, act: Fitted, level: float, findings: list[Findi
     return order | {"delta": delta, "later": later, "verdict": first}
 
 
-def _apart(one: FloatArray, other: FloatArray, level: float) -> Estimate:
+def _apart(first: FloatArray, second: FloatArray, level: float) -> Estimate:
     """The difference of two turning points by their draws (d, 3).
 
     Its interval is that of the difference of the middles of the two basins, and on either side half of the
     width of each: the steps of a basin are all as low, which is no random error that could cancel.
     """
     tail, middle, _ = tails(level)
-    value = float(np.quantile(one[:, 0] - other[:, 0], middle))
-    gap = 0.5 * (one[:, 1] + one[:, 2] - other[:, 1] - other[:, 2])
-    reach = 0.5 * float(np.median(one[:, 2] - one[:, 1] + other[:, 2] - other[:, 1]))
+    value = float(np.quantile(first[:, 0] - second[:, 0], middle))
+    gap = 0.5 * (first[:, 1] + first[:, 2] - second[:, 1] - second[:, 2])
+    reach = 0.5 * float(np.median(first[:, 2] - first[:, 1] + second[:, 2] - second[:, 1]))
     low, high = np.quantile(gap, [tail, 1.0 - tail]) + np.array([-reach, reach])
     return Estimate(
         value=value,
@@ -211,7 +211,7 @@ def _apart(one: FloatArray, other: FloatArray, level: float) -> Estimate:
         high=float(max(high, value)),
         level=level,
         method="from the basins, both curves drawn together",
-        std_error=float(np.std(one[:, 0] - other[:, 0])),
+        std_error=float(np.std(first[:, 0] - second[:, 0])),
     )
 
 
@@ -222,7 +222,7 @@ def share_of_entropy(
 
     Its share of the tokens is the median over the last tenth of the run.
     """
-    shares, why = given.get("planning_share"), "no-value"
+    shares, reason = given.get("planning_share"), "no-value"
     logged = shares is not None
     if shares is None:
         if "aggregate" not in given:
@@ -231,10 +231,10 @@ def share_of_entropy(
         apart = given["planning"] - given["execution"]
         with np.errstate(all="ignore"):
             ratio = (given["aggregate"] - given["execution"]) / apart
-        shares, why = np.where(np.abs(apart) > 1e-3, ratio, np.nan), "same-entropy"
+        shares, reason = np.where(np.abs(apart) > 1e-3, ratio, np.nan), "same-entropy"
     there = shares[np.isfinite(shares)]
     if not there.size:
-        return None, why
+        return None, reason
     share = float(np.median(there[-max(1, there.size // 10) :]))
     if not (logged or 0 <= share <= 1):
         return None, "not-between"
@@ -273,7 +273,7 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     :func:`entropylaw.analysis.between_seeds.random_effects`. Only curves that turn to rise are included.
     """
     fits = several(fits, PhaseFit, "fits")
-    turns = [each for fit in fits if (each := fit.turns) is not None]
+    turns = [of_run for fit in fits if (of_run := fit.turns) is not None]
     if not turns:
         raise FitError(
             "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
@@ -285,19 +285,25 @@ def combine_turns(each: Sequence[RunTurns], *, runs: int, level: float) -> Phase
     """As :func:`combine_phases`, from the turns alone; ``runs`` counts those with one curve, too."""
     level = checked_level(level)
     findings = [note("runs-with-one-curve", left=runs - len(each), runs=runs)] if runs > len(each) else []
-    known = {
-        name: [one for turns in each if (one := getattr(turns, name)) is not None and one.value is not None]
+    estimates = {
+        name: [
+            estimate
+            for turns in each
+            if (estimate := getattr(turns, name)) is not None and estimate.value is not None
+        ]
         for name in ("planning", "execution", "delta")
     }
-    means: dict[str, Estimate | None] = dict.fromkeys(known)
-    for name, found in known.items():
-        if len(found) >= FEWEST_RUNS:
-            value, error = np.array([(one.value, one.std_error or 0.0) for one in found]).T
+    means: dict[str, Estimate | None] = dict.fromkeys(estimates)
+    for name, of_quantity in estimates.items():
+        if len(of_quantity) >= FEWEST_RUNS:
+            value, error = np.array(
+                [(estimate.value, estimate.std_error or 0.0) for estimate in of_quantity]
+            ).T
             means[name] = random_effects(value, np.maximum(error**2, 1e-12), level=level)[1]
         else:
-            counts = {"found": len(found), "runs": len(each), "needed": FEWEST_RUNS}
+            counts = {"found": len(of_quantity), "runs": len(each), "needed": FEWEST_RUNS}
             findings.append(note("too-few-turning-points", quantity=name, **counts))
-    rising, both = len(known["planning"]), len(known["delta"])
+    rising, both = len(estimates["planning"]), len(estimates["delta"])
     after = sum(turns.rises_after for turns in each)
     return PhasesAcross(
         runs=len(each),
@@ -332,26 +338,26 @@ def phase_cautions(
 ) -> list[Finding]:
     """Cautions about what may look like a turn; ``given`` has the columns as logged."""
     findings: list[Finding] = []
-    found = False
+    turned = False
     for name, curve in curves.items():
         findings += curve_cautions(step, given[name], curve, CURVES[name])
-        found |= curve.rises or curve.falls_again
+        turned |= curve.rises or curve.falls_again
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
             findings.append(caution("curves-equal"))
     if "length" in given:
-        findings += length_cautions(step, given["length"], found)
+        findings += length_cautions(step, given["length"], turned)
     return findings
 
 
-def length_cautions(step: FloatArray, length: FloatArray, found: bool) -> list[Finding]:
+def length_cautions(step: FloatArray, length: FloatArray, turned: bool) -> list[Finding]:
     """Level shifts and a large change of the response length; ``found`` as in :func:`_shift_caution`."""
     findings: list[Finding] = []
     values = length[np.isfinite(length)]
     if values.size:
         shifts = shifts_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
-        findings += [_shift_caution(shift, "the response length", found) for shift in shifts]
+        findings += [_shift_caution(shift, "the response length", turned) for shift in shifts]
     if third := values.size // 3:
         before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
         if before > 0 and not 0.5 < after / before < 1.5:

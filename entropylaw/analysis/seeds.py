@@ -113,10 +113,10 @@ class Seed:
 
     def variance(self, entropy: FloatArray) -> float:
         """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""
-        place = np.interp(entropy, self.entropy, np.arange(POINTS))
-        below = np.minimum(place.astype(int), POINTS - 2)
-        part = (place - below)[:, None]
-        rows = (1.0 - part) * self.smoother[below] + part * self.smoother[below + 1]
+        position = np.interp(entropy, self.entropy, np.arange(POINTS))
+        below = np.minimum(position.astype(int), POINTS - 2)
+        fraction = (position - below)[:, None]
+        rows = (1.0 - fraction) * self.smoother[below] + fraction * self.smoother[below + 1]
         return float(self.noise**2 * np.sum(rows.mean(axis=0) ** 2))
 
     def reward_at(self, step: float) -> tuple[float, float]:
@@ -124,9 +124,9 @@ class Seed:
         law = self.fit.law
         until = max(3, int(np.searchsorted(law.step, step, side="right")))
         if until not in self.rewards:
-            known = level_now(law.step[:until], law.reward[:until])
-            error = float(np.nan_to_num(known.sd(), posinf=0.0))
-            self.rewards[until] = known.mean(), error
+            posterior = level_now(law.step[:until], law.reward[:until])
+            error = float(np.nan_to_num(posterior.sd(), posinf=0.0))
+            self.rewards[until] = posterior.mean(), error
         return self.rewards[until]
 
     def entropy_at(self, step: float) -> float:
@@ -159,8 +159,8 @@ def local_lines(entropy: FloatArray, at: FloatArray) -> FloatArray:
     distance = np.abs(away)
     reach = np.partition(distance, nearest, axis=1)[:, nearest, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(reach > 0, distance / reach, np.where(distance > 0, 1.0, 0.0))
-    weight = np.maximum(1.0 - part**3, 0.0) ** 3
+        fraction = np.where(reach > 0, distance / reach, np.where(distance > 0, 1.0, 0.0))
+    weight = np.maximum(1.0 - fraction**3, 0.0) ** 3
     total, first, second = ((weight * away**power).sum(axis=1, keepdims=True) for power in (0, 1, 2))
     spread = total * second - first**2
     line = spread > 1e-9 * total * second
@@ -172,13 +172,13 @@ def seeds_of(
     arms: Mapping[str, Sequence[Fit]], averaged: Mapping[str, Sequence[RunCurve]] | None = None
 ) -> list[Seed]:
     """Every run with its curve, and whether it failed; ``averaged`` are curves that are known."""
-    fits = [(place, fit) for place, name in enumerate(arms) for fit in arms[name]]
-    curves = [None] * len(fits) if averaged is None else [one for name in arms for one in averaged[name]]
-    longest: dict[int, float] = {}
-    for place, fit in fits:
-        longest[place] = max(longest.get(place, 0.0), float(fit.law.step[-1] - fit.law.step[0]))
-    both = zip(fits, curves, strict=True)
-    return [Seed.of(place, fit, why_failed(fit, longest[place]), curve) for (place, fit), curve in both]
+    seeds: list[Seed] = []
+    for number, (name, fits) in enumerate(arms.items()):
+        longest = max((float(fit.law.step[-1] - fit.law.step[0]) for fit in fits), default=0.0)
+        curves = [None] * len(fits) if averaged is None else averaged[name]
+        for fit, curve in zip(fits, curves, strict=True):
+            seeds.append(Seed.of(number, fit, why_failed(fit, longest), curve))
+    return seeds
 
 
 def why_failed(fit: Fit, longest: float) -> str | None:
@@ -257,7 +257,8 @@ def no_common_range(seeds: Sequence[Seed], names: tuple[str, str]) -> str:
     whole = [seed for seed in seeds if seed.failed is None] or list(seeds)
     if len({seed.arm for seed in whole}) < 2:
         return f"{' or '.join(names)} has no fitted run"
-    above, below = max(whole, key=lambda one: one.entropy[0]), min(whole, key=lambda one: one.entropy[-1])
+    above = max(whole, key=lambda seed: seed.entropy[0])
+    below = min(whole, key=lambda seed: seed.entropy[-1])
     return (
         f"no common range of entropy: {above.name} stays above {above.entropy[0]:.3g} nats, "
         f"{below.name} below {below.entropy[-1]:.3g}"

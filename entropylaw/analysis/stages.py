@@ -6,7 +6,7 @@ Per run first, then over the seeds of an arm, with their spread pooled over arms
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from entropylaw.results.arms import StageChange, Transfer
 from entropylaw.results.result import Finding, note
 from entropylaw.results.stages import StageCurve, StageRows
 
-FEWEST = 4
+FEWEST_SMOOTHED = 4
 """Fewest values of a stage that are smoothed; of fewer the first or the last is taken as it is."""
 
 BREADTH = ("semantic", "planning")
@@ -47,9 +47,9 @@ class _Level(NamedTuple):
 
 
 class _Cell(NamedTuple):
-    """What a number is of: the place of a stage, from 0, the quantity, and the domain."""
+    """What a number is of: the number of a stage, from 0, the quantity, and the domain."""
 
-    place: int
+    number: int
     quantity: str
     domain: str
 
@@ -83,30 +83,30 @@ def stage_changes(arms: Arms, *, level: float = 0.95) -> tuple[StageChange, ...]
     units: dict[str, str] = {}
     for arm, runs in arms.items():
         for rows in runs:
-            for curve, place in product(rows.curves, range(len(rows.stages))):
+            for curve, number in product(rows.curves, range(len(rows.stages))):
                 units[curve.quantity] = curve.unit
-                if (change := level_change(rows, curve, place)) is not None:
-                    cell = _Cell(place, curve.quantity, curve.domain)
+                if (change := level_change(rows, curve, number)) is not None:
+                    cell = _Cell(number, curve.quantity, curve.domain)
                     cells.setdefault(cell, {}).setdefault(arm, []).append(change)
-    found = {
-        (arm, cell): (known, len(of_arm[arm]))
+    estimates = {
+        (arm, cell): (estimate, len(of_arm[arm]))
         for cell, of_arm in cells.items()
-        for arm, known in _over_seeds(of_arm, level, _CHANGE).items()
+        for arm, estimate in _over_seeds(of_arm, level, _CHANGE).items()
     }
     return tuple(
         StageChange(
             arm=arm,
-            place=cell.place + 1,
-            stage=names[arm][cell.place],
+            place=cell.number + 1,
+            stage=names[arm][cell.number],
             quantity=cell.quantity,
             domain=cell.domain,
             unit=units[cell.quantity],
-            change=found[arm, cell][0],
-            seeds=found[arm, cell][1],
+            change=estimates[arm, cell][0],
+            seeds=estimates[arm, cell][1],
         )
         for arm in arms
-        for cell in sorted(cells, key=lambda cell: cell.place)
-        if (arm, cell) in found
+        for cell in sorted(cells, key=lambda cell: cell.number)
+        if (arm, cell) in estimates
     )
 
 
@@ -115,17 +115,21 @@ def breadth(changes: Sequence[StageChange]) -> tuple[Finding, ...]:
 
     Undecided where the interval of the change contains 0, or there is none.
     """
+    of_stages: dict[tuple[str, int], dict[str, StageChange]] = {}
+    for change in changes:
+        of_stages.setdefault((change.arm, change.place), {})[change.quantity] = change
     findings = []
-    for arm, place in dict.fromkeys((one.arm, one.place) for one in changes):
-        of_stage = {one.quantity: one for one in changes if (one.arm, one.place) == (arm, place)}
-        one = next((of_stage[name] for name in BREADTH if name in of_stage), None)
-        if one is None or one.change.value is None:
+    for (arm, _), by_quantity in of_stages.items():
+        quantity = next(filter(by_quantity.__contains__, BREADTH), None)
+        if quantity is None or by_quantity[quantity].change.value is None:
             continue
-        change = one.change
-        known = {"change": change.value, "low": change.low, "high": change.high, "seeds": one.seeds}
-        says = direction(change)
-        finding = note("stage-breadth", arm=arm, stage=one.stage, quantity=one.quantity, says=says, **known)
-        findings.append(finding)
+        change = by_quantity[quantity]
+        ends = {"low": change.change.low, "high": change.change.high}
+        values = {"change": change.change.value, **ends, "seeds": change.seeds}
+        says = direction(change.change)
+        findings.append(
+            note("stage-breadth", arm=arm, stage=change.stage, quantity=quantity, says=says, **values)
+        )
     return tuple(findings)
 
 
@@ -151,22 +155,30 @@ def transfers(arms: Arms, *, level: float = 0.95) -> tuple[Transfer, ...]:
     checked_level(level)
     compared = with_domains(arms)
     rewards = final_rewards(compared, level)
-    gains = {arm: [backward_transfer(rows) for rows in runs] for arm, runs in compared.items()}
-    known = {arm: [one for one in of_arm if isinstance(one, _Level)] for arm, of_arm in gains.items()}
-    backward = _over_seeds({arm: of_arm for arm, of_arm in known.items() if of_arm}, level, _BACKWARD)
+    gains: dict[str, list[_Level]] = {}
+    reasons: dict[str, str] = {}
+    for arm, runs in compared.items():
+        for gain in map(backward_transfer, runs):
+            if isinstance(gain, _Level):
+                gains.setdefault(arm, []).append(gain)
+            else:
+                reasons.setdefault(arm, gain)
+    backward = _over_seeds(gains, level, _BACKWARD)
     none = unknown("not evaluated in this stage", level=level, method=_REWARD)
-    found = []
+    transfers_of = []
     for arm, runs in compared.items():
         stages, domains = runs[0].stages, runs[0].domains
         table = tuple(
-            tuple(rewards.get((place, domain), {}).get(arm, none) for domain in domains)
-            for place in range(len(stages))
+            tuple(rewards.get((number, domain), {}).get(arm, none) for domain in domains)
+            for number in range(len(stages))
         )
-        gain = backward.get(arm) or unknown(str(gains[arm][0]), level=level, method=_BACKWARD)
-        found.append(
-            Transfer(arm=arm, stages=stages, domains=domains, reward=table, backward=gain, seeds=len(runs))
+        mean_gain = backward.get(arm) or unknown(reasons[arm], level=level, method=_BACKWARD)
+        transfers_of.append(
+            Transfer(
+                arm=arm, stages=stages, domains=domains, reward=table, backward=mean_gain, seeds=len(runs)
+            )
         )
-    return tuple(found)
+    return tuple(transfers_of)
 
 
 def with_domains(arms: Arms) -> dict[str, list[StageRows]]:
@@ -181,7 +193,7 @@ def with_domains(arms: Arms) -> dict[str, list[StageRows]]:
 
 
 def final_rewards(arms: Arms, level: float) -> dict[tuple[int, str], dict[str, Estimate]]:
-    """Place of a stage, from 0, and domain → arm → the reward on the domain at the end of the stage."""
+    """Number of a stage, from 0, and domain → arm → the reward on the domain at the end of the stage."""
     ends: dict[tuple[int, str], dict[str, list[_Level]]] = {}
     most: dict[str, float] = {}
     for arm, runs in arms.items():
@@ -189,63 +201,63 @@ def final_rewards(arms: Arms, level: float) -> dict[tuple[int, str], dict[str, E
             for curve in rows.curves:
                 if curve.quantity == "reward":
                     most[curve.domain] = max(curve.max_reward, most.get(curve.domain, -np.inf))
-            for place, domain in product(range(len(rows.stages)), runs[0].domains):
-                if (end := _reward(rows, place, domain)) is not None:
-                    ends.setdefault((place, domain), {}).setdefault(arm, []).append(end)
+            for number, domain in product(range(len(rows.stages)), runs[0].domains):
+                if (end := _reward(rows, number, domain)) is not None:
+                    ends.setdefault((number, domain), {}).setdefault(arm, []).append(end)
     return {cell: _over_seeds(of_arm, level, _REWARD, most[cell[1]]) for cell, of_arm in ends.items()}
 
 
 def _stages(arm: str, runs: Sequence[StageRows]) -> tuple[str, ...]:
     """The stages of an arm: those of its longest run, of which all others have the first ones."""
-    longest = max(runs, key=lambda one: len(one.stages), default=None)
+    longest = max(runs, key=lambda rows: len(rows.stages), default=None)
     if longest is None:
         return ()
-    for one in runs:
-        if one.stages != longest.stages[: len(one.stages)]:
-            what = (
-                f"runs {shown(longest.run)} and {shown(one.run)} of arm {shown(arm)} have different stages: "
+    for rows in runs:
+        if rows.stages != longest.stages[: len(rows.stages)]:
+            message = (
+                f"runs {shown(longest.run)} and {shown(rows.run)} of arm {shown(arm)} have different stages: "
             )
-            what += f"{', '.join(longest.stages)} and {', '.join(one.stages)}"
-            raise UsageError("stages-differ", what, "put them into two arms: one=LOGS other=LOGS")
+            message += f"{', '.join(longest.stages)} and {', '.join(rows.stages)}"
+            raise UsageError("stages-differ", message, "put them into two arms: one=LOGS other=LOGS")
     return longest.stages
 
 
-def _inside(rows: StageRows, curve: StageCurve, place: int) -> tuple[FloatArray, FloatArray]:
+def _inside(rows: StageRows, curve: StageCurve, number: int) -> tuple[FloatArray, FloatArray]:
     """Steps and values of a curve in a stage."""
-    there = (rows.first[place] <= curve.step) & (curve.step <= rows.last[place])
-    if curve.evaluated and rows.before_update and place + 1 < len(rows.stages):
+    there = (rows.first[number] <= curve.step) & (curve.step <= rows.last[number])
+    if curve.evaluated and rows.before_update and number + 1 < len(rows.stages):
         # Evaluated before the first update of the next stage: the policy is still that of this one.
-        there |= curve.step == rows.first[place + 1]
+        there |= curve.step == rows.first[number + 1]
     return curve.step[there], curve.value[there]
 
 
 def _last_level(step: FloatArray, value: FloatArray) -> _Level | None:
     """The level at the last of some steps."""
-    if value.size < FEWEST or np.ptp(value) == 0:
+    if value.size < FEWEST_SMOOTHED or np.ptp(value) == 0:
         return _Level(float(value[-1]), 0.0) if value.size else None
-    known = level_now(step, value)
-    return _Level(known.mean(), float(np.nan_to_num(known.sd(), posinf=0.0)) ** 2)
+    posterior = level_now(step, value)
+    return _Level(posterior.mean(), float(np.nan_to_num(posterior.sd(), posinf=0.0)) ** 2)
 
 
-def _end(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
+def _end(rows: StageRows, curve: StageCurve, number: int) -> _Level | None:
     """The level at the end of a stage."""
-    return _last_level(*_inside(rows, curve, place))
+    return _last_level(*_inside(rows, curve, number))
 
 
-def level_change(rows: StageRows, curve: StageCurve, place: int) -> _Level | None:
+def level_change(rows: StageRows, curve: StageCurve, number: int) -> _Level | None:
     """The change of a level over a stage; of fixed problems from the end of the stage before."""
-    if curve.evaluated and place:
-        start = _end(rows, curve, place - 1)
+    if curve.evaluated and number:
+        start = _end(rows, curve, number - 1)
     else:
-        step, value = _inside(rows, curve, place)
+        step, value = _inside(rows, curve, number)
         start = _last_level(-step[::-1], value[::-1])
-    end = _end(rows, curve, place)
+    end = _end(rows, curve, number)
     return None if start is None or end is None else end.minus(start)
 
 
-def _reward(rows: StageRows, place: int, domain: str) -> _Level | None:
+def _reward(rows: StageRows, number: int, domain: str) -> _Level | None:
     curve = rows.curve("reward", domain)
-    return None if curve is None else _end(rows, curve, place)
+    return None if curve is None else _end(rows, curve, number)
 
 
 def backward_transfer(rows: StageRows) -> _Level | str:
@@ -253,12 +265,12 @@ def backward_transfer(rows: StageRows) -> _Level | str:
     last, total, variance = len(rows.stages) - 1, 0.0, 0.0
     if last < 1:
         return "one stage: nothing comes after it"
-    for place in range(last):
-        of_stage = rows.trained[place]
+    for number in range(last):
+        of_stage = rows.trained[number]
         if not of_stage:
-            return f"no domain of stage {rows.stages[place]} is known: name their column with --domain"
+            return f"no domain of stage {rows.stages[number]} is known: name their column with --domain"
         for domain in of_stage:
-            after, then = _reward(rows, last, domain), _reward(rows, place, domain)
+            after, then = _reward(rows, last, domain), _reward(rows, number, domain)
             if after is None or then is None:
                 return f"{domain} is not evaluated in all stages"
             gain = after.minus(then)
@@ -274,21 +286,23 @@ def _over_seeds(
 
     An arm whose spread is unlike the others' (Bartlett's test) has its own.
     """
-    arm = np.repeat(np.arange(len(of_arm)), [len(each) for each in of_arm.values()])
-    value, variance = np.array([one for each in of_arm.values() for one in each]).reshape(-1, 2).T
-    known = spread(value, variance, arm) if arm.size else None
-    found = {}
-    for place, (name, each) in enumerate(of_arm.items()):
-        mean, seeds = min(float(value[arm == place].mean()), most), len(each)
-        if known is None or seeds == 1:
-            why = "one seed: no between-seed variance"
-            found[name] = Estimate(value=mean, low=None, high=None, level=level, method=method, note=why)
+    arm = np.repeat(np.arange(len(of_arm)), [len(levels) for levels in of_arm.values()])
+    value, variance = np.array([*chain.from_iterable(of_arm.values())]).reshape(-1, 2).T
+    pooled = spread(value, variance, arm) if arm.size else None
+    estimates = {}
+    for index, (name, levels) in enumerate(of_arm.items()):
+        mean, seeds = min(float(value[arm == index].mean()), most), len(levels)
+        if pooled is None or seeds == 1:
+            reason = "one seed: no between-seed variance"
+            estimates[name] = Estimate(
+                value=mean, low=None, high=None, level=level, method=method, note=reason
+            )
             continue
-        df = known.df_of(place)
-        error = float(np.sqrt(known.variance_of(place) / seeds))
+        df = pooled.df_of(index)
+        error = float(np.sqrt(pooled.variance_of(index) / seeds))
         reach = float(stdtrit(df, 0.5 + 0.5 * level)) * error
-        how = "pooled over arms" if known.like[place] else "of the arm alone"
-        found[name] = Estimate(
+        how = "pooled over arms" if pooled.like[index] else "of the arm alone"
+        estimates[name] = Estimate(
             value=mean,
             low=mean - reach,
             high=min(mean + reach, most),
@@ -296,4 +310,4 @@ def _over_seeds(
             method=f"{method}; spread of seeds {how} (df {df:g})",
             std_error=error,
         )
-    return found
+    return estimates

@@ -21,10 +21,10 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.phases import CURVES, LEAST_P, POWER, CurvePhases, gaps, stricter
 
-FEWEST = 20
+FEWEST_POINTS = 20
 """Points below which no turn is looked for."""
 
-MOST = 250
+MOST_POINTS = 250
 """Points above which blocks of neighbours are averaged."""
 
 DRAWS = 500
@@ -137,10 +137,10 @@ def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Te
     Raises FitError: ``too-few-points``, ``entropy-constant``, and as :func:`check_scale`.
     """
     there = np.isfinite(entropy)
-    if np.count_nonzero(there) < FEWEST:
+    if np.count_nonzero(there) < FEWEST_POINTS:
         raise FitError(
             "too-few-points",
-            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST}",
+            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST_POINTS}",
             "log the entropy of either class at every step",
         )
     check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
@@ -165,7 +165,7 @@ def tested(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Te
         before = p_falls[slopes.last <= curvatures.last[slows]]
         after = p_falls[slopes.first >= curvatures.first[begins]]
         p_second_fall = max(
-            p_second_fall, *(min(1.0, factor * each.min(initial=1.0)) for each in (before, after))
+            p_second_fall, *(min(1.0, factor * p_values.min(initial=1.0)) for p_values in (before, after))
         )
     return Tested(
         name=name,
@@ -251,14 +251,14 @@ def opposite(
     value, order = windows.contrasts @ series, np.argsort(-components.weight, kind="stable")
     for count in (*(count for count in FIRST if count < order.size), order.size):
         # All terms of a p-value are positive: one of some components is a lower bound.
-        some = np.sort(order[:count])
-        part = Components(**{name: getattr(components, name)[some] for name in Components.__slots__})
-        null = windows.null(part)
-        before, after = (windows.p_values(sign * value, part, null) for sign in (1.0, -1.0))
-        p, one, other = windows.then(before, after)
+        likeliest = np.sort(order[:count])
+        subset = Components(**{name: getattr(components, name)[likeliest] for name in Components.__slots__})
+        null = windows.null(subset)
+        before, after = (windows.p_values(sign * value, subset, null) for sign in (1.0, -1.0))
+        p, first, second = windows.then(before, after)
         if factor * p >= 1.0:
             break
-    return min(1.0, factor * p), one, other
+    return min(1.0, factor * p), first, second
 
 
 def smallest_rise(slopes: Windows, series: FloatArray, components: Components, limit: float) -> float | None:
@@ -276,15 +276,15 @@ def smallest_rise(slopes: Windows, series: FloatArray, components: Components, l
     gain = slopes.contrasts @ np.maximum(2.0 * time - 1.0, 0.0)
     scale = float(components.weight @ components.scale)
     sd = sum(
-        w * slopes.of(int(point))[0] * one
-        for w, point, one in zip(components.weight, components.point, components.scale, strict=True)
+        w * slopes.of(int(point))[0] * length_scale
+        for w, point, length_scale in zip(components.weight, components.point, components.scale, strict=True)
     )
     low, high = 0.0, 64.0 * scale
     for _ in range(30):
         middle = 0.5 * (low + high)
         expected = middle * gain - float(ndtri(POWER)) * np.asarray(sd)
-        found = slopes.p_values(expected, components, null).min() <= limit
-        low, high = (low, middle) if found else (middle, high)
+        detected = slopes.p_values(expected, components, null).min() <= limit
+        low, high = (low, middle) if detected else (middle, high)
     return ALLOWANCE * high if high < 64.0 * scale * (1.0 - 1e-6) else None
 
 
@@ -294,15 +294,16 @@ def draws_of(curves: Sequence[Tested]) -> list[FloatArray]:
     Those of the second are correlated with those of the first as their residuals are, at equal steps:
     planning and execution drift together. The numbers are the same for all curves of n points.
     """
-    found = [
-        np.random.default_rng([i, each.step.size]).standard_normal((DRAWS, each.step.size + 1))
-        for i, each in enumerate(curves)
+    normals = [
+        np.random.default_rng([i, curve.step.size]).standard_normal((DRAWS, curve.step.size + 1))
+        for i, curve in enumerate(curves)
     ]
     if len(curves) == 2 and np.array_equal(curves[0].step, curves[1].step):
-        one, other = (each.residual / max(float(np.linalg.norm(each.residual)), 1e-300) for each in curves)
-        r = float(np.clip(one @ other, -1.0, 1.0))
-        found[1] = r * found[0] + np.sqrt(1.0 - r**2) * found[1]
-    return found
+        residuals = [curve.residual for curve in curves]
+        first_residual, second_residual = (x / max(float(np.linalg.norm(x)), 1e-300) for x in residuals)
+        r = float(np.clip(first_residual @ second_residual, -1.0, 1.0))
+        normals[1] = r * normals[0] + np.sqrt(1.0 - r**2) * normals[1]
+    return normals
 
 
 def falls(step: FloatArray, curves: FloatArray) -> FloatArray:
@@ -311,13 +312,13 @@ def falls(step: FloatArray, curves: FloatArray) -> FloatArray:
     With the first and the last step that it can be. Empty where most of the curves do not fall at all.
     """
     lowest = curves.argmin(axis=1)
-    place = np.arange(step.size)
-    before = np.where(place <= lowest[:, None], curves, -np.inf)
+    index = np.arange(step.size)
+    before = np.where(index <= lowest[:, None], curves, -np.inf)
     top, bottom = before.max(axis=1), curves.min(axis=1)
     if np.mean(before.argmax(axis=1) < lowest) < 0.5:
         return np.empty((0, 3))
     limit = bottom + (1.0 - SETTLED) * (top - bottom)
-    after = place >= before.argmax(axis=1)[:, None]
+    after = index >= before.argmax(axis=1)[:, None]
     at = np.argmax(after & (curves <= limit[:, None]), axis=1)
     return np.stack([step[at], across_gaps(step)[0][at], step[at]], axis=1)
 
@@ -343,18 +344,18 @@ def turns(
     rows = np.arange(len(curves))
     lowest, rise = curves[rows, low], curves[rows, high] - curves[rows, low]
     inside = curves <= (lowest + BASIN * rise)[:, None]
-    place = np.arange(step.size)
+    index = np.arange(step.size)
     # The basin is what is connected with the lowest point.
-    first = np.where(~inside & (place <= low[:, None]), place, -1).max(axis=1) + 1
-    last = np.where(~inside & (place >= low[:, None]), place, step.size).min(axis=1) - 1
-    (one,), (other,), _ = greatest_rise(mean[None])
-    between = curves[:, other] - curves[:, one]
+    first = np.where(~inside & (index <= low[:, None]), index, -1).max(axis=1) + 1
+    last = np.where(~inside & (index >= low[:, None]), index, step.size).min(axis=1) - 1
+    (lowest_mean,), (highest_mean,), _ = greatest_rise(mean[None])
+    between = curves[:, highest_mean] - curves[:, lowest_mean]
     # The splines round off a sharp turn, which draws do not show.
-    ends = np.array([np.quantile(each, tails(1.0 - (1.0 - level) / WIDER)) for each in (rise, between)])
+    ends = np.array([np.quantile(sizes, tails(1.0 - (1.0 - level) / WIDER)) for sizes in (rise, between)])
     estimate = Estimate(
-        value=float(mean[other] - mean[one]),
-        low=float(min(ends[:, 0].min(), mean[other] - mean[one])),
-        high=float(max(ends[:, -1].max(), mean[other] - mean[one])),
+        value=float(mean[highest_mean] - mean[lowest_mean]),
+        low=float(min(ends[:, 0].min(), mean[highest_mean] - mean[lowest_mean])),
+        high=float(max(ends[:, -1].max(), mean[highest_mean] - mean[lowest_mean])),
         level=level,
         method=METHOD,
         std_error=float(between.std()),
@@ -367,8 +368,8 @@ def greatest_rise(curves: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Of each curve (d, n) the points of the greatest rise from one point to a later one, and the rise."""
     lowest = np.minimum.accumulate(curves, axis=1)
     high = np.argmax(curves - lowest, axis=1)
-    place = np.arange(curves.shape[1])
-    low = np.where(place <= high[:, None], curves, np.inf).argmin(axis=1)
+    index = np.arange(curves.shape[1])
+    low = np.where(index <= high[:, None], curves, np.inf).argmin(axis=1)
     rows = np.arange(len(curves))
     return low, high, curves[rows, high] - curves[rows, low]
 
@@ -377,17 +378,18 @@ def of_points(points: FloatArray, level: float, method: str) -> Estimate:
     """Median and equal-tailed interval of equally probable points (d,), or with both their ends (d, 3)."""
     value, first, last = points.T if points.ndim == 2 else (points,) * 3
     low, middle, high = tails(level)
-    low, value, high = (float(np.quantile(*one)) for one in ((first, low), (value, middle), (last, high)))
+    pairs = (first, low), (value, middle), (last, high)
+    low, value, high = (float(np.quantile(points, tail)) for points, tail in pairs)
     return Estimate(value=value, low=low, high=high, level=level, method=method)
 
 
 def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means over blocks of equally many neighbours, about :data:`MOST` of them, and none over a gap.
+    """Means over blocks of equally many neighbours, about :data:`MOST_POINTS` of them, and none over a gap.
 
     Only the first block, and the first one after a gap, may be shorter: with blocks of different lengths the
     noise would differ.
     """
-    size = -(-step.size // MOST)
+    size = -(-step.size // MOST_POINTS)
     if size == 1:
         return step, values
     starts = np.empty(0, dtype=int)

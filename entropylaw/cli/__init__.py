@@ -7,11 +7,11 @@ import sys
 
 import typer
 
-from entropylaw import __version__
 from entropylaw.cli.command import Commands
 from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
+from entropylaw.version import __version__
 
 app = typer.Typer(
     name="entropylaw",
@@ -63,22 +63,24 @@ def main() -> None:
         if os.environ.get("ENTROPYLAW_DEBUG"):
             raise
         if isinstance(error, BrokenPipeError):
-            # The reader (head, less) has ended, which is no error. Nothing more can be flushed to it.
+            # The reader (head, less) has ended, which is not an error. Nothing more can be flushed to it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         if isinstance(error, EntropyLawError):
-            known = error
+            reported = error
         elif isinstance(error, MemoryError):
-            known = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
+            reported = EntropyLawError(
+                "out-of-memory", "memory ran out", "fit fewer or smaller logs at a time"
+            )
         else:
             import traceback
 
             frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
-            place = f" in {frames[-1]}" if frames else ""
-            known = EntropyLawError(
+            where = f" in {frames[-1]}" if frames else ""
+            reported = EntropyLawError(
                 "bug",
-                f"{type(error).__name__}{place}: {error}",
+                f"{type(error).__name__}{where}: {error}",
                 "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
             )
-        show_error(known)
-        sys.exit(known.exit_code)
+        show_error(reported)
+        sys.exit(reported.exit_code)

@@ -10,25 +10,25 @@ import inspect
 import os
 import shlex
 from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from entropylaw.cli.commands import command_of
 from entropylaw.cli.output import say
 from entropylaw.errors import UsageError
+from entropylaw.escaping import one_line
+from entropylaw.kinds import SWITCH
+from entropylaw.option import GENERAL, GROUPS, Option, options_of
 from entropylaw.paths import is_folder
+from entropylaw.removed import refuse_removed
 
 if TYPE_CHECKING:
-    # The list of commands needs no options, which take as long to import as half of typer.
+    # The list of commands needs no families of options, which take as long to import as half of typer.
     from entropylaw.options import Command as Options
-    from entropylaw.options import Option
-
-T = TypeVar("T", bound="Options")
-F = TypeVar("F", bound=Callable[[Any], None])
 
 NAMES = {
     "fit": "Fit the entropy law to every run.",
@@ -47,59 +47,43 @@ NAMES = {
 """The commands in the order of the help, and the first sentence of each one's help, at most 50 characters:
 the list is printed without importing a command."""
 
-MODULES = {"backtest": "predict", "columns": "info", "config": "info", "schema": "info", "tokens": "phases"}
-"""The modules of commands that share one; the others are in the module of their name."""
+MODULES = {"config": "info", "schema": "info"}
+"""The module of commands that share one; the others are in the module of their name."""
 
 WITHOUT = ("tokens", "schema")
-"""Commands without settings: a column of tokens is no column of evaluations."""
+"""Commands without settings: a column of tokens is not a column of evaluations."""
 
 _OPTIONS = "entropylaw.options"
 
 
-def takes(kind: type[T], example: str) -> Callable[[F], F]:
-    """Make a function of one options object a command, whose help ends in the ``example``."""
-
-    def command(function: F) -> F:
-        function.options, function.example = kind, example  # type: ignore[attr-defined]
-        return function
-
-    return command
-
-
-def with_flags(function: Any) -> Callable[..., None]:
+def with_flags(name: str, options: type[Options]) -> Callable[..., None]:
     """The function of a command with a parameter per option, of which typer makes flags."""
-    from entropylaw.options import options_of
 
-    @wraps(function)
     def call(context: typer.Context, **_: Any) -> None:
-        function(context.meta[_OPTIONS])
+        # Only a command that is run is imported: help and completion do without.
+        module = import_module(f"entropylaw.cli.{MODULES.get(name, name)}")
+        getattr(module, name)(context.meta[_OPTIONS])
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [parameter_of(name, known) for name, known in options_of(function.options).items()]
+    parameters = [parameter_of(field, option) for field, option in options_of(options).items()]
     made: Any = call
+    made.options, made.__doc__ = options, options.__doc__
     made.__signature__ = inspect.Signature([context, *parameters])
     made.__annotations__ = {}
     return call
 
 
-def function_of(name: str) -> Any:
-    """The function of a command; its ``options`` are the class of what it takes."""
-    return getattr(import_module(f"entropylaw.cli.{MODULES.get(name, name)}"), name)
-
-
 def all_settings() -> dict[str, dict[str, Option]]:
     """Command → its options by their key in a settings file, of all commands that have any."""
-    from entropylaw.options import options_of
-
-    taken = {name: options_of(function_of(name).options).values() for name in NAMES}
-    keyed = {name: {known.key: known for known in options if known.key} for name, options in taken.items()}
-    return {name: settings for name, settings in keyed.items() if settings}
+    settings = {}
+    for name in NAMES:
+        if keyed := {option.key: option for option in options_of(command_of(name)).values() if option.key}:
+            settings[name] = keyed
+    return settings
 
 
 def parameter_of(name: str, known: Option) -> inspect.Parameter:
     """An option as a parameter of typer: a flag without a value, or a text."""
-    from entropylaw.kinds import SWITCH
-
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
     declare: Any = typer.Option if known.flags else typer.Argument
@@ -111,6 +95,15 @@ def parameter_of(name: str, known: Option) -> inspect.Parameter:
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info]
     )
+
+
+def refuse_deleted_folder() -> None:
+    """Raise UsageError ``no-working-folder`` where the current folder has been deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        hint = "cd to a folder that exists"
+        raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
 
 
 class _Reader:
@@ -126,20 +119,18 @@ class _Reader:
         if ctx.resilient_parsing or (not args and self.no_args_is_help):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
         try:
-            given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+            values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         except Exception as error:  # typer's own, whose module differs between its releases
-            from entropylaw.removed import refuse_removed
-
             refuse_removed(getattr(error, "option_name", ""))
             raise
-        given = {name: value for name, value in given.items() if value not in (None, ())}
+        values = {name: value for name, value in values.items() if value not in (None, ())}
         for parameter in self.get_params(ctx):
             # An option without a value for the command acts at once, such as --version and completion.
-            if parameter.name in given and (parameter.is_eager or not parameter.expose_value):
-                parameter.handle_parse_result(ctx, given, rest)
+            if parameter.name in values and (parameter.is_eager or not parameter.expose_value):
+                parameter.handle_parse_result(ctx, values, rest)
         if not rest and self.no_args_is_help:
             return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
-        self.accept(ctx, given)
+        self.accept(ctx, values)
         self._read = True
         try:
             return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
@@ -161,8 +152,6 @@ class Command(_Reader, TyperCommand):
     @property
     def known(self) -> dict[str, Option]:
         """Its options by the names of their fields."""
-        from entropylaw.options import options_of
-
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
@@ -173,27 +162,20 @@ class Command(_Reader, TyperCommand):
         """
         from entropylaw.cli.settings import in_force, values_of
 
-        known = self.known
-        values = {name: known[name].parsed(given[name]) for name in known if name in given}
+        flags = self.known
+        values = {name: flag.parsed(given[name]) for name, flag in flags.items() if name in given}
         typed = tuple(values)
-        try:
-            Path.cwd()
-        except FileNotFoundError:
-            hint = "cd to a folder that exists"
-            raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
+        refuse_deleted_folder()
         config, tables = (None, {}) if self.name in WITHOUT else in_force(ctx.parent.params, all_settings)
-        lacking = {name: option for name, option in known.items() if name not in values}
+        lacking = {name: flag for name, flag in flags.items() if name not in values}
         filled = values_of(tables, str(self.name), lacking)
-        values |= filled
-        for name, option in known.items():
-            if option.required and name not in values:
-                what = "option" if option.flags else "argument"
-                ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
+        for name, flag in lacking.items():
+            if flag.required and name not in filled:
+                kind = "option" if flag.flags else "argument"
+                ctx.fail(f"Missing {kind} '{' / '.join(flag.flags) or flag.metavar}'.")
         sources = {"given": typed, "from_file": tuple(filled), "config": config, "settings": tables}
-        options = self.callback.options(**values, **sources)  # type: ignore[union-attr]
+        options = self.callback.options(**values, **filled, **sources)  # type: ignore[union-attr]
         if config is not None and self.name != "config":
-            from entropylaw.escaping import one_line
-
             say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
         ctx.meta[_OPTIONS] = options
 
@@ -203,13 +185,11 @@ class Command(_Reader, TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, and the options under the headings of their groups."""
-        from entropylaw.options import GENERAL, GROUPS
-
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *GROUPS)}
-        for each in self.known.values():
-            heading = each.group if each.flags else "Arguments"
-            required = " [required]" * (each.required and bool(each.flags))
-            sections[heading].append((each.usage, each.help_with_default + required))
+        for parameter in self.known.values():
+            heading = parameter.group if parameter.flags else "Arguments"
+            required = " [required]" * (parameter.required and bool(parameter.flags))
+            sections[heading].append((parameter.usage, parameter.help_with_default + required))
         sections[GENERAL].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
@@ -235,10 +215,10 @@ class Commands(_Reader, TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, made when it is looked up."""
         if cmd_name in NAMES and self.commands[cmd_name] is None:
-            function = function_of(cmd_name)
+            options = command_of(cmd_name)
             single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-            single.command(cmd_name, cls=Command, epilog=f"Example:  {function.example}")(
-                with_flags(function)
+            single.command(cmd_name, cls=Command, epilog=f"Example:  {options.example}")(
+                with_flags(cmd_name, options)
             )
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)
@@ -247,16 +227,16 @@ class Commands(_Reader, TyperGroup):
         """The command of the first argument; an error of its own where that is a log."""
         word = args[0]
         if word not in NAMES and os.path.exists(word):  # noqa: PTH110  pathlib raises
-            from entropylaw.pipeline.sources import document_at
+            from entropylaw.pipeline.inputs import document_at
 
-            message = f"{word} is no command but a {'folder' if is_folder(word) else 'file'}"
+            message = f"{word} is not a command but a {'folder' if is_folder(word) else 'file'}"
             command = "report" if document_at(word) else "fit"
             raise UsageError("no-command", message, f"type: entropylaw {command} {shlex.join(args)}")
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The commands, without making them, and the options before a command."""
-        records = {each.name: each.get_help_record(ctx) for each in self.get_params(ctx)}
+        records = {parameter.name: parameter.get_help_record(ctx) for parameter in self.get_params(ctx)}
         usual = {name: records.pop(name) for name in ("version", "help")}
         sections = {"Commands": list(NAMES.items()), "Options": usual.values(), "Advanced": records.values()}
         for heading, rows in sections.items():

@@ -2,67 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw import options as opt
 from entropylaw.cli import output
-from entropylaw.cli.command import takes
+from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
+from entropylaw.cli.progress import reading_shown
 from entropylaw.cli.report import PAGES
 from entropylaw.errors import FitError, UsageError
-from entropylaw.kinds import PATH
+from entropylaw.escaping import one_line
+from entropylaw.option import part
+from entropylaw.options import CompareOptions, LawOptions
 from entropylaw.paths import check_targets
+from entropylaw.report.figures import write
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.pipeline.arms import Grouping
+    from entropylaw.pipeline.inputs import Inputs
 
 MOST_NAMED = 8
 """Runs without an arm that are named; the others are counted."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareCommand(opt.Parallel, opt.CompareOptions, opt.Styled, opt.Written):
-    """``entropylaw compare``."""
-
-    logs: tuple[str, ...] = opt.option(
-        "ARM=LOGS|LOGS",
-        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
-        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
-        PATH,
-        many=True,
-        required=True,
-    )
-    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace(".tex", ".tex .html"))
-    details: bool = opt.switch(
-        "--details", "Every number, run and caution of each comparison, as text.", opt.OUTPUT
-    )
-    figure: str | None = opt.option(
-        "--figure",
-        "Draw the arms, reward against entropy, into FILE (.svg .png .pdf), or every figure into a folder, "
-        "as SVG and PNG.",
-        PATH,
-    )
-
-
-@takes(
-    CompareCommand,
-    example="entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'",
-)
 def compare(options: CompareCommand) -> None:
-    """Compare arms of an experiment over their seeds.
-
-    Which arm gives more reward at the same entropy, and which only moves along the same curve? Every run
-    is fitted first, on its own residuals; the seed is then the unit, and all runs count, failed ones too.
-    How runs are grouped into arms is printed first. An arm is higher or lower where the test, adjusted for
-    the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
-    the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
-    """
+    """Run ``entropylaw compare``."""
     format, quiet = output.format_with_details(options), options.quiet
     pages = [path for path in options.output if Path(path).suffix.lower() in PAGES]
     others = [path for path in options.output if path not in pages]
@@ -72,86 +40,86 @@ def compare(options: CompareCommand) -> None:
         message = f"--domain {options.domain} divides the stages of training, and no --stage names them"
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
-    extra = output.style_of(options.style, quiet=quiet)
-    from entropylaw.documents.document import RunFit
+    style = output.style_of(options.style, quiet=quiet)
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
     from entropylaw.pipeline import steps
-    from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import answer_of, baseline_of, by_arm, compared, entries_of, gather
+    from entropylaw.pipeline.compare import compared, fitted_runs
 
-    settings = opt.part(options, opt.CompareOptions)
+    settings = part(options, CompareOptions)
+    inputs, grouping = arms_of(options, settings)
+    computed = partial(output.result_of, jobs=options.jobs, quiet=True)
+    runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
+    if any(run.fit is not None for run in runs):
+        document = compared(grouping, runs, settings, inputs, partial(computed, steps.Averaged()))
+        document = replace(document, config=options.config)
+        check_targets([*options.output, *filter(None, [options.figure])])
+        for path in draw(document, options.figure, picture, style):
+            output.say(f"wrote {path}", quiet=quiet)
+        write_comparison(document, formats, pages, quiet=quiet)
+    # An arm without a fitted run is an error, whatever the other arms are.
+    fitted = {run.arm for run in runs if run.fit is not None}
+    entries = [run.entry for run in runs if run.arm not in fitted] or [run.entry for run in runs]
+    output.finish_fits([entry for entry in entries if entry is not None])
+
+
+def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
+    """The inputs and their arms, which are printed."""
+    from entropylaw.pipeline.arms import grouped
+    from entropylaw.pipeline.compare import baseline_of, by_arm, gather_arms
+
     arms = by_arm(options.logs, options.arms)
-    gathered = gather(arms, settings, output.read_shown, options.flags_given(opt.LawOptions))
-    output.say_skipped(gathered.warnings, quiet=quiet)
-    grouping = grouped(gathered.members, options.arms)
+    with reading_shown():
+        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
+    output.say_skipped(inputs.warnings, quiet=options.quiet)
+    grouping = grouped(inputs.entries, options.arms)
     baseline = baseline_of(list(grouping.arms), settings)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
-        output.say(line, quiet=quiet)
-    step = steps.Fit(gathered.settings)
-    entries = entries_of(grouping.arms, lambda runs: output.result_of(step, runs, options.jobs, quiet=True))
-    runs = [entry for some in entries.values() for entry in some if isinstance(entry, RunFit)]
-    if any(entry.answer is not None for entry in runs):
-        curves = partial(output.result_of, steps.Averaged(), jobs=options.jobs)
-        document = compared(grouping, entries, settings, gathered, curves)
-        document = replace(document, config=options.config)
-        check_targets([*options.output, *([options.figure] if options.figure is not None else [])])
-        for path in draw(document, options.figure, picture, extra):
-            output.say(f"wrote {path}", quiet=quiet)
-        made = {}
-        if pages:
-            from entropylaw.report.single_page import single_page
+        output.say(line, quiet=options.quiet)
+    return inputs, grouping
 
-            made = dict.fromkeys(pages, single_page(document))
-        output.deliver(document, formats, others=made, quiet=quiet)
-        for path in made:
-            output.say(f"wrote {path}", quiet=quiet)
-    # An arm without a fitted run is an error, whatever the other arms are.
-    lacking = [arm for arm in entries.values() if all(answer_of(entry) is None for entry in arm)]
-    output.finish_fits([entry for arm in lacking for entry in arm if isinstance(entry, RunFit)] or runs)
+
+def write_comparison(
+    document: ComparisonDocument, formats: Mapping[str, str], pages: Sequence[str], *, quiet: bool
+) -> None:
+    """Write a comparison in all formats, and as pages."""
+    made: dict[str, str] = {}
+    if pages:
+        from entropylaw.report.pages import single_page
+
+        made = dict.fromkeys(pages, single_page(document))
+    output.deliver(document, formats, others=made, quiet=quiet)
+    for path in made:
+        output.say(f"wrote {path}", quiet=quiet)
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
     """What was grouped; ``first`` is a baseline that was not named."""
-    from entropylaw.escaping import one_line
-
     by = ", ".join(dict.fromkeys(grouping.by.values()))
     yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
     for arm in grouping.grouped:
         yield one_line(f"  {arm.sentence}")
-    reasons: dict[str, list[str]] = {}
-    for one in grouping.left_out:
-        reasons.setdefault(one.why, []).append(one.run)
-    for why, names in reasons.items():
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{more} ({why})")
+    names_by_reason: dict[str, list[str]] = {}
+    for run in grouping.left_out:
+        names_by_reason.setdefault(run.why, []).append(run.run)
+    for reason, names in names_by_reason.items():
+        rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{rest} ({reason})")
     if first is not None:
         yield one_line(f"baseline: {first}, the first (--baseline ARM names another)")
 
 
 def draw(
-    document: ComparisonDocument, figure: str | None, picture: str, extra: Mapping[str, Any] | None
+    document: ComparisonDocument, figure: str | None, picture: str, style: Mapping[str, Any] | None
 ) -> Iterator[str]:
     """Write the ``picture`` of the arms, or every figure into a folder; yields the paths.
 
-    ``extra`` is a style of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
+    ``style`` is one of the user. Raises FitError ``nothing-to-draw``: no run has a curve.
     """
     if figure is None:
         return
-    from entropylaw.documents.codec import write_atomically
-    from entropylaw.report.figures import FIGURES, plotting
 
-    kinds: tuple[plotting.Kind, ...] = (picture,) if picture else ("svg", "png")  # type: ignore[assignment]
-    entries = [entry for entry in FIGURES if entry.needs == "arms"]
-    for entry in entries[:1] if picture else entries:
-        with plotting.style(extra):
-            try:
-                drawing = entry.draw(document.comparison)
-            except ValueError as error:
-                if not picture:
-                    continue
-                message = f"the arms have no figure: {error}"
-                raise FitError("nothing-to-draw", message, "leave out --figure") from error
-            made = {kind: plotting.figure_bytes(drawing, kind, entry.name) for kind in kinds}
-        for kind, content in made.items():
-            path = figure if picture else str(Path(figure) / f"{entry.name}.{kind}")
-            write_atomically(path, content)
-            yield path
+    try:
+        yield from write({"arms": document.comparison}, figure, picture, extra=style)
+    except ValueError as error:
+        message = f"the arms have no figure: {error}"
+        raise FitError("nothing-to-draw", message, "leave out --figure") from error

@@ -4,95 +4,65 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
-from entropylaw.cli.command import takes
-from entropylaw.errors import UsageError
+from entropylaw.cli.commands.fit import FitCommand
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.loading import load_fit
+from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.escaping import safe_name
 from entropylaw.kinds import SWITCH
-from entropylaw.options import (
-    FOLDER,
-    OUTPUT,
-    FitOptions,
-    Logs,
-    Parallel,
-    Written,
-    option,
-    options_of,
-    part,
-    switch,
-)
-from entropylaw.results.result import replace
+from entropylaw.option import options_of, part
+from entropylaw.options import FOLDER, FitOptions
+from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument
-    from entropylaw.results.fit import Fit
+    from entropylaw.documents.document import FitDocument, RunFit
+    from entropylaw.pipeline.inputs import Inputs
+    from entropylaw.pipeline.steps import Fit
+    from entropylaw.results.fit import Fit as FitResult
 
 MOST_NAMED = 3
 """Stored fits that are named; the others are counted."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FitCommand(Parallel, FitOptions, Logs, Written):
-    """``entropylaw fit``."""
-
-    save: bool = option(
-        "--save/--no-save",
-        f"Store the fit of each log in {FOLDER}/NAME.fit.json, which `entropylaw predict` reads; with -o it "
-        "is written there instead.",
-        *(SWITCH, OUTPUT),
-        key="save",
-        default=True,
-    )
-    details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
-    to_wandb: str | None = option(
-        "--to-wandb RUN",
-        "Write verdict, ceiling and what is left into the summary of a run at W&B.",
-        unset="none",
-    )
-
-
-@takes(FitCommand, example="entropylaw fit data/lab/grpo_s0/metrics.parquet")
 def fit(options: FitCommand) -> None:
-    """Fit the entropy law to every run.
-
-    The law is R = -a·exp(H) + b, with R the reward and H the entropy. The verdict comes first, then the
-    intervals, the other functional forms, and what was read and dropped. A run that the law does not
-    describe is a result, not an error: the reasons are printed and the exit code is 0. Exit code 4 means
-    that no run could be fitted.
-    """
-    from entropylaw.documents.codec import dumps
-    from entropylaw.pipeline.sources import refuse_documents
-
+    """Run ``entropylaw fit``."""
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
-    refuse_documents(options.logs)
-    step, reading = output.read_for("Fit", options.logs, part(options, FitOptions), options.jobs)
-    from entropylaw.pipeline.steps import combine
+    inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
+    from entropylaw.pipeline.steps import Fit
 
-    results = output.result_of(step, reading.runs, options.jobs, quiet=quiet)
-    fits = dict(zip(reading.runs, results, strict=True))
-    # A run belongs to the first argument that led to it.
-    by_argument = reading.by_argument().items()
-    parts = {}
-    for path, part_read in by_argument:
-        document = step.document(part_read, [fits[run] for run in part_read.runs])
-        parts[path] = replace(document, config=options.config)
-    combined = combine(list(parts.values()))
-    output.say_skipped(combined.warnings, quiet=quiet)
-    stored, kept = store(parts) if options.save and not options.output else ({}, [])
-    files = {path: dumps(document.to_json()) for path, document in stored.items()}
+    step = Fit(inputs.settings)
+    results = output.result_of(step, inputs.entries, options.jobs, quiet=quiet)
+    document = step.document(inputs, results)
+    output.say_skipped(document.warnings, quiet=quiet)
+    stored: dict[str, FitDocument] = {}
+    earlier: list[str] = []
+    if options.save and not options.output:
+        stored, earlier = store(by_argument(step, inputs, results))
+    files = {path: dumps(fitted.to_json()) for path, fitted in stored.items()}
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
-    if not combined.answered and format in ("text", "details"):
+    if not document.answered and format in ("text", "details"):
         formats.pop("-", None)
-    output.deliver(combined, formats, others=files, quiet=quiet)
+    output.deliver(document, formats, others=files, quiet=quiet)
     if options.to_wandb:
-        output.say(f"wrote the summary of {to_wandb(options.to_wandb, combined)}", quiet=quiet)
-    for line in filter(None, lines_of_stored(stored, kept)):
+        output.say(f"wrote the summary of {to_wandb(options.to_wandb, document)}", quiet=quiet)
+    for line in filter(None, lines_of_stored(stored, earlier)):
         output.say(line, quiet=quiet)
-    output.finish_fits(combined.runs)
+    output.finish_fits(document.runs)
+
+
+def by_argument(step: Fit, inputs: Inputs, results: Sequence[RunFit]) -> dict[str, FitDocument]:
+    """Argument → the document of its runs."""
+    results_of = dict(zip(inputs.entries, results, strict=True))
+    documents: dict[str, FitDocument] = {}
+    for argument, part_of in inputs.by_argument().items():
+        documents[argument] = step.document(part_of, [results_of[entry] for entry in part_of.entries])
+    return documents
 
 
 def to_wandb(run_path: str, document: FitDocument) -> str:
@@ -100,16 +70,14 @@ def to_wandb(run_path: str, document: FitDocument) -> str:
 
     Raises UsageError ``to-wandb-several``, and as :func:`entropylaw.wandb_runs.write_summary`.
     """
-    from entropylaw.wandb_runs import write_summary
-
     if len(document.fitted) != 1:
-        what = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
-        raise UsageError("to-wandb-several", what, "name the log of that run alone")
+        message = f"--to-wandb {run_path} takes the answer of one run, and {len(document.fitted)} were fitted"
+        raise UsageError("to-wandb-several", message, "name the log of that run alone")
     write_summary(run_path, summary_values(document.fitted[0]))
     return run_path
 
 
-def summary_values(fit: Fit) -> dict[str, float | str | None]:
+def summary_values(fit: FitResult) -> dict[str, float | str | None]:
     """What the summary of a run at W&B gets: the verdict, why, and the averaged ceiling and headroom."""
     values: dict[str, float | str | None] = {
         "verdict": fit.verdict.value,
@@ -122,17 +90,17 @@ def summary_values(fit: Fit) -> dict[str, float | str | None]:
     return values
 
 
-def lines_of_stored(stored: Mapping[str, FitDocument], kept: Sequence[str]) -> list[str]:
+def lines_of_stored(stored: Mapping[str, FitDocument], earlier: Sequence[str]) -> list[str]:
     """What was stored, which earlier fits are kept, and a command to try next; nothing where none was."""
-    return [stored_line([*stored]), *kept, next_command(stored)] if stored else []
+    return [stored_line([*stored]), *earlier, next_command(stored)] if stored else []
 
 
 def stored_line(paths: Sequence[str]) -> str:
     """What was stored, in one line."""
     if len(paths) == 1:
         return f"Stored the fit in {paths[0]}, which `entropylaw predict` reads (--no-save stores none)."
-    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return f"Stored {len(paths)} fits in {', '.join(paths[:MOST_NAMED])}{more} (--no-save stores none)."
+    rest = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return f"Stored {len(paths)} fits in {', '.join(paths[:MOST_NAMED])}{rest} (--no-save stores none)."
 
 
 def next_command(stored: Mapping[str, FitDocument]) -> str:
@@ -153,15 +121,15 @@ def store(fitted: Mapping[str, FitDocument]) -> tuple[dict[str, FitDocument], li
     output.refuse_link(FOLDER)
     taken: set[str] = set()
     stored: dict[str, FitDocument] = {}
-    kept: list[str] = []
+    earlier: list[str] = []
     for log, document in fitted.items():
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
             path, others = free_path(name, document, taken, moved=moved)
             stored[path] = document
-            kept += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
-    return stored, kept
+            earlier += (f"{other} is kept: it was fitted {how}." for other, how in others.items())
+    return stored, earlier
 
 
 def free_path(
@@ -173,40 +141,38 @@ def free_path(
     documents do not keep, or on standard input) is the same only if its bytes are. Fits of the same files
     with other options are kept: path → the options that differ.
     """
-    from entropylaw.documents.loading import load_fit
-    from entropylaw.errors import EntropyLawError
-    from entropylaw.escaping import safe_name
 
     def identity(combined: FitDocument) -> list[tuple[str, str]]:
         return [(file.path, file.sha256 if moved else "") for file in combined.inputs]
 
-    kept: dict[str, str] = {}
+    others: dict[str, str] = {}
     while True:
         path = f"{FOLDER}/{safe_name(name, taken)}.fit.json"
         taken.add(Path(path).name.removesuffix(".fit.json"))
         if not Path(path).exists():
-            return path, kept
+            return path, others
         try:
             earlier = load_fit(path)
         except EntropyLawError:
             continue
         if identity(earlier) == identity(document):
             if earlier.settings == document.settings:
-                return path, kept
-            kept[path] = settings_that_differ(earlier.settings, document.settings)
+                return path, others
+            others[path] = settings_that_differ(earlier.settings, document.settings)
 
 
 def settings_that_differ(earlier: FitOptions, now: FitOptions) -> str:
     """The options of an earlier fit that differ from those now, as they are typed."""
     words = []
-    for name, known in options_of(FitOptions).items():
+    for name, flag in options_of(FitOptions).items():
         value = getattr(earlier, name)
         if value == getattr(now, name):
             continue
         if value in (None, (), False):
-            words.append(f"without {known.label}")
-            continue
-        values = value if isinstance(value, tuple) else [value]
-        typed = (known.label if known.kind is SWITCH else f"{known.label} {one}" for one in values)
-        words.append(f"with {' '.join(typed)}")
+            words.append(f"without {flag.label}")
+        elif flag.kind is SWITCH:
+            words.append(f"with {flag.label}")
+        else:
+            values = value if isinstance(value, tuple) else [value]
+            words.append(f"with {' '.join(f'{flag.label} {item}' for item in values)}")
     return ", ".join(words)

@@ -1,84 +1,33 @@
-"""Commands that fit nothing: ``entropylaw columns``, ``entropylaw config`` and ``entropylaw schema``."""
+"""Commands that read no log: ``entropylaw config`` and ``entropylaw schema``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from entropylaw.cli.command import all_settings, takes
-from entropylaw.cli.output import print_result, read_shown, show_error, shown
+from entropylaw.cli.command import all_settings
+from entropylaw.cli.commands.config import ConfigCommand
+from entropylaw.cli.commands.schema import SchemaCommand
+from entropylaw.cli.output import print_result
 from entropylaw.cli.settings import OWN_FILE, general_settings
+from entropylaw.documents.codec import dumps, encode
 from entropylaw.documents.kinds import KINDS
-from entropylaw.kinds import PATH, one_of
-from entropylaw.options import ColumnOptions, Command, ConfigFile, Logs, Option, formats, option
+from entropylaw.documents.schema import json_schema
+from entropylaw.escaping import one_line
+from entropylaw.gates.expression import parse
+from entropylaw.kinds import PATH
+from entropylaw.option import Option
+from entropylaw.options import Command, ConfigFile
 from entropylaw.paths import shown_path
-from entropylaw.results.result import replace
+from entropylaw.version import __version__
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ColumnsCommand(ColumnOptions, Logs, Command):
-    """``entropylaw columns``."""
-
-    format: str = formats()
-
-
-@takes(ColumnsCommand, example="entropylaw columns data/lab/grpo_s0/metrics.parquet")
-def columns(options: ColumnsCommand) -> None:
-    """Show which columns of a log would be used.
-
-    Each choice is given with its reason, and every column is listed, also those that nothing is known of.
-    Where a file has no step column, its rows are counted. Nothing is fitted.
-    """
-    from entropylaw.documents.document import columns_document
-    from entropylaw.logs.runs.step_column import ROW
-    from entropylaw.roles.explain import explain
-
-    entropy, reward = options.entropy, options.reward
-    named = list(filter(None, (entropy, reward)))
-    reading = read_shown(options.logs, options, named)
-    # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
-    readable = {path for path in options.logs if path != "-"}
-    problems = {
-        path: error
-        for path, error, _ in reading.failures
-        if error.slug == "no-step-column" and path in readable
-    }
-    counted = read_shown(list(problems), replace(options, step=ROW), named).runs if problems else ()
-    if not (reading.runs or counted):
-        raise reading.failures[0].error
-    for failure in reading.failures:
-        if failure.path not in problems:
-            show_error(failure.error)
-    reports = [
-        explain(run, entropy=entropy, reward=reward, pair=options.pair, problem=problems.get(run.source.path))
-        for run in (*reading.runs, *counted)
-    ]
-    document = replace(columns_document(reports), config=options.config)
-    print_result(shown(document, options.format))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ConfigCommand(Command):
-    """``entropylaw config``."""
-
-    format: str = formats("text", "json")
-
-
-@takes(ConfigCommand, example="entropylaw config")
 def config(options: ConfigCommand) -> None:
-    """Print the settings in force and their sources.
-
-    A source is a file and its key, or the default. The file is entropylaw.toml of the current folder; a
-    flag wins over it. `entropylaw --config FILE config` shows another file.
-    """
-    from entropylaw import __version__
-    from entropylaw.documents.codec import dumps, encode
-
-    known = general_settings(all_settings())
-    rows = list(rows_of(options, known))
+    """Run ``entropylaw config``."""
+    settings = general_settings(all_settings())
+    rows = list(rows_of(options, settings))
     if options.format == "text":
-        print_result(config_text(options.config, rows, known))
+        print_result(config_text(options.config, rows, settings))
         return
     document = {"schema": "entropylaw/config/2", "version": __version__, "settings": rows}
     print_result(dumps(document | {"config": encode(options.config)}))
@@ -89,29 +38,29 @@ def rows_of(options: Command, known: Mapping[str, Option]) -> Iterator[dict[str,
 
     Plain JSON values; ``where`` is None for a default, ``value`` None for what the command chooses.
     """
-    from entropylaw.gates.expression import parse
-
     for key, setting in known.items():
-        there = [(command, values[key]) for command, values in options.settings.items() if key in values]
-        if not there or there[0][0]:
+        tables = {command: values for command, values in options.settings.items() if key in values}
+        if "" not in tables:
             default = None if setting.default == () else setting.default
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
-        for command, value in there:
+        for command, values in tables.items():
             assert options.config is not None
-            if key == "gates":
-                value = [parse(gate).shown for gate in value]
-            elif setting.kind is PATH:
-                value = shown_path(value)
-            where = f"{options.config.path}: {'.'.join(filter(None, (command, key)))}"
+            where = f"{options.config.path}: {f'{command}.{key}' if command else key}"
+            value = shown_value(key, setting, values[key])
             yield {"key": key, "command": command or None, "value": value, "source": "file", "where": where}
+
+
+def shown_value(key: str, setting: Option, value: Any) -> Any:
+    """A value of a settings file as it is shown: gates as expressions, and no absolute path."""
+    if key == "gates":
+        return [parse(gate).shown for gate in value]
+    return shown_path(value) if setting.kind is PATH else value
 
 
 def config_text(
     config: ConfigFile | None, rows: Sequence[dict[str, Any]], known: Mapping[str, Option]
 ) -> str:
     """The settings for a terminal: one line per value."""
-    from entropylaw.escaping import one_line
-
     cells = []
     for row in rows:
         first, *others = texts_of(row["value"], known[row["key"]].unset)
@@ -127,8 +76,6 @@ def config_text(
 
 def texts_of(value: Any, unset: str) -> list[str]:
     """A setting as texts, of a list one for each item; ``unset`` is the behaviour without a value."""
-    from entropylaw.escaping import one_line
-
     if value is None:
         return [one_line(unset)]
     if isinstance(value, list):
@@ -136,23 +83,6 @@ def texts_of(value: Any, unset: str) -> list[str]:
     return [one_line(str(value).lower() if isinstance(value, bool) else str(value))]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SchemaCommand(Command):
-    """``entropylaw schema``."""
-
-    kind: str = option("KIND", f"{', '.join(KINDS)}.", one_of(*KINDS), required=True)
-
-
-@takes(SchemaCommand, example="entropylaw schema fit > fit.schema.json")
 def schema(options: SchemaCommand) -> None:
-    """Print the JSON Schema of a document.
-
-    Documents are what `--format json` and `-o FILE.json` write. `report` is the document of one run, in
-    runs/, `index` that of all runs, report.json. A document names its schema and the version of
-    entropylaw that wrote it. Fields may be added to a schema; a change that breaks readers makes a new
-    one.
-    """
-    from entropylaw.documents.codec import dumps
-    from entropylaw.documents.schema import json_schema
-
+    """Run ``entropylaw schema``."""
     print_result(dumps(json_schema(KINDS[options.kind])))

@@ -20,12 +20,14 @@ import typer
 
 from entropylaw.cli.progress import reading_shown, share_shown
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-from entropylaw.paths import check_targets, is_folder, walk
+from entropylaw.escaping import COLUMNS, WIDTH, one_line
+from entropylaw.kinds import JUNIT, SUFFIXES
+from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunFit
-    from entropylaw.logs.load import Reading
-    from entropylaw.options import FitOptions, PhaseOptions
+    from entropylaw.options import Command
+    from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
     from entropylaw.pipeline.steps import Answer, Step
 
@@ -57,8 +59,6 @@ _BADGES = {
 @contextmanager
 def runs_shown(what: str, *, quiet: bool) -> Iterator[Progress]:
     """Show the runs that are done: on a terminal as a bar, elsewhere as a line per run, in their order."""
-    from entropylaw.escaping import one_line
-
     names: dict[int, str] = {}
     printed = 0
     with share_shown(what) as shown:
@@ -99,36 +99,31 @@ def _files(log: str) -> Iterator[str]:
         yield from () if isinstance(visit, OSError) else visit[2]
 
 
-def read_shown(
-    logs: Sequence[str], options: Any, columns: Sequence[str] = (), *, any_table: bool = False
-) -> Reading:
-    """Read logs behind a progress bar; see :func:`entropylaw.pipeline.sources.read`."""
-    from entropylaw.pipeline.sources import read
+def gather(
+    arguments: Sequence[str], command: Command, options: Any, jobs: int | None = None, **more: Any
+) -> Inputs:
+    """Gather inputs behind a progress bar, with the ``options`` of a ``command``; ``more`` as there.
+
+    See :func:`entropylaw.pipeline.inputs.gather`.
+    """
+    from entropylaw.pipeline.inputs import gather
 
     with reading_shown():
-        return read(logs, options, columns, any_table=any_table)
-
-
-def read_for(
-    step: str, logs: Sequence[str], options: FitOptions | PhaseOptions, jobs: int | None = None
-) -> tuple[Step[Any], Reading]:
-    """A step of :mod:`entropylaw.pipeline.steps` with its options, and the logs read for it."""
-    begin(logs, jobs)
-    from entropylaw.pipeline import steps
-
-    known: Step[Any] = getattr(steps, step)(options)
-    return known, read_shown(logs, options, known.columns)
+        return gather(
+            arguments, options, before=lambda logs: begin(logs, jobs), config=command.config, **more
+        )
 
 
 def answered(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[Answer[R]]:
-    """Run a step on every run; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
     from entropylaw.pipeline.cache import OFF, user_cache
     from entropylaw.pipeline.pool import cores
     from entropylaw.pipeline.steps import answers
 
-    with runs_shown("fitting", quiet=quiet) if len(subjects) > 1 else nullcontext() as progress:
+    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
+    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
         cache = OFF if anew else user_cache()
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
@@ -140,44 +135,40 @@ def result_of(
     return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
-def format_of(path: str, known: Sequence[str] = (), flag: str = "-o") -> str:
+def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
 
     Raises UsageError (``unknown-suffix``).
     """
-    from entropylaw.options import JUNIT, SUFFIXES
-
-    suffix, known = Path(path).suffix.lower(), known or tuple(SUFFIXES)
-    suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in known}
-    format = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
+    suffix, choices = Path(path).suffix.lower(), choices or tuple(SUFFIXES)
+    suffixes = {(SUFFIXES | JUNIT).get(format, f".{format}"): format for format in choices}
+    format = "markdown" if suffix == ".markdown" and "markdown" in choices else suffixes.get(suffix)
     if format is None:
         message = f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
-        hint = file_to_name(path, suffix, known, flag, next(iter(suffixes)))
+        hint = file_to_name(path, suffix, choices, flag, next(iter(suffixes)))
         raise UsageError("unknown-suffix", message, f"the suffix decides the format; {hint}")
     return format
 
 
-def file_to_name(path: str, suffix: str, known: Sequence[str], flag: str, ending: str) -> str:
+def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, ending: str) -> str:
     """What to type where the suffix of a file is that of no ``known`` format; ``ending`` is that of one."""
-    from entropylaw.options import JUNIT
-
     typed = shlex.quote(path)
     if is_folder(path):
         return f"{typed} is a folder: name a file in it"
-    if suffix in (".html", ".htm") and "text" in known:
+    if suffix in (".html", ".htm") and "text" in choices:
         return f"type `entropylaw report LOG -o {typed}`"
-    if suffix in JUNIT.values() and "text" in known:
+    if suffix in JUNIT.values() and "text" in choices:
         return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
-    if suffix in SHEETS and "csv" in known:
+    if suffix in SHEETS and "csv" in choices:
         ending = ".csv"
     return f"type {flag} {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"
 
 
-def destinations(output: Sequence[str], format: str, known: Sequence[str] = ()) -> dict[str, str]:
+def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()) -> dict[str, str]:
     """Path of an output → its format, as :func:`format_of`; all are checked before any work is done."""
 
     def of(path: str) -> str:
-        found = format if path == "-" else format_of(path, known)
+        found = format if path == "-" else format_of(path, choices)
         # Text has its details in files, too.
         return format if (format, found) == ("details", "text") else found
 
@@ -200,8 +191,6 @@ def shown(document: Any, format: str) -> str:
 
     It has colours on a terminal, where NO_COLOR is not set and TERM is not ``dumb``.
     """
-    from entropylaw.escaping import COLUMNS, WIDTH
-
     # Without a terminal and COLUMNS it is that of files.
     width = max(get_terminal_size((WIDTH, 1)).columns, NARROWEST)
     before = COLUMNS.set(width)
@@ -230,7 +219,7 @@ def shown(document: Any, format: str) -> str:
 def print_result(content: str) -> None:
     """Print a result on standard output, in UTF-8 for any locale.
 
-    A reader that stops early (``head``, ``true``) is no error, and changes no exit code.
+    A reader that stops early (``head``, ``true``) is not an error, and changes no exit code.
 
     Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
     that is read.
@@ -282,29 +271,38 @@ def write_out(
     Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
     standard error; UsageError ``output-is-input``: nothing is written.
     """
+    targets: list[str | int] = [*files]
     # A closed descriptor may be any file by now.
-    check_targets([*files, *([1] if printed is not None and sys.stdout is not None else [])])
-    written, problems = list[str](), list[OutputError]()
+    if printed is not None and sys.stdout is not None:
+        targets.append(1)
+    check_targets(targets)
+    problems: list[OutputError] = []
+    lines: list[str] = []
     for path, content in files.items():
         # Not at the top: the help would wait for it.
-        from entropylaw.documents.codec import write_atomically
+        from entropylaw.files import write_atomically
 
-        try:
+        with noted(problems):
             write_atomically(path, content)
-            written.append(path)
-        except OutputError as error:
-            problems.append(error)
-    try:
-        if printed is not None:
+            lines += [] if path in unsaid else [f"wrote {path}"]
+    if printed is not None:
+        with noted(problems):
             print_result(printed)
-    except OutputError as error:
-        problems.append(error)
-    for path in written:
-        say(f"wrote {path}", quiet=quiet or path in unsaid)
+    for line in lines:
+        say(line, quiet=quiet)
     for problem in problems[:-1]:
         show_error(problem)
     if problems:
         raise problems[-1]
+
+
+@contextmanager
+def noted(problems: list[OutputError]) -> Iterator[None]:
+    """Add the error of an output that cannot be written to some problems, and go on."""
+    try:
+        yield
+    except OutputError as error:
+        problems.append(error)
 
 
 def refuse_link(folder: str) -> None:
@@ -320,7 +318,7 @@ def refuse_link(folder: str) -> None:
 def finish_runs(
     document: Any,
     formats: Mapping[str, str],
-    reading: Reading,
+    inputs: Inputs,
     answers: Sequence[Answer[Any]],
     *,
     answered: bool,
@@ -330,11 +328,11 @@ def finish_runs(
 
     Where nothing was ``answered``, no text is written but the errors.
     """
-    kept = {path: format for path, format in formats.items() if answered or format != "text"}
-    deliver(document, kept, quiet=quiet)
-    errors = [failure.error for failure in reading.failures]
-    runs = zip(reading.runs, answers, strict=True)
-    finish([*errors, *(_named(run.name, one.error) for run, one in runs if one.error)], answered=answered)
+    written = {path: format for path, format in formats.items() if answered or format != "text"}
+    deliver(document, written, quiet=quiet)
+    pairs = zip(inputs.entries, answers, strict=True)
+    errors = (_named(entry.name, answer.error) for entry, answer in pairs if answer.error is not None)
+    finish(list(errors), answered=answered)
 
 
 def finish_fits(runs: Sequence[RunFit]) -> None:
@@ -372,8 +370,6 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | No
 
 def show_error(error: EntropyLawError) -> None:
     """``error[slug]: message`` and what to do, on stderr."""
-    from entropylaw.escaping import one_line
-
     say(f"{one_line(str(error))}\n  {one_line(error.hint)}", quiet=False)
 
 
@@ -389,16 +385,13 @@ def say(message: str, *, quiet: bool) -> None:
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     """Name the files of a folder that were skipped, and the copies apart; print other warnings."""
-    from entropylaw.documents.document import NOT_READ
-    from entropylaw.escaping import one_line
-
     strangers, copies, others = list[str](), list[str](), list[str]()
-    for path, skipped, why in (warning.partition(NOT_READ) for warning in warnings):
+    for path, skipped, reason in (warning.partition(NOT_READ) for warning in warnings):
         name = PurePath(path).name
-        if why.startswith("written by entropylaw"):
+        if reason.startswith("written by entropylaw"):
             continue  # a table or a text beside its document
-        if why.endswith(SAME_RUN):
-            copies.append(f"{name} of {PurePath(why.removesuffix(SAME_RUN).strip(chr(39))).name}")
+        if reason.endswith(SAME_RUN):
+            copies.append(f"{name} of {PurePath(reason.removesuffix(SAME_RUN).strip(chr(39))).name}")
         elif skipped:
             strangers.append(name)
         else:
@@ -427,7 +420,6 @@ def style_of(path: str | None, *, quiet: bool) -> Mapping[str, Any] | None:
     """The user's matplotlib style; says which of its fonts are not installed, so that another one is used."""
     if path is None:
         return None
-    from entropylaw.escaping import one_line
     from entropylaw.report.figures.plotting import missing_fonts, read_style
 
     style = read_style(path)

@@ -4,68 +4,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from entropylaw import options as opt
-from entropylaw.cli.command import takes
-from entropylaw.cli.output import format_of, read_for, result_of, say, style_of
+from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
+from entropylaw.cli.output import format_of, gather, result_of, say, style_of
+from entropylaw.documents.document import RunFit, RunPhases, RunReport
 from entropylaw.errors import FitError, UsageError
-from entropylaw.kinds import PATH, Kind, one_of
-from entropylaw.report.figures import FIGURES as ALL_FIGURES
+from entropylaw.escaping import safe_name
+from entropylaw.files import write_atomically
+from entropylaw.option import part
+from entropylaw.options import FitOptions, PhaseOptions
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import RunPhases, RunReport
-
-T = TypeVar("T")
-
-# Of one run, without the tokens' sums, which no log and no document holds.
-FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs not in ("tokens", "across", "arms")}
+    from entropylaw.pipeline.inputs import Input
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""
 
 MOST_NAMED = 8
 
-WIDTHS = {"single": 3.4, "double": 6.9}
-"""Inches of the columns of a paper."""
 
-
-def width_text(text: str) -> str:
-    """A width, if it is one."""
-    if text not in WIDTHS and not 2.5 <= float(text) <= 20.0:
-        raise ValueError(text)
-    return text
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
-    """``entropylaw plot``; a figure is of one run, which ``run`` names."""
-
-    figure: str = opt.option(
-        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", one_of(*FIGURES), required=True
-    )
-    source: str = opt.option("SOURCE", "A log, or a fit, report or phases document.", required=True)
-    width: str = opt.option(
-        "--width WIDTH",
-        "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",
-        Kind(expected="single, double, or inches from 2.5 to 20", example="double", read=width_text),
-        default="single",
-    )
-    title: bool = opt.switch(
-        "--title/--no-title", "The verdict as the title, on figures that have one.", default=True
-    )
-    run: str | None = opt.option("--run NAME", "Name of the run to draw, if SOURCE has several.")
-    output: str = opt.option(
-        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
-    )
-
-
-@takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
 def plot(options: PlotCommand) -> None:
-    """Draw one figure of one run for a paper."""
-    from entropylaw.documents.codec import write_atomically
-    from entropylaw.escaping import safe_name
+    """Run ``entropylaw plot``."""
     from entropylaw.report.figures import plotting
 
     output, quiet = options.output, options.quiet
@@ -74,87 +34,79 @@ def plot(options: PlotCommand) -> None:
     result = _result(options)
     width = WIDTHS.get(options.width) or float(options.width)
     with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):
-        figure, entry = FIGURES[options.figure], result.fit if hasattr(result, "fit") else result
+        figure, entry = DRAWN[options.figure], result.fit if hasattr(result, "fit") else result
         if entry.refusal is not None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
+        name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            drawn = figure.draw(entry if figure.needs == "law" else result)
+            contents = figure.files(entry if figure.needs == "law" else result, [kind], name)
         except ValueError as error:
             _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
-        content = plotting.figure_bytes(drawn, kind, f"{safe_name(result.run, set())}-{figure.name}")
-    write_atomically(output, content)
+    write_atomically(output, contents[kind])
     say(f"wrote {output}", quiet=quiet)
 
 
-plot.__doc__ = (
-    f"{plot.__doc__}\n\n"
-    + " ".join(f"{name}: {entry.about}." for name, entry in FIGURES.items())
-    + " Options of the fit apply only if SOURCE is a log."
-)
-
-
-def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
-    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
+def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
+    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
 def _result(options: PlotCommand) -> RunReport | RunPhases:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    from entropylaw.documents.document import RunReport
-    from entropylaw.documents.loading import load_fit, load_phases, load_report
-    from entropylaw.pipeline.sources import document_at, refuse_flags
-
-    source, needs = options.source, FIGURES[options.figure].needs
-    phases, document = needs == "phases", document_at(source)
-    if document is None:
-        result = _from_log(options, phases=phases)
-    else:
-        refuse_flags(source, options, opt.FitOptions, opt.PhaseOptions)
-        kind = document.kind or "fit"
-        if kind == "report":
-            report = _chosen(load_report(source).runs, options)
-            if not phases:
-                return report
-            if report.phases is None:
-                why = "the log had no entropies of planning or execution tokens"
-                _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-            return report.phases
-        load: Any
-        expected, command, load = ("phases", "phases", load_phases) if phases else ("law", "fit", load_fit)
-        if phases != (kind == "phases"):
-            message = f"{source} is a {kind} document, which holds no {expected}"
-            hint = f"give the log, or what `entropylaw {command}` wrote"
-            raise UsageError("figure-not-in-source", message, hint)
-        result = _chosen(load(source).runs, options)
-    if phases:
-        return result  # type: ignore[no-any-return]
-    if needs != "forecast":
-        return RunReport(fit=result)
-    from entropylaw.pipeline.steps import Ahead
-
-    # So many steps that the fan of a forecast is smooth.
-    return result_of(Ahead(FAN), [result])[0]
-
-
-def _from_log(options: PlotCommand, *, phases: bool) -> Any:
-    """The law of a run, or its phases."""
+    needs = DRAWN[options.figure].needs
+    phases = needs == "phases"
     # --run names the run here, and no column.
-    given: Any = opt.part(options, opt.PhaseOptions if phases else opt.FitOptions, run=None)
-    step, reading = read_for("Phases" if phases else "Fit", [options.source], given)
-    if not reading.runs:
-        raise reading.failures[0].error
-    return result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
+    fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
+    fixed = options.flags_given(FitOptions, PhaseOptions)
+    inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
+    # Not at the top: the process that workers are forked from starts before this one imports numpy.
+    from entropylaw.pipeline.steps import Ahead, Fit, Phases
+
+    held = [entry for entry in inputs.entries if entry.error is None]
+    if not held:
+        raise inputs.errors[0]
+    refuse_other_document(held[0].entry, options.source, phases=phases)
+    step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
+    result = result_of(step, [_chosen(held, options)])[0]
+    if phases:
+        return _phases(result) if isinstance(result, RunReport) else result
+    if isinstance(result, RunReport):
+        return result
+    if needs == "forecast":
+        # So many steps that the fan of a forecast is smooth.
+        return result_of(Ahead(FAN), [result])[0]
+    return RunReport(fit=result)
 
 
-def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
-    """The run of the name that is an option, or the only one; runs of documents have their names."""
+def refuse_other_document(entry: Any, source: str, *, phases: bool) -> None:
+    """Refuse a document of fits where phases are drawn, and of phases where something else is.
+
+    Raises UsageError (``figure-not-in-source``).
+    """
+    kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
+    if isinstance(entry, RunFit if phases else RunPhases):
+        message = f"{source} is a {kind} document, which holds no {expected}"
+        hint = f"give the log, or what `entropylaw {command}` wrote"
+        raise UsageError("figure-not-in-source", message, hint)
+
+
+def _phases(report: RunReport) -> RunPhases:
+    if report.phases is None:
+        reason = "the log had no entropies of planning or execution tokens"
+        _nothing(report.run, "phases", reason, "`entropylaw tokens` makes them of token-level logs")
+    return report.phases
+
+
+def _chosen(runs: Sequence[Input], options: PlotCommand) -> Input:
+    """The run of the name that is an option, or the only one."""
     source, name = options.source, options.run
-    names = names or [run.run for run in runs]  # type: ignore[attr-defined]
     if name is None and len(runs) == 1:
         return runs[0]
+    names = [run.name for run in runs]
     if name in names:
         return runs[names.index(name)]
-    more = f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
-    there = ", ".join(names[:MOST_NAMED]) + more
+    there = ", ".join(names[:MOST_NAMED])
+    if names[MOST_NAMED:]:
+        there += f" and {len(names) - MOST_NAMED} more"
     if name is None:
         message = f"{source} holds {len(names)} runs, and a figure shows one: {there}"
         raise UsageError("which-run", message, "add --run NAME")

@@ -11,7 +11,8 @@ from hashlib import sha256
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.options import ConfigFile, Option
+from entropylaw.option import Option
+from entropylaw.options import ConfigFile
 from entropylaw.paths import note_input, read_regular, shown_path
 from entropylaw.removed import refuse_removed
 
@@ -60,10 +61,10 @@ def in_force(
 
 def general_settings(commands: Mapping[str, Settings]) -> dict[str, Option]:
     """The settings of all commands, each once: columns first."""
-    known: dict[str, Option] = {}
+    general: dict[str, Option] = {}
     for settings in commands.values():
-        known |= {key: option for key, option in settings.items() if key not in known}
-    return {key: known[key] for key in sorted(known, key=lambda key: "." not in key)}
+        general |= {key: option for key, option in settings.items() if key not in general}
+    return {key: general[key] for key in sorted(general, key=lambda key: "." not in key)}
 
 
 def read_settings(path: str, commands: Mapping[str, Settings]) -> tuple[ConfigFile, Tables]:
@@ -95,7 +96,7 @@ def values_of(tables: Tables, command: str, options: Mapping[str, Option]) -> di
 
 
 def _settings(
-    table: Any, shown: str, prefix: str, known: Settings, tables: Sequence[str] = ()
+    table: Any, shown: str, prefix: str, settings: Settings, tables: Sequence[str] = ()
 ) -> dict[str, Any]:
     """A table's settings by key, each of them checked; ``known`` keys and ``tables`` may be in it."""
     values: dict[str, Any] = {}
@@ -106,16 +107,16 @@ def _settings(
     for key in values:
         refuse_removed(key, f"{shown} sets {prefix + key!r}, which")
     for key, value in values.items():
-        if key not in known:
-            meant = nearest_key(key, known, tables)
-            near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
+        if key not in settings:
+            meant = nearest_key(key, settings, tables)
+            near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(settings)}"
             message = f"{shown} sets {(prefix + key)[:80]!r}, which is not a setting there; {near}"
             hint = "`entropylaw --no-config config` lists the settings"
             raise UsageError("unknown-setting", message, hint)
         try:
-            known[key].from_toml(value)
+            settings[key].from_toml(value)
         except ValueError:
-            raise _bad(f"{prefix}{key}", value, shown, known[key].expected) from None
+            raise _bad(f"{prefix}{key}", value, shown, settings[key].expected) from None
     return values
 
 
@@ -124,8 +125,10 @@ def nearest_key(key: str, known: Settings, tables: Sequence[str]) -> str | None:
     import difflib
 
     names = {name: name for name in tables}
-    for own, option in known.items():
-        names |= dict.fromkeys([own, option.flag.lower().lstrip("-"), own.rpartition(".")[2]], own)
+    for key_of_option, option in known.items():
+        names |= dict.fromkeys(
+            [key_of_option, option.flag.lower().lstrip("-"), key_of_option.rpartition(".")[2]], key_of_option
+        )
     full = key.lower().replace("_", "-").lstrip("-")[:80]
     last = full.rpartition(".")[2]
     close = [name for name in (full, last) if name in names]
@@ -157,15 +160,15 @@ def toml_of(content: bytes, shown: str) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        why = f"a byte that is not UTF-8 (at line {line})"
+        reason = f"a byte that is not UTF-8 (at line {line})"
     except tomllib.TOMLDecodeError as error:
         line = content.rstrip().count(b"\n") + 1
-        why = str(error).replace("at end of document", f"at line {line}, the last")
+        reason = str(error).replace("at end of document", f"at line {line}, the last")
     except ValueError:
-        why = "an integer of thousands of digits"
+        reason = "an integer of thousands of digits"
     except RecursionError:
-        why = "nested too deeply"
-    message = f"{shown} is not TOML: {why}"
+        reason = "nested too deeply"
+    message = f"{shown} is not TOML: {reason}"
     raise InputError("not-toml", message, "correct the line, or leave the file out with --no-config")
 
 

@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from entropylaw.arrays import Unbounded
-from entropylaw.errors import OutputError, described
-from entropylaw.paths import check_targets
+from entropylaw.errors import described
 from entropylaw.reproducible import rounded
 from entropylaw.results.result import field_names
 
 T = TypeVar("T")
-
-TEMPORARY = ".entropylaw-"
-"""How the names of unfinished files begin; they end in ``.part``."""
 
 _KEY = re.compile(rb'"\s*:')
 _PLAIN = (float, str, type(None), bool, int)
@@ -50,13 +44,10 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if members := _members(value):
-        types = type(value).__annotations__
-        return {
-            key: None if types.get(name) is Unbounded and inner == math.inf else encode(inner)
-            for key, name, inner in members
-        }
-    return encode(value.tolist()) if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        return encode(value.tolist())
+    members = _members(value)
+    return {key: encode(inner) for key, inner in members} if members else value
 
 
 def parse(content: bytes) -> Any:
@@ -87,27 +78,35 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     others.
     """
     try:
-        found = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
+        result = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
     except msgspec.ValidationError as error:
         # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
         problem = problem[:1].lower() + problem[1:]
         raise DocumentMismatchError(where.rstrip("`") or "$", problem) from None
     # Options with a default are required in documents.
-    settings = getattr(found, "settings", None)
+    settings = getattr(result, "settings", None)
     missing = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
     if missing:
         raise DocumentMismatchError("$.settings", f"object missing required field `{missing[0]}`")
-    if (flaw := _flaw(found)) is not None:
+    if (flaw := _flaw(result)) is not None:
         raise DocumentMismatchError(f"${flaw[0]}", f"expected {flaw[1]}")
-    return found
+    return result
 
 
-def _members(value: object) -> list[tuple[str, str, Any]]:
-    """The key in JSON, the attribute and the value of every field of a result; nothing for other values."""
+def _members(value: object) -> list[tuple[str, Any]]:
+    """The key in JSON and the value of every field of a result, None where it is without a bound.
+
+    Nothing for other values.
+    """
     names = field_names(value)
     keys = getattr(value, "__struct_encode_fields__", names)
-    return [(key, name, getattr(value, name)) for key, name in zip(keys, names, strict=True)]
+    types = getattr(type(value), "__annotations__", {})
+    members: list[tuple[str, Any]] = []
+    for key, name in zip(keys, names, strict=True):
+        inner = getattr(value, name)
+        members.append((key, None if types.get(name) is Unbounded and inner == math.inf else inner))
+    return members
 
 
 def as_stored(value: T) -> T:
@@ -172,56 +171,22 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     if hasattr(value, "flaw") and (expected := value.flaw()):
         return "", expected
     form = ".{}"
-    parts: Iterable[tuple[str | int, Any]]
+    members: Iterable[tuple[str | int, Any]]
     if isinstance(value, tuple):
-        form, parts = "[{}]", enumerate(value)
+        form, members = "[{}]", enumerate(value)
     elif isinstance(value, dict):
-        parts = value.items()
+        members = value.items()
     else:
-        parts = ((key, part) for key, _, part in _members(value))
-    for key, part in parts:
-        if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
-            return form.format(key) + found[0], found[1]
+        members = _members(value)
+    for key, member in members:
+        if type(member) not in _PLAIN and (flaw := _flaw(member)) is not None:
+            return form.format(key) + flaw[0], flaw[1]
     return None
 
 
 def dumps(value: Any) -> str:
     """JSON text with sorted keys, floats of 12 significant digits, one line per list of plain values."""
     return _lines(value, "") + "\n"
-
-
-def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write to a temporary file and move it over the target, so that readers see the old or the new file.
-
-    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full; the old file
-    is then unchanged. Raises UsageError ``output-is-input``.
-    """
-    import tempfile  # not at the top: a gate that writes no file would wait for it
-
-    check_targets([path])
-    target = Path(path)
-    # A file name that is no UTF-8 has surrogates, which are written as \\udcff.
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    temporary: str | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; a report gets the permissions of the user's other files.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(target)
-    except OSError as error:
-        message = f"{target} could not be written ({error.strerror or error}); an existing file is unchanged"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
-        raise OutputError("cannot-write", message, hint) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 _ENCODER = json.JSONEncoder(allow_nan=False)

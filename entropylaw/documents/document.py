@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from msgspec import Struct
 
-from entropylaw import __version__
-from entropylaw.documents.codec import as_stored, encode
+from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
-from entropylaw.paths import shown_path
+from entropylaw.paths import NOT_READ, shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
 from entropylaw.results.fit import Fit
@@ -26,11 +25,12 @@ from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import LOST, Finding, Result, has, replace, sentences
+from entropylaw.version import __version__
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
     from entropylaw.logs.runs import Run as Log
-    from entropylaw.roles.series import PhaseSeries, Series
+    from entropylaw.roles.series import PhaseSeries
 
 Run = TypeVar("Run")
 
@@ -85,29 +85,64 @@ def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
     )
 
 
-NOT_READ = " was not read: "
-"""Between the path of a file and why it is no log, in a warning."""
-
-
 def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A warning for each file that is no log: (path, why)."""
-    return tuple(f"{shown_path(path)}{NOT_READ}{why}" for path, why in ignored)
+    """A warning for each file that is not a log: (path, why)."""
+    return tuple(f"{shown_path(path)}{NOT_READ}{reason}" for path, reason in ignored)
 
 
-def read_of(log: Log | str, series: Series | PhaseSeries | None = None, name: str = "") -> dict[str, Any]:
-    """A run's name and file, rows dropped and notes, from reading it and choosing its columns.
+class Entry(Result, frozen=True, kw_only=True):
+    """One run of a document: where it was read from, its columns, and its result or why it has none.
 
-    A path takes the place of a run where the file could not be read; ``name`` is the run's, if known.
+    ``path`` is that of its file, ``dropped`` counts rows of it by reason. The result is in the field
+    ``RESULT``; ``COLUMNS`` are the fields of columns, each with the attribute of the series that has it.
     """
-    if isinstance(log, str):
-        return {"run": name or shown_path(log), "path": shown_path(log), "dropped": {}, "notes": ()}
-    dropped = Counter(log.dropped)
-    dropped.update(series.dropped if series else {})
-    notes = log.notes + (series.notes if series else ())
-    return {"run": log.name, "path": shown_path(log.source.path), "dropped": dict(dropped), "notes": notes}
+
+    RESULT: ClassVar[str]
+    COLUMNS: ClassVar[Mapping[str, str]]
+    NOTES: ClassVar[str] = "notes"
+
+    run: str
+    path: str
+    dropped: Mapping[str, int]
+    refusal: Refusal | None
+
+    @classmethod
+    def of(cls, log: Log | str, series: Any, name: str = "", **more: Any) -> Self:
+        """The entry of a run, from reading it and choosing its columns, and ``more`` fields.
+
+        Where its file could not be read a path takes the place of a run, and ``name`` is the run's, if known.
+        Without a series its columns are None.
+        """
+        if isinstance(log, str):
+            read: dict[str, Any] = {"run": name or shown_path(log), "path": shown_path(log)}
+            dropped, notes = Counter[str](), tuple[str, ...]()
+        else:
+            read = {"run": log.name, "path": shown_path(log.source.path)}
+            dropped, notes = Counter(log.dropped), log.notes
+        for source in filter(None, (series, more.get(cls.RESULT))):
+            dropped.update(getattr(source, "dropped", {}))
+        notes += series.notes if series else ()
+        columns = {field: getattr(series, name, None) for field, name in cls.COLUMNS.items()}
+        fields = {"dropped": dict(dropped), cls.NOTES: notes, cls.RESULT: None, "refusal": None}
+        return cls(**read | columns | fields | more)
+
+    @classmethod
+    def refused(cls, log: Log | str, series: Any, error: EntropyLawError, name: str = "") -> Self:
+        """A run without a result; parameters as :meth:`of`."""
+        return cls.of(log, series, name, refusal=refusal_of(error, log))
+
+    @property
+    def read(self) -> bool:
+        """Whether its log could be read, and columns of it chosen."""
+        return any(getattr(self, field) is not None for field in self.COLUMNS)
+
+    def flaw(self) -> str:
+        """Both a result and a refusal, or neither."""
+        has_result = getattr(self, self.RESULT) is not None
+        return "" if has_result == (self.refusal is None) else f"{self.RESULT} or a refusal, one of them"
 
 
-class RunFit(Result, frozen=True, kw_only=True):
+class RunFit(Entry, frozen=True, kw_only=True):
     """One run of a document: its columns and its answer, or the reason why there is none.
 
     ``entropy_column``, ``reward_column`` and ``pair`` are None for a run whose columns could not be chosen.
@@ -118,15 +153,15 @@ class RunFit(Result, frozen=True, kw_only=True):
     validation reward has few evaluations.
     """
 
-    run: str
-    path: str
+    RESULT = "answer"
+    COLUMNS = {"entropy_column": "entropy_choice", "reward_column": "reward_choice", "pair": "pair"}  # noqa: RUF012
+    NOTES = "read_notes"
+
     entropy_column: Choice | None
     reward_column: Choice | None
     pair: str | None
-    dropped: Mapping[str, int]
     read_notes: tuple[str, ...]
     answer: Fit | None
-    refusal: Refusal | None
     level_shifts: tuple[LevelShift, ...] = ()
     drop_per_100_steps: Estimate | None = None
     findings: tuple[Finding, ...] = ()
@@ -147,16 +182,6 @@ class RunFit(Result, frozen=True, kw_only=True):
     def verdict(self) -> str:
         """The verdict on the law in a word; ``refused`` for a run that could not be fitted."""
         return "refused" if self.answer is None else self.answer.verdict.value
-
-    @property
-    def read(self) -> bool:
-        """Whether its log could be read, and its columns chosen."""
-        return self.entropy_column is not None
-
-    def flaw(self) -> str:
-        """Both an answer and a refusal, or neither."""
-        given = (self.answer is None) != (self.refusal is None)
-        return "" if given else "an answer or a refusal, one of them"
 
 
 class FitDocument(Document[RunFit], frozen=True, kw_only=True):
@@ -180,37 +205,11 @@ class FitDocument(Document[RunFit], frozen=True, kw_only=True):
         return any(run.answer is not None or run.training is not None for run in self.runs)
 
 
-def fitted_run(run: Log, series: Series, answer: Fit, drop_per_100_steps: Estimate) -> RunFit:
-    """A run with its answer and its recent loss of entropy."""
-    found = {"answer": answer, "drop_per_100_steps": drop_per_100_steps}
-    return _run_fit(read_of(run, series), series, **found)
-
-
-def refused_run(log: Log | str, series: Series | None, error: EntropyLawError, name: str = "") -> RunFit:
-    """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted.
-
-    ``log`` is a path where the file has no run, or where its run of that ``name`` cannot be used.
-    """
-    return _run_fit(read_of(log, series, name), series, refusal=refusal_of(error, log))
-
-
-def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFit:
-    """An entry from ``read`` and the fields in ``found``; without a series its columns are None."""
-    return RunFit(
-        read_notes=read.pop("notes"),
-        **read,
-        entropy_column=series.entropy_choice if series else None,
-        reward_column=series.reward_choice if series else None,
-        pair=series.pair if series else None,
-        **{"answer": None, "refusal": None} | found,
-    )
-
-
 COLUMNS = ("planning_column", "execution_column", "aggregate_column", "share_column", "length_column")
 """The attributes with the columns, in a series and in an entry."""
 
 
-class RunPhases(Result, frozen=True, kw_only=True):
+class RunPhases(Entry, frozen=True, kw_only=True):
     """One run of a document: its columns and its phases, or the reason why there are none.
 
     ``planning_column`` may hold a semantic entropy, see its ``what``. ``share_column`` is planning's share of
@@ -218,27 +217,28 @@ class RunPhases(Result, frozen=True, kw_only=True):
     have their own.
     """
 
-    run: str
-    path: str
+    RESULT = "phases"
+    COLUMNS = dict(zip(COLUMNS, COLUMNS, strict=True))  # noqa: RUF012
+
     planning_column: PhaseColumn | None
     execution_column: PhaseColumn | None
     aggregate_column: PhaseColumn | None
     share_column: str | None
     length_column: str | None
-    dropped: Mapping[str, int]
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
     phases: PhaseFit | None
-    refusal: Refusal | None
+
+    @classmethod
+    def of(cls, log: Log | str, series: PhaseSeries | None, name: str = "", **more: Any) -> Self:
+        """As :meth:`Entry.of`, with the findings about its columns."""
+        findings = series.findings if series else ()
+        return super().of(log, series, name, findings=findings, **more)
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Properties of the columns that may look like a turn, in sentences."""
         return sentences(self.findings, "caution")
-
-    def flaw(self) -> str:
-        """Both phases and a refusal, or neither."""
-        return "" if (self.phases is None) != (self.refusal is None) else "phases or a refusal, one of them"
 
 
 class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
@@ -256,29 +256,6 @@ class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
     def fitted(self) -> tuple[PhaseFit, ...]:
         """The phases of all runs that have some."""
         return tuple(run.phases for run in self.runs if run.phases is not None)
-
-
-def phased_run(run: Log, series: PhaseSeries, phases: PhaseFit) -> RunPhases:
-    """A run with its phases; ``dropped`` counts rows of reading, finding the columns and fitting."""
-    read = read_of(run, series)
-    dropped = Counter(read["dropped"])
-    dropped.update(phases.dropped)
-    return as_stored(_run_phases(read | {"dropped": dict(dropped)}, series, phases=phases, refusal=None))
-
-
-def unphased_run(
-    log: Log | str, series: PhaseSeries | None, error: EntropyLawError, name: str = ""
-) -> RunPhases:
-    """A run whose columns cannot be found (no ``series``), or whose curves cannot be fitted.
-
-    ``log`` is a path where the file has no run, or where its run of that ``name`` cannot be used.
-    """
-    return _run_phases(read_of(log, series, name), series, phases=None, refusal=refusal_of(error, log))
-
-
-def _run_phases(read: dict[str, Any], series: PhaseSeries | None, **found: Any) -> RunPhases:
-    columns: dict[str, Any] = {name: getattr(series, name, None) for name in COLUMNS}
-    return RunPhases(**read, **columns, findings=series.findings if series else (), **found)
 
 
 class RunReport(Result, frozen=True, kw_only=True):
@@ -323,6 +300,16 @@ def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
         config=fits.config,
         version=fits.version,
     )
+
+
+def renamed(entry: Any, name: str) -> Any:
+    """The entry of a run by another name, which distinguishes it from others."""
+    if isinstance(entry, RunReport):
+        return replace(entry, fit=renamed(entry.fit, name))
+    if not isinstance(entry, RunFit) or entry.answer is None:
+        return replace(entry, run=name)
+    law = replace(entry.answer.law, run=name)
+    return replace(entry, run=name, answer=replace(entry.answer, run=name, law=law))
 
 
 class RunPrediction(Result, frozen=True, kw_only=True):
@@ -371,7 +358,8 @@ class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
 def refused_backtest(log: Log | str, _: Any, error: EntropyLawError, name: str = "") -> RunBacktest:
     """A run, or a path without any, that could not be tested; the reason names no absolute path."""
     refusal = refusal_of(error, log).message
-    return RunBacktest(run=read_of(log, name=name)["run"], n=0, block=1, scores=(), refusal=refusal)
+    run = name or shown_path(log) if isinstance(log, str) else log.name
+    return RunBacktest(run=run, n=0, block=1, scores=(), refusal=refusal)
 
 
 class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.documents.kinds import KINDS, Kind
 from entropylaw.errors import InputError, known_form
-from entropylaw.paths import LARGEST, SCHEMA, is_file, read_regular, shown_path, walk
+from entropylaw.paths import LARGEST, SCHEMA, read_regular, shown_path, walk
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
@@ -51,7 +50,7 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
     kind, data, shown = KINDS[name], load_json(path), shown_path(path)
     if not schema_of(data).startswith(f"entropylaw/{name}/"):
-        message = f"{shown} is JSON, but no document with schema {kind.schema!r}"
+        message = f"{shown} is JSON, but not a document with schema {kind.schema!r}"
         hint = f"give a file that `{kind.command}` wrote, or the log itself"
         raise InputError("not-a-document", message, hint)
     return as_document(kind, data, shown)
@@ -92,7 +91,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     source, shown = Path(path), shown_path(os.fspath(path))[:LONGEST_SHOWN]
     try:
         if source.exists() and not source.is_file():
-            raise InputError("file-unreadable", f"{shown} is no file", "name a document")
+            raise InputError("file-unreadable", f"{shown} is not a file", "name a document")
         return parse(read_regular(source, LARGEST))
     except FileNotFoundError:
         raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
@@ -102,7 +101,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
     except (ValueError, RecursionError) as error:
-        message = f"{shown} is no JSON document ({error})"
+        message = f"{shown} is not a JSON document ({error})"
         raise InputError("not-a-document", message, "give a file that `entropylaw fit` wrote") from error
 
 
@@ -130,11 +129,13 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     named = FITS in file.name.casefold()
-    content = None
-    with suppress(OSError):
-        if (named or file.suffix.lower() == ".json") and is_file(file):
-            content = read_regular(file, LARGEST)
-    if content is None or not (named or b"entropylaw" in content):
+    if not named and file.suffix.lower() != ".json":
+        return None
+    try:
+        content = read_regular(file, LARGEST)
+    except (OSError, ValueError):
+        return None
+    if not named and b"entropylaw" not in content:
         return None  # a log: parsing it would take many times its size
     data, flaw = parsed(content)
     if schema_of(data).startswith("entropylaw/"):
@@ -161,11 +162,11 @@ def schema_of(data: Any) -> str:
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
     """The documents below a folder, and whether there is anything else, such as an unreadable folder."""
-    found: list[Stored] = []
+    documents: list[Stored] = []
     others = False
     for visit in walk(folder):
         where, _, names = ("", [], []) if isinstance(visit, OSError) else visit
         inside = [find_document(str(Path(where) / name)) for name in names]
         others = others or None in inside or isinstance(visit, OSError)
-        found += filter(None, inside)
-    return found, others
+        documents += filter(None, inside)
+    return documents, others

@@ -19,13 +19,14 @@ from itertools import chain, product
 from typing import Any
 
 from entropylaw.documents.document import GateCase
+from entropylaw.documents.index import INDEX, whole_pages
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import find_document, load_json
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Kind, Part, Unknown, Value
-from entropylaw.gates.subjects import Subject, flaws_of, pages_of, read_document, subjects_of, unread
+from entropylaw.gates.subjects import Subject, read_document, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
@@ -69,9 +70,6 @@ _COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "!=": (operator.ne, "different from"),
 }
 """Operator → how it compares, and in words."""
-INDEX = "report.json"
-"""The index in a report's folder."""
-
 _MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 
@@ -87,7 +85,7 @@ def decide(
     """
     check_arms(gates, subjects)
     counts = Counter(subject.run for subject in subjects)
-    alone = sum(Part.law in one.parts or one.refusal is not None for one in subjects) == 1
+    alone = sum(Part.law in run.parts or run.refusal is not None for run in subjects) == 1
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
     cases = []
     for subject, gate in product(subjects, gates):
@@ -121,13 +119,13 @@ def numbers_of(value: Value | None) -> dict[str, Any]:
 
 
 def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
-    """Refuse arms that none of some comparisons has: a typing error is no unknown value."""
-    compared = [one.holders[Part.arms].comparison for one in subjects if Part.arms in one.holders]
-    known = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
+    """Refuse arms that none of some comparisons has: a typing error is not an unknown value."""
+    compared = [subject.holders[Part.arms].comparison for subject in subjects if Part.arms in subject.holders]
+    arms = list(dict.fromkeys(arm.arm for comparison in compared for arm in comparison.arms))
     for gate in gates if compared else ():
-        if missing := [arm for arm in gate.arms if arm not in known]:
+        if missing := [arm for arm in gate.arms if arm not in arms]:
             message = f"--fail-if {gate.text!r}: no arm is called {missing[0]!r}"
-            raise UsageError("no-such-arm", message, f"the arms are {listing(known)}")
+            raise UsageError("no-such-arm", message, f"the arms are {listing(arms)}")
 
 
 def decide_flag(name: str, subject: Subject) -> tuple[Outcome, str]:
@@ -139,9 +137,9 @@ def decide_flag(name: str, subject: Subject) -> tuple[Outcome, str]:
         sentence = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
         return (Outcome.tripped if refusal else Outcome.passed), sentence
     if subject.verdict is None:
-        why = refusal.message if refusal else "none of the given documents contains a fit of this run"
+        reason = refusal.message if refusal else "none of the given documents contains a fit of this run"
         answer = {"lost": "the run lost its reward"}.get(name, "the law holds")
-        return Outcome.unknown, f"whether {answer} is not known: {why}"
+        return Outcome.unknown, f"whether {answer} is not known: {reason}"
     if name == "lost":
         outcome = Outcome.tripped if subject.lost else Outcome.passed
         return outcome, subject.lost or "the run did not lose its reward"
@@ -190,8 +188,8 @@ def decide_value(gate: Gate, value: Value, subject: Subject, rules: Rules) -> tu
         return Outcome.unknown, value.reason
     if isinstance(value, str):
         holds = (value == gate.word) is (gate.operator == "==")
-        said = f"{name} is {value!r}" if value in gate.quantity.words else gate.quantity.otherwise
-        return _BY_PART[holds, holds][0], said
+        sentence = f"{name} is {value!r}" if value in gate.quantity.words else gate.quantity.otherwise
+        return _BY_PART[holds, holds][0], sentence
     assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     compare, side = _COMPARE[gate.operator]
     if isinstance(value, Estimate) and not rules.point:
@@ -243,16 +241,16 @@ def consistent_decimals(numbers: Sequence[float | None], limit: float, *, percen
     are percentages.
     """
     # The shortest decimal that reads back as a float keeps the order of floats.
-    known = [Decimal(repr(float(x))).scaleb(2 * percent) for x in numbers if x is not None]
+    exact = [Decimal(repr(float(x))).scaleb(2 * percent) for x in numbers if x is not None]
     bound = Decimal(repr(float(limit))).scaleb(2 * percent)
     decimals = 0
-    if any(x != x.to_integral_value() for x in known):
-        half, largest = (max(known) - min(known)) / 2, max(map(abs, known))
+    if any(x != x.to_integral_value() for x in exact):
+        half, largest = (max(exact) - min(exact)) / 2, max(map(abs, exact))
         wide = half > largest * Decimal("1e-12")
         decimals = max(1 - half.adjusted() if wide else 3 - largest.adjusted(), 0)
-    while any(Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in known):
+    while any(Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in exact):
         decimals += 1
-    texts = (_text(x, decimals) + "%" * percent for x in known)
+    texts = (_text(x, decimals) + "%" * percent for x in exact)
     return ["open" if x is None else next(texts) for x in numbers]
 
 
@@ -294,8 +292,8 @@ def run_before(baseline: Sequence[Subject], name: str, *, alone: bool) -> Subjec
     runs = lawful if alone and len(lawful) == 1 else [run for run in lawful if run.run == name]
     if len(runs) != 1:
         count = f"{len(runs)} runs" if runs else "no run"
-        why = "where there are several runs, here or there, their names have to match"
-        return Unknown(reason=f"the baseline has {count} of the name {name!r}; {why}")
+        reason = "where there are several runs, here or there, their names have to match"
+        return Unknown(reason=f"the baseline has {count} of the name {name!r}; {reason}")
     if runs[0].refusal is not None:
         return Unknown(reason=f"the baseline's run was refused: {runs[0].refusal.message}")
     return runs[0]
@@ -314,9 +312,7 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         pages: list[str] = []
         try:
             if index is not None and index.data:
-                pages = list(map(str, pages_of(index)))
-                for _, error in flaws_of(index) if pages else ():
-                    raise error
+                pages = list(map(str, whole_pages(index)))
             loaded[path] = list(chain.from_iterable(map(baseline_runs, pages or [named])))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
@@ -326,20 +322,21 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
 def baseline_runs(path: str) -> list[Subject]:
     """The runs of one document."""
     note_input(path)
-    shown, found = shown_path(path), ""
+    shown, schema = shown_path(path), ""
     document = None
     try:
         data = load_json(path)
-        found = known_form(data["schema"]) if isinstance(data, dict) and "schema" in data else ""
-        document = read_document(data, shown) if found else None
+        if isinstance(data, dict) and "schema" in data:
+            schema = known_form(data["schema"])
+        document = read_document(data, shown) if schema else None
     except InputError as error:
         # What is no JSON is a log, perhaps.
-        if found or error.slug != "not-a-document":
+        if schema or error.slug != "not-a-document":
             raise
     if document is None or document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
-        what = f"has schema {found}, which holds no law" if found else "is no document of entropylaw"
+        problem = f"has schema {schema}, which holds no law" if schema else "is not a document of entropylaw"
         hint = "give what `entropylaw report` or `entropylaw fit LOG -o baseline.fit.json` wrote"
-        raise InputError("not-a-document", f"the baseline {shown} {what}", hint)
+        raise InputError("not-a-document", f"the baseline {shown} {problem}", hint)
     return subjects_of(document, shown)
 
 
@@ -354,9 +351,9 @@ def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:
     (MOVER-R; Newcombe 2016, doi:10.1177/0962280213502144, for a numerator of any sign). The two runs are
     taken as independent; for two fits of the same evaluations the interval is wider than necessary.
     """
-    given = (now.value, now.low, now.high, before.value, before.low, before.high)
-    ends = [end for end in given if end is not None]
-    if len(ends) < len(given):
+    numbers = (now.value, now.low, now.high, before.value, before.low, before.high)
+    ends = [end for end in numbers if end is not None]
+    if len(ends) < len(numbers):
         return Unknown(reason=f"the interval of {measured} has an open end here or in the baseline")
     if now.level != before.level:
         return Unknown(reason=f"the levels differ: {now.level:g} here, {before.level:g} in the baseline")

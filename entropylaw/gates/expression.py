@@ -35,7 +35,7 @@ RENAMED = {
     "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
     "law_weight": "write law_probability",
 }
-"""Names that are no quantities, some of them of earlier versions → what to write."""
+"""Names that are not quantities, some of them of earlier versions → what to write."""
 
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -165,16 +165,15 @@ class _Reader:
         ends = list(_COMPARED_END.finditer(self.text, begin))
         if not ends:
             self.fail("').' and a quantity after the two arms were expected", at=len(self.text), hint=hint)
-        pair = _ARMS.fullmatch(self.text[begin : ends[-1].start()])
-        arms = [] if pair is None else [one[1:-1] if one[0] in "'\"" else one for one in pair.groups()]
-        if len(arms) != 2 or not all(arms) or arms[0] == arms[1]:
+        arm, baseline = arms_in(self.text[begin : ends[-1].start()])
+        if not (arm and baseline) or arm == baseline:
             self.fail("two different arms were expected, with a comma between them", begin, hint=hint)
         self.move(ends[-1].end())
         at, name = self.place, self.take(_NAME)
         if name is None or name not in differences():
             near = _meant(name or "", list(differences()))
             self.fail(f"one of {', '.join(differences())} was expected", at, near, hint)
-        return difference(arms[0], arms[1], name), tuple(arms)
+        return difference(arm, baseline, name), (arm, baseline)
 
     def number(self, quantity: Quantity) -> str:
         start = self.place
@@ -234,16 +233,24 @@ class _Reader:
 
     def fail(self, expected: str, at: int | None = None, more: str = "", hint: str = GRAMMAR) -> NoReturn:
         """Raise the error with what was expected, the position and the text there; ``more`` follows it."""
-        place = self.place if at is None else at
-        rest = self.text[place:].strip()
-        found = f"found {rest[:40]!r}" if rest else "found its end"
-        message = f"--fail-if {self.text!r}: {expected} at character {place + 1}, {found}{more}"
+        position = self.place if at is None else at
+        rest = self.text[position:].strip()
+        rest_shown = f"found {rest[:40]!r}" if rest else "found its end"
+        message = f"--fail-if {self.text!r}: {expected} at character {position + 1}, {rest_shown}{more}"
         raise UsageError("bad-gate", message, hint)
+
+
+def arms_in(text: str) -> tuple[str, str]:
+    """Two arms with a comma between them, in quotes or not; two empty ones of any other text."""
+    if (pair := _ARMS.fullmatch(text)) is None:
+        return "", ""
+    arm, baseline = (name[1:-1] if name[0] in "'\"" else name for name in pair.groups())
+    return arm, baseline
 
 
 def _meant(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name.casefold(), names, n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(str(one)) for one in near)}?" if near else ""
+    return f"; did you mean {' or '.join(repr(str(name)) for name in near)}?" if near else ""
 
 
 def _value(text: str) -> float:

@@ -172,9 +172,9 @@ def verdict_of(run: Any) -> Value:
 
 
 def why_of(run: Any) -> Value:
-    """A run in which the law does not fail has no reason, which is no unknown one."""
-    why = _answered(run).why
-    return str(why) if why is not None else "none"
+    """A run in which the law does not fail has no reason, which is not an unknown one."""
+    reason = _answered(run).why
+    return str(reason) if reason is not None else "none"
 
 
 _ALL = (
@@ -284,7 +284,7 @@ def turned(estimate: Estimate) -> Estimate:
 
 def difference(arm: str, baseline: str, name: str) -> Quantity:
     """A quantity of :func:`differences` for two arms."""
-    what = f"{arm} against {baseline}"
+    arms_compared = f"{arm} against {baseline}"
 
     def read(document: ComparisonDocument) -> Value:
         comparison = document.comparison
@@ -292,15 +292,15 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         pair = straight or comparison.pair(baseline, arm)
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
-            return Unknown(reason=f"{what} is not in the comparison; {again}")
+            return Unknown(reason=f"{arms_compared} is not in the comparison; {again}")
         if missing := missing_run(document, arm, baseline, name):
-            return Unknown(reason=f"{what}: {missing}")
+            return Unknown(reason=f"{arms_compared}: {missing}")
         compared = next((row for row in pair.differences if row.quantity == name), None)
         if compared is None:
-            return Unknown(reason=f"{what} was not compared in {name}")
+            return Unknown(reason=f"{arms_compared} was not compared in {name}")
         estimate = compared.estimate
         if estimate.value is None:
-            return Unknown(reason=f"{what}: {estimate.note or 'the difference is not known'}")
+            return Unknown(reason=f"{arms_compared}: {estimate.note or 'the difference is not known'}")
         return estimate if straight is not None else turned(estimate)
 
     return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import CheckedFile
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import Stored, as_document, damaged, find_document
+from entropylaw.documents.loading import Stored, as_document, damaged
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.quantities import Needs, Part, Quantity, Value
-from entropylaw.paths import is_file, note_input, shown_path
+from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.result import LOST, sentences
@@ -55,16 +54,16 @@ class Subject:
         without = self.why is Why.no_relation and needs is Needs.relation
         if not without and not (self.verdict is Verdict.fails and needs is Needs.law):
             return ""
-        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        others = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
         reason = self.reasons[0] if self.reasons else "its document gives no reason"
-        return f"the law fails for this run, {self.why}: {reason}{more}"
+        return f"the law fails for this run, {self.why}: {reason}{others}"
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
         if quantity.part not in self.holders:
             # A prediction has the verdict in addition to its own numbers.
-            known = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
-            return quantity.read(self.holders[Part.ahead]) if known else None
+            is_shared = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
+            return quantity.read(self.holders[Part.ahead]) if is_shared else None
         holder = self.holders[quantity.part]
         return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
 
@@ -108,12 +107,11 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
         return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
     for entry in document.runs:  # type: ignore[union-attr]
         holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
-        run, column = entry, "entropy_column"
+        run = entry
         if kind == "report":
             run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
         elif kind == "phases":
             holders = {Part.phases: entry}
-            column = "aggregate_column" if entry.aggregate_column else "planning_column"
         answer = getattr(run, "answer", run)
         judged = None if kind == "phases" else answer
         findings = getattr(judged, "findings", ())
@@ -125,9 +123,9 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             verdict=getattr(judged, "verdict", None),
             why=getattr(judged, "why", None),
             reasons=sentences(findings, "reason"),
-            lost=next((one.sentence for one in findings if one.code == LOST), ""),
+            lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
             refusal=getattr(run, "refusal", None),
-            read=getattr(run, column, "") is not None,
+            read=getattr(run, "read", True),
         )
         subjects.append(subject)
     return subjects
@@ -140,66 +138,12 @@ def stored_subjects(document: Stored) -> list[Subject]:
         if document.data is None:
             raise document.damaged(shown)
         subjects = subjects_of(read_document(document.data, shown), shown)
-        runs = [(one.run, one.path) for one in subjects if one.refusal is None]
+        runs = [(subject.run, subject.path) for subject in subjects if subject.refusal is None]
         if len(set(runs)) < len(runs):
             raise damaged(shown, "at $.runs: expected each run once")
         return subjects
     except InputError as error:
         return [unread(shown, error)]
-
-
-def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
-    """The path of the document of each run that a report's index names, with its row there."""
-    rows = index.data.get("rows") if index.kind == "index" else None
-    rows = [row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
-    folder = Path(index.path).parent / "runs"
-    return [(folder / f"{row['slug']}.json", row) for row in rows if isinstance(row.get("slug"), str)]
-
-
-def pages_of(index: Stored) -> list[Path]:
-    """The paths of the runs' documents that a report's index names; none of other documents."""
-    return [page for page, _ in _pages(index)]
-
-
-def documents_of(index: Stored) -> list[Stored]:
-    """The runs' documents that a report's index names, as far as they are there."""
-    return [
-        # What is no document was one.
-        find_document(str(path)) or Stored(path=str(path), content=path.read_bytes(), data=None)
-        for path in filter(is_file, pages_of(index))
-    ]
-
-
-def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
-    """Runs of a report's index whose documents are missing or say something else; none of other documents."""
-    unfinished = index.data.get("unfinished") if index.kind == "index" else 0
-    if unfinished:
-        shown = shown_path(index.path)
-        what = f"{shown}: the report was interrupted before {unfinished} of its runs"
-        yield shown, InputError("file-not-found", what, "make the report again, which finishes it")
-    for page, row in _pages(index):
-        shown = shown_path(str(page))
-        if not is_file(page):
-            what = f"there is no {shown}, which the index of the report names"
-            yield shown, InputError("file-not-found", what, "make the report again")
-        elif (document := find_document(str(page))) and (what := difference_of(row, document.data)):
-            yield shown, damaged(shown, f"(its {what} is not the one in the index of the report)")
-
-
-def difference_of(row: Mapping[str, Any], document: Any) -> str:
-    """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
-    try:
-        (run,) = document["runs"]
-        fit, cells = run["fit"], row["cells"]
-        answer = fit["answer"] or {}
-        numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
-        slug = (fit["refusal"] or {}).get("slug")
-        pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
-        pairs |= {"refusal": (row["refusal"], slug)}
-        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers}
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return ""
-    return next((name for name, (one, other) in pairs.items() if one != other), "")
 
 
 def unread(source: str, error: InputError) -> Subject:

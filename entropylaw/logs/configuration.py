@@ -48,21 +48,21 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     Where the file exists and no setting can be read from it, the note gives the reason.
     """
     folder = Path(path).parent
-    for place in (folder / "config.yaml", folder / "files" / "config.yaml"):
-        name = shown(place.name)
+    for file in (folder / "config.yaml", folder / "files" / "config.yaml"):
+        name = shown(file.name)
         try:
-            if not is_file(place):
+            if not is_file(file):
                 continue
-            note_input(place)
-            with place.open("rb") as stream:
+            note_input(file)
+            with file.open("rb") as stream:
                 data = stream.read(_LONGEST_FILE + 1)
             if len(data) > _LONGEST_FILE:
                 raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
-            found = flat_settings(read_yaml(data))
+            settings = flat_settings(read_yaml(data))
         except (OSError, ValueError) as problem:
-            why = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
-            return {}, (f"{name} beside the log was not read: {why}",)
-        return found, (f"settings are read from {name} beside the log",) if found else ()
+            reason = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
+            return {}, (f"{name} beside the log was not read: {reason}",)
+        return settings, (f"settings are read from {name} beside the log",) if settings else ()
     return {}, ()
 
 
@@ -70,11 +70,11 @@ def configuration(run: Run) -> Mapping[str, object]:
     """The whole configuration of a run: from its log, or from a ``config.json`` beside that; may be empty."""
     if run.config:
         return run.config
-    place = Path((run.source.parts or (run.source,))[0].path).parent / "config.json"
+    file = Path((run.source.parts or (run.source,))[0].path).parent / "config.json"
     with suppress(OSError, ValueError, RecursionError):
-        if is_file(place) and place.stat().st_size <= _LONGEST_FILE:
-            note_input(place, found=True)
-            return flat_settings(json.loads(place.read_bytes()))
+        if is_file(file) and file.stat().st_size <= _LONGEST_FILE:
+            note_input(file, found=True)
+            return flat_settings(json.loads(file.read_bytes()))
     return {}
 
 
@@ -85,29 +85,26 @@ def flat_settings(whole: object) -> dict[str, object]:
     """
     if not isinstance(whole, Mapping):
         return {}
-    unwrapped = {
-        name: node.get("value", node) if isinstance(node, Mapping) else node
-        for name, node in whole.items()
-        if name not in ("_wandb", "wandb_version")
-    }
+    top = {name: unwrapped(node) for name, node in whole.items() if name not in ("_wandb", "wandb_version")}
     flat: dict[str, object] = {}
-    stack: list[tuple[str, object]] = [("", unwrapped)]
+    stack: list[tuple[str, object]] = [("", top)]
     budget = _MOST_NODES
     while stack:
-        path, node = stack.pop()
-        if isinstance(node, Mapping):
+        prefix, node = stack.pop()
+        if isinstance(node, Mapping | list):
             # Counted as they are stacked: a mapping that contains itself many times is no larger than a log.
-            before = f"{path}/" if path else ""
-            inner = [(f"{before}{name}", value) for name, value in islice(node.items(), budget)]
+            items = node.items() if isinstance(node, Mapping) else enumerate(node)
+            inner = [(f"{prefix}{name}/", value) for name, value in islice(items, budget)]
             budget -= len(inner)
-            stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
-        elif isinstance(node, list):
-            items = [(f"{path}/{place}", value) for place, value in enumerate(islice(node, budget))]
-            budget -= len(items)
-            stack += items if len(path) <= _LONGEST_NAME else ()
+            stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME + 1)
         elif isinstance(node, (bool, int, float, str)):
-            flat[path] = node
+            flat[prefix[:-1]] = node
     return dict(sorted(flat.items()))
+
+
+def unwrapped(node: object) -> object:
+    """What W&B's wrapper ``{value: …}`` holds, or the node itself."""
+    return node.get("value", node) if isinstance(node, Mapping) else node
 
 
 @lru_cache(maxsize=4)  # the logs of one folder share a file
@@ -123,13 +120,15 @@ def read_yaml(data: bytes) -> Node:
 
     try:
         events = yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        found = map(_Builder(events).node, (event for event in events if isinstance(event, yaml.NodeEvent)))
-        root = next(found, None)
+        documents = map(
+            _Builder(events).node, (event for event in events if isinstance(event, yaml.NodeEvent))
+        )
+        root = next(documents, None)
         next(events, None)  # the document's end, before which invalid YAML may follow
         return root
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
-        raise ValueError(f"no YAML at line {mark.line + 1}" if mark else "no YAML") from None
+        raise ValueError(f"not YAML at line {mark.line + 1}" if mark else "not YAML") from None
 
 
 class _Builder:
@@ -147,15 +146,15 @@ class _Builder:
         self._count(1)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
-                raise ValueError("no YAML: an alias without its anchor")
+                raise ValueError("not YAML: an alias without its anchor")
             return self._anchors[event.anchor]
         if isinstance(event, yaml.ScalarEvent):
             self._anchors[event.anchor] = scalar = yaml_scalar(event)
             return scalar
         if depth == _DEEPEST:
             raise ValueError(f"more than {_DEEPEST} levels")
-        open_events = takewhile(lambda one: not isinstance(one, yaml.CollectionEndEvent), self._events)
-        inner = (self.node(one, depth + 1) for one in open_events)
+        events = takewhile(lambda other: not isinstance(other, yaml.CollectionEndEvent), self._events)
+        inner = (self.node(other, depth + 1) for other in events)
         if isinstance(event, yaml.SequenceStartEvent):
             sequence: list[Any] = []
             self._anchors[event.anchor] = sequence
@@ -204,7 +203,7 @@ def yaml_scalar(event: Any) -> Node:
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that are used here."""
     kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
-    read = {folded(part) for kind in kinds for name in names(kind) for part in name.split(SWITCH)}
+    read = {folded(setting) for kind in kinds for name in names(kind) for setting in name.split(SWITCH)}
     suffixes = ("entropy_control", "entropy_target")
     return {name: x for name, x in settings.items() if folded(name) in read or is_a(name, *suffixes)}
 

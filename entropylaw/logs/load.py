@@ -124,20 +124,20 @@ def read_all(
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    found = _Collector(step, run, frozenset(columns), any_table=any_table)
+    collector = _Collector(step, run, frozenset(columns), any_table=any_table)
     for path in paths:
-        found.take(path)
-    runs = joined(found.runs)
+        collector.take(path)
+    runs = joined(collector.runs)
     # The path of a joined run has the paths of all its files.
     sources = (run.source for run in runs if run.source.parts)
-    found.given |= {source.path: found.given[source.parts[0].path] for source in sources}
-    kept, copies = without_copies(runs, found.copies)
-    names = distinct_names([run.name for run in kept], [run.source.path for run in kept])
+    collector.given |= {source.path: collector.given[source.parts[0].path] for source in sources}
+    unique, copies = without_copies(runs, collector.copies)
+    names = distinct_names([run.name for run in unique], [run.source.path for run in unique])
     return Reading(
-        runs=tuple(replace(run, name=name) for run, name in zip(kept, names, strict=True)),
-        failures=tuple(found.failures),
-        ignored=(*found.ignored, *(Ignored(path=path, why=why) for path, why in copies)),
-        given=dict(found.given),
+        runs=tuple(replace(run, name=name) for run, name in zip(unique, names, strict=True)),
+        failures=tuple(collector.failures),
+        ignored=(*collector.ignored, *(Ignored(path=path, why=reason) for path, reason in copies)),
+        given=dict(collector.given),
     )
 
 
@@ -179,134 +179,151 @@ class _Collector:
                 table = from_frame(path)
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame", ""))
-            elif not isinstance(path, (str, os.PathLike)):
-                what = f"a path or a table was expected, not {type(path).__name__}"
-                hint = "several paths go to entropylaw.logs.read_all"
-                raise UsageError("frame-not-understood", what, hint)
-            elif argument.startswith(SCHEME):
-                if not self._seen_before(argument):
-                    self._add(self._run_at_wandb(argument))
-            elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
-                self._take_folder(argument)
+            elif isinstance(path, (str, os.PathLike)):
+                self.take_path(argument)
             else:
-                file, forced = split_format(argument)
-                self.given.setdefault(file, argument)
-                note_input(file)
-                if not self._seen_before(file):
-                    self._add(self._table_of([load(file)], forced=forced))
+                message = f"a path or a table was expected, not {type(path).__name__}"
+                hint = "several paths go to entropylaw.logs.read_all"
+                raise UsageError("frame-not-understood", message, hint)
         except EntropyLawError as error:
             self.failures.append(Failure(path=argument, error=error))
 
-    def _run_at_wandb(self, url: str) -> _Read:
+    def take_path(self, argument: str) -> None:
+        """Read a file, a folder, standard input or a URL."""
+        if argument.startswith(SCHEME):
+            if not self._seen_before(argument):
+                self._add(self.read_wandb(argument))
+        elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
+            self.take_folder(argument)
+        else:
+            file, forced = split_format(argument)
+            self.given.setdefault(file, argument)
+            note_input(file)
+            if not self._seen_before(file):
+                self._add(self._read_file(load(file), forced))
+
+    def read_wandb(self, url: str) -> _Read:
         """Fetch a run's history, and read it as JSON lines."""
         fetched = history(url)
         if not fetched.lines.strip():
             hint = "check that the run has logged something"
             raise InputError("file-empty", f"{quoted_path(url)} has an empty history", hint)
-        read = self._table_of([Content(url, fetched.lines)], forced="jsonl")
-        config = flat_settings(fetched.config) | ({WANDB_GROUP: fetched.group} if fetched.group else {})
+        read = self._read_file(Content(url, fetched.lines), "jsonl")
+        config = flat_settings(fetched.config)
+        if fetched.group:
+            config[WANDB_GROUP] = fetched.group
         table = replace(read.table, settings=relevant(config), config=config)
         return _Read(table, structs.replace(read.source, format="wandb-api"), fetched.name, read.lost)
 
-    def _take_folder(self, folder: str) -> None:
+    def take_folder(self, folder: str) -> None:
         """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
-        runs, ignored, found = len(self.runs), len(self.ignored), False
+        runs, ignored, any_log = len(self.runs), len(self.ignored), False
         self._doubtful = []
         for log in folders.logs_in(folder):
             files = log.files or (log.path,)
-            for file in files if log.named else ():
-                note_input(file, found=True)
-            seen = [self._seen_before(file) for file in files]
+            seen = [self._seen_before(file, found=log.named) for file in files]
             if all(seen) and not log.problem:
-                found = True
+                any_log = True
                 continue
-            self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
+            for path in (log.path, *files):
+                self.given.setdefault(path, folder)
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            found |= self._take_log(log)
-        # Skipped files that resemble the logs in the same folder are used, or all tables of numbers.
-        logs = [PurePath(run.source.path) for run in self.runs[runs:]]
-        for path, why, outcome in self._doubtful:
+            any_log |= self.take_log(log)
+        any_log |= self.take_doubtful([PurePath(run.source.path) for run in self.runs[runs:]])
+        if not any_log:
+            raise no_logs(folder, self.ignored[ignored:])
+
+    def take_doubtful(self, logs: Sequence[PurePath]) -> bool:
+        """Use skipped files that resemble the logs in their folder, or all tables of numbers; whether any."""
+        any_log = False
+        for path, reason, outcome in self._doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
             numbers = self._any_table and table is not None and folders.is_of_numbers(table)
             if not numbers and not folders.resembles(path, table, logs):
-                self.ignored.append(Ignored(path=path, why=why))
+                self.ignored.append(Ignored(path=path, why=reason))
                 continue
-            found = True
+            any_log = True
             try:
                 if isinstance(outcome, EntropyLawError):
                     raise outcome
                 self._add(outcome)
             except EntropyLawError as error:
                 self.failures.append(Failure(path=path, error=error))
-        if not found:
-            looked = "no file with a log's suffix"
-            if skipped := self.ignored[ignored:]:
-                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
-                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-            what = f"{quoted_path(folder)} holds no training log: {looked}"
-            hint = "name the log itself, or force its format with FILE:csv"
-            raise InputError("no-logs-in-folder", what, hint)
+        return any_log
 
-    def _take_log(self, log: folders.Log) -> bool:
-        """Read one log of a folder; returns whether it was one.
+    def take_bundle(self, log: folders.Log) -> bool:
+        """Read the files that are one log together; returns whether they were one."""
+        try:
+            return self._judge(log, self.read_bundle(log), None)
+        except EntropyLawError as error:
+            return self._refuse(log, error, None)
+
+    def take_log(self, log: folders.Log) -> bool:
+        """Read one file of a folder; returns whether it was a log.
 
         Tables without a metric, and files without any record, are decided when all others are read.
         """
-        content, read, named = None, None, log.named or folders.names_a_log(log.path)
+        if log.reader is not None:
+            return self.take_bundle(log)
+        content = None
         try:
             if log.problem is not None:
                 raise log.problem
-            if log.reader is not None:
-                contents = [load(path) for path in log.files if not is_empty(path)]
-                if not contents:
-                    what = f"{quoted_path(log.path)} holds empty files only"
-                    raise InputError("file-empty", what, "check the folder")
-                read = self._table_of(contents, log=log)
-            else:
-                content = load(log.path)
-                whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
-                own = content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
-                if own:
-                    self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
-                    return False
-                if not (named or folders.looks_measured(content)):
-                    return False
-                read = self._table_of([content])
-            alone = read.source.format == "jsonl"
-            why = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
-            if not why or (why == folders.UNMEASURED and self._step is not None):
-                self._add(read)
-                return True
+            content = load(log.path)
+            whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
+            if content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head):
+                self.ignored.append(Ignored(path=log.path, why="written by entropylaw, not a log"))
+                return False
+            if log.has_name or folders.looks_measured(content):
+                return self._judge(log, self._read_file(content), content)
         except EntropyLawError as error:
-            if not named and error.slug in ("not-a-log", "file-empty"):
-                return False
-            table = None if read is None else read.table
-            # Files that are one log together were recognised as such.
-            why = "" if log.reader else folders.why_skipped(log.path, error, content, table)
-            if not why:
-                self.failures.append(Failure(path=log.path, error=error))
-                return True
-            unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
-            if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
-                self._doubtful.append((log.path, why, error))
-                return False
-            if error.slug == "not-a-log":
-                release_input(log.path)
-            self.ignored.append(Ignored(path=log.path, why=why))
-            return False
-        if why != folders.UNMEASURED:
-            self.ignored.append(Ignored(path=log.path, why=why))
-        elif log.named:
-            self._doubtful.append((log.path, why, read))
+            return self._refuse(log, error, content)
         return False
 
-    def _seen_before(self, path: str) -> bool:
+    def _judge(self, log: folders.Log, read: _Read, content: Content | None) -> bool:
+        """Use a table of a folder if it is one of a log; returns whether it is."""
+        alone = read.source.format == "jsonl"
+        reason = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
+        if not reason or (reason == folders.UNMEASURED and self._step is not None):
+            try:
+                self._add(read)
+            except EntropyLawError as error:
+                return self._refuse(log, error, content, read.table)
+            return True
+        if reason != folders.UNMEASURED:
+            self.ignored.append(Ignored(path=log.path, why=reason))
+        elif log.named:
+            self._doubtful.append((log.path, reason, read))
+        return False
+
+    def _refuse(
+        self, log: folders.Log, error: EntropyLawError, content: Content | None, table: Table | None = None
+    ) -> bool:
+        """Note the error of a file of a folder, if it may have been a log; returns whether it may."""
+        if error.slug in ("not-a-log", "file-empty") and not log.has_name:
+            return False
+        # Files that are one log together were recognised as such.
+        reason = "" if log.reader else folders.why_skipped(log.path, error, content, table)
+        if not reason:
+            self.failures.append(Failure(path=log.path, error=error))
+            return True
+        if table is None and folders.is_doubtful(error, content):
+            self._doubtful.append((log.path, reason, error))
+        else:
+            if error.slug == "not-a-log":
+                release_input(log.path)
+            self.ignored.append(Ignored(path=log.path, why=reason))
+        return False
+
+    def _seen_before(self, path: str, *, found: bool = False) -> bool:
         """Whether a file was read already, under whatever name; from now on it was."""
+        if found:
+            note_input(path, found=True)
         key: object = path
         with suppress(OSError, ValueError):
-            if path != "-" and not is_remote(path) and stat.S_ISREG((place := Path(path).stat()).st_mode):
-                key = place.st_dev, place.st_ino
+            if path != "-" and not is_remote(path) and stat.S_ISREG((status := Path(path).stat()).st_mode):
+                key = status.st_dev, status.st_ino
         seen = key in self._seen
         self._seen.add(key)
         return seen
@@ -323,38 +340,66 @@ class _Collector:
             error = InputError("records-without-run", f"{read.lost}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
 
-    def _table_of(
-        self, contents: Sequence[Content], *, forced: str | None = None, log: folders.Log | None = None
-    ) -> _Read:
-        """Read one file, or the files that are one log together, with the settings in it or next to it."""
-        # Of a large file, columns are kept that are known or that the user names.
-        named = {self._step, self._run, *self._columns}
-        for content in contents:
-            content.useful = lambda name: name in named or catalog.is_useful(name) or bool(measured([name]))
-        first = contents[0]
-        if log is not None and log.reader is not None:
-            kind, table, notes = log.reader.name, log.reader.read(log.path, contents), tuple[str, ...]()
-            parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
-            source = structs.replace(whole_source(log.path, kind, parts), rows=table.rows)
-            name, nuls = display_name(str(Path(log.path) / "log")), 0
-        else:
-            reader, notes = find_reader(first, forced)
-            kind, table = reader.name, reader.read(first)
-            source = Source(path=first.path, format=kind, sha256=first.sha256, rows=table.rows)
-            name, nuls = display_name(hostless(first.path)), first.nuls
-        settings, beside = (table.settings, ()) if table.settings else settings_beside(first.path)
-        # A configuration also holds private settings. Without any useful one, the notes give the reason.
-        kept = relevant(settings)
-        notes += table.notes + (beside if kept or not settings else ())
-        if kind in ("csv", "parquet", "jsonl") and not source.parts:
+    def _read_file(self, content: Content, forced: str | None = None) -> _Read:
+        """Read one file, with the settings in it or next to it."""
+        content.useful = self._is_useful
+        reader, notes = find_reader(content, forced)
+        table = reader.read(content)
+        source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
+        table = _with_settings(table, content.path)
+        notes += table.notes
+        if reader.name in ("csv", "parquet", "jsonl"):
             notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
         # A crashed file system leaves NULs at the end.
-        lost, size = max(nuls, table.lost_bytes), sum(content.size for content in contents)
-        damage = ""
-        if lost >= 256 and lost > 0.1 * size:  # less is too little for a run
-            where = quoted_path(source.path)
-            damage = f"{100 * lost / size:.0f} % of {where} are damaged, or NULs at its end"
-        if first.damaged and not source.parts:
-            damage = f"the compressed file {quoted_path(source.path)} breaks off or is damaged"
-        table = replace(table, notes=notes, settings=kept, config=table.config or settings)
-        return _Read(table, source, name, damage)
+        damage = _damage(content.path, max(content.nuls, table.lost_bytes), content.size)
+        if content.damaged:
+            damage = f"the compressed file {quoted_path(content.path)} breaks off or is damaged"
+        return _Read(replace(table, notes=notes), source, display_name(hostless(content.path)), damage)
+
+    def read_bundle(self, log: folders.Log) -> _Read:
+        """Read the files that are one log together, with the settings in them or next to them."""
+        assert log.reader is not None
+        contents = [load(path) for path in log.files if not is_empty(path)]
+        if not contents:
+            message = f"{quoted_path(log.path)} holds empty files only"
+            raise InputError("file-empty", message, "check the folder")
+        for content in contents:
+            content.useful = self._is_useful
+        kind, table = log.reader.name, log.reader.read(log.path, contents)
+        files = [Source(path=file.path, format=kind, sha256=file.sha256, rows=0) for file in contents]
+        source = structs.replace(whole_source(log.path, kind, tuple(files)), rows=table.rows)
+        damage = _damage(log.path, table.lost_bytes, sum(content.size for content in contents))
+        name = display_name(str(Path(log.path) / "log"))
+        return _Read(_with_settings(table, contents[0].path), source, name, damage)
+
+    def _is_useful(self, column: str) -> bool:
+        """Whether a column of a large file is kept: it is known, or the user names it."""
+        named = column in self._columns or column in (self._step, self._run)
+        return named or catalog.is_useful(column) or bool(measured([column]))
+
+
+def no_logs(folder: str, skipped: Sequence[Ignored]) -> InputError:
+    """Make the error of a folder without a log."""
+    looked = "no file with a log's suffix"
+    if skipped:
+        first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+        looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+    message = f"{quoted_path(folder)} holds no training log: {looked}"
+    hint = "name the log itself, or force its format with FILE:csv"
+    return InputError("no-logs-in-folder", message, hint)
+
+
+def _with_settings(table: Table, path: str) -> Table:
+    """A table with the settings in it or next to its file, and the notes on these."""
+    settings, beside = (table.settings, ()) if table.settings else settings_beside(path)
+    # A configuration also holds private settings. Without any useful one, the notes give the reason.
+    used = relevant(settings)
+    notes = table.notes if settings and not used else (*table.notes, *beside)
+    return replace(table, notes=notes, settings=used, config=table.config or settings)
+
+
+def _damage(path: str, lost: int, size: int) -> str:
+    """Say that so many of a file's bytes are lost; empty where these are too few for a run."""
+    if lost < 256 or lost <= 0.1 * size:
+        return ""
+    return f"{100 * lost / size:.0f} % of {quoted_path(path)} are damaged, or NULs at its end"

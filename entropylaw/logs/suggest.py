@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.logs import catalog
-from entropylaw.logs.catalog import Match
+from entropylaw.logs.catalog import Match, Trainer
 from entropylaw.logs.runs import FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
@@ -31,19 +32,8 @@ _KINDS: Mapping[str, tuple[str, ...]] = {"entropy": ("entropy",), "reward": ("va
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "step": (
         *("step", "steps", "it", "iter", "iters", "iteration", "iterations", "update", "updates", "batch"),
-        *(
-            "schritt",
-            "schritte",
-            "paso",
-            "pasos",
-            "étape",
-            "etape",
-            "round",
-            "rollout",
-            "episode",
-            "episodes",
-        ),
-        *("epoch", "epochs", "epoche", "tick", "idx", "index", "i", "t", "n"),
+        *("schritt", "schritte", "paso", "pasos", "étape", "etape", "round", "rollout"),
+        *("episode", "episodes", "epoch", "epochs", "epoche", "tick", "idx", "index", "i", "t", "n"),
     ),
     "entropy": ("entropy", "entropie", "entropia", "entropía", "entropies", "ent", "entr", "h"),
     "reward": (
@@ -57,36 +47,11 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 # With one of these words a column is something else than the mean.
 _OTHERS = frozenset(
     (
-        *(
-            "std",
-            "sd",
-            "var",
-            "variance",
-            "min",
-            "max",
-            "median",
-            "quantile",
-            "loss",
-            "len",
-            "length",
-            "tokens",
-        ),
-        *(
-            "token",
-            "time",
-            "timing",
-            "runtime",
-            "sec",
-            "seconds",
-            "second",
-            "per",
-            "samples",
-            "kl",
-            "lr",
-            "rate",
-        ),
-        *("grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef", "coeff", "coefficient"),
-        *("target", "threshold", "bonus", "temperature", "cross", "weight", "memory", "gb", "count", "num"),
+        *("std", "sd", "var", "variance", "min", "max", "median", "quantile", "loss", "len", "length"),
+        *("tokens", "token", "time", "timing", "runtime", "sec", "seconds", "second", "per", "samples"),
+        *("kl", "lr", "rate", "grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef"),
+        *("coeff", "coefficient", "target", "threshold", "bonus", "temperature", "cross", "weight"),
+        *("memory", "gb", "count", "num"),
     )
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
@@ -100,7 +65,7 @@ _PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
 _ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 # A table with more columns has names that say what they are.
-_FEW = 20
+_MOST_COLUMNS = 20
 
 
 class Likely(NamedTuple):
@@ -121,10 +86,10 @@ def likely(
     free = [name for name in columns if name not in set(taken)]
     ranked = sorted((rank, name) for name in free if (rank := _rank(role, name)) is not None)
     close = nearest(_known_names(role), [name for name in free if not _misleading(role, name)])
-    for name in (*(name for _, name in ranked), *close):
+    for name in (*map(itemgetter(1), ranked), *close):
         if _possible(role, parse_column(columns[name]).values):
             return Likely(name, True)
-    if not by_values or len(columns) > _FEW:
+    if not by_values or len(columns) > _MOST_COLUMNS:
         return None
     resembling = (name for name in free if _resembles(role, parse_column(columns[name]).values))
     return next((Likely(name, False) for name in resembling), None)
@@ -135,27 +100,22 @@ def no_step(table: Table, path: str) -> InputError:
     names = tuple(table.columns)
     plain = {name: cells for name, cells in table.columns.items() if _PLAIN.fullmatch(name)}
     trainer = catalog.detect(names).trainer
-    known = {
-        "entropy": catalog.matches("entropy", names, trainer),
-        "reward": [
-            one for role in ("validation", "training") for one in catalog.matches(role, names, trainer)
-        ],
-    }
-    roles = ("step", *(role for role, matches in known.items() if not matches))
-    taken = [match.column for matches in known.values() for match in matches]
-    found = _all_likely(roles, plain, taken)
-    step = found.get("step")
-    if step is None:
+    roles, taken = ["step"], list[str]()
+    for role, kinds in _KINDS.items():
+        columns = [match.column for kind in kinds for match in catalog.matches(kind, names, trainer)]
+        taken += columns
+        if not columns:
+            roles.append(role)
+    candidates = _all_likely(roles, plain, taken)
+    chosen = {role: candidate.column for role, candidate in candidates.items()}
+    if "step" in candidates:
+        near, hint = _near(candidates["step"]), _hint(chosen, path)
+    else:
         close = nearest(STEP_NAMES, names) or sorted(plain)
         near = f"among them {listing(close)}" if close else "none is near"
-    else:
-        near = _near(step)
-    what = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
-    flags = {"step": ROW} if step is None else {}
-    hint = _hint(flags | {role: one.column for role, one in found.items()}, path)
-    if step is None:
-        hint += f" ({ROW}: the rows are counted)"
-    return InputError("no-step-column", what, hint)
+        hint = f"{_hint({'step': ROW, **chosen}, path)} ({ROW}: the rows are counted)"
+    message = f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
+    return InputError("no-step-column", message, hint)
 
 
 def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str]) -> InputError:
@@ -166,48 +126,62 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     where = f"{quoted_path(run.source.path)} (run {shown(run.name)})"
     if known:
         empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
-        what = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
-        return InputError("column-empty", what, f"name another column with --{role} COLUMN")
+        message = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
+        return InputError("column-empty", message, f"name another column with --{role} COLUMN")
     text = next((name for name in run.texts if catalog.is_metric(name) or _rank(role, name)), None)
     if text is not None:
-        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        hint = f"name another column with --{role}, {NUMBERS}"
-        path = run.source.path
-        if _DECIMAL_COMMA.fullmatch(run.texts[text]) and _command("fit", path):
-            plain = in_shell(str(Path(path).with_suffix(".points.csv")))
-            hint = f"its numbers have decimal commas: tr , . < {in_shell(path)} > {plain}; "
-            hint += _command("columns", plain)
-        return InputError("column-not-numeric", what, hint)
-    trainer, columns = catalog.detect(run.names).trainer, run.names[1:]
+        message = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
+        return InputError("column-not-numeric", message, numbers_hint(run, run.texts[text], role))
+    trainer = catalog.detect(run.names).trainer
     path = "" if run.source.parts else run.source.path
     by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    unknown = [one for one in _KINDS if one not in named and not _in_catalog(run, one)]
-    found = _all_likely(unknown, run.columns, taken, by_values=by_values)
-    absent = trainer.absent if role == "entropy" else None
-    if role in found:
-        chosen = dict(named) | {one: likely.column for one, likely in found.items()}
+    unknown = [unnamed for unnamed in _KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
+    candidates = _all_likely(unknown, run.columns, taken, by_values=by_values)
+    if role in candidates:
+        chosen = dict(named) | {other: candidate.column for other, candidate in candidates.items()}
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
             chosen = {"step": run.step_column} | chosen
-        near, hint = _near(found[role]), _hint(chosen, path)
+        near, hint = _near(candidates[role]), _hint(chosen, path)
+    else:
+        near, hint = nearest_names(run, role), where_it_may_be(run, trainer, role, path)
+    if role == "entropy" and trainer.absent:
+        hint = f"{hint}. {trainer.absent}"
+    message = f"{where} has no {role} column that is in the catalog; {near}"
+    return InputError(f"no-{role}-column", message, hint)
+
+
+def where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
+    """What to do where no column of a log resembles a role."""
+    if trainer.halves:
+        return f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
+    if run.partial:
+        return f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
+    command = _command("columns", path) or "entropylaw columns LOG"
+    return f"name it with --{role} COLUMN; `{command}` lists all columns"
+
+
+def numbers_hint(run: Run, cell: str, role: str) -> str:
+    """What to do about a column of text that begins with a cell."""
+    path = run.source.path
+    if not _DECIMAL_COMMA.fullmatch(cell) or not _command("fit", path):
+        return f"name another column with --{role}, {NUMBERS}"
+    plain = in_shell(str(Path(path).with_suffix(".points.csv")))
+    change = f"tr , . < {in_shell(path)} > {plain}"
+    return f"its numbers have decimal commas: {change}; {_command('columns', plain)}"
+
+
+def nearest_names(run: Run, role: str) -> str:
+    """The columns whose names are nearest to those of a role."""
+    columns = run.names[1:]
+    if role == "reward":
+        alike = [name for name in columns if "reward" in folded(name)]
     else:
         alike = list(filter(catalog.decoy, columns))
-        if role == "reward":
-            alike = [name for name in columns if "reward" in folded(name)]
-        close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
-        near = (
-            f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
-        )
-        near = f"nearest by name: {listing(close)}" if close else near
-        hint = f"name it with --{role} COLUMN; `{_command('columns', path) or 'entropylaw columns LOG'}` "
-        hint += "lists all columns"
-        if trainer.halves:
-            hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
-        elif run.partial:
-            hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
-    hint = ". ".join(filter(None, (hint, absent)))
-    what = f"{where} has no {role} column that is in the catalog; {near}"
-    return InputError(f"no-{role}-column", what, hint)
+    close = list(dict.fromkeys([*alike, *nearest(_known_names(role), columns)]))[:12]
+    if close:
+        return f"nearest by name: {listing(close)}"
+    return f"none of its {counted(run.width, 'column')} is near" if columns else "it has only a step column"
 
 
 def could_be(run: Run) -> dict[str, str]:
@@ -218,26 +192,26 @@ def could_be(run: Run) -> dict[str, str]:
             roles.setdefault(name, f"{role}, by its name")
     taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
     unknown = [role for role in _KINDS if not _in_catalog(run, role)]
-    unknown = ["step"] * (run.step_why == ROWS_COUNTED) + unknown
-    for role, found in _all_likely(unknown, run.columns, taken).items():
-        roles.setdefault(found.column, f"{role}, by its values")
+    if run.step_why == ROWS_COUNTED:
+        unknown.insert(0, "step")
+    for role, likely_column in _all_likely(unknown, run.columns, taken).items():
+        roles.setdefault(likely_column.column, f"{role}, by its values")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
-    return roles | dict.fromkeys(
-        run.unread, "not read: the table is large, and --entropy or --reward reads it"
-    )
+    unread = "not read: the table is large, and --entropy or --reward reads it"
+    return roles | dict.fromkeys(run.unread, unread)
 
 
 def _all_likely(
     roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str], *, by_values: bool = True
 ) -> dict[str, Likely]:
     """Find a column for each role, one for each; names have precedence over values."""
-    found: dict[str, Likely] = {}
+    chosen: dict[str, Likely] = {}
     for values in (False, True) if by_values else (False,):
         for role in roles:
-            used = [*taken, *(one.column for one in found.values())]
-            if role not in found and (one := likely(role, columns, used, by_values=values)):
-                found[role] = one
-    return {role: found[role] for role in roles if role in found}
+            used = [*taken, *(candidate.column for candidate in chosen.values())]
+            if role not in chosen and (candidate := likely(role, columns, used, by_values=values)):
+                chosen[role] = candidate
+    return {role: chosen[role] for role in roles if role in chosen}
 
 
 def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
@@ -265,7 +239,7 @@ def measured(names: Iterable[str]) -> list[str]:
 def _affixes(name: str, role: str) -> set[str]:
     """The first and the last word of a name, if another one is short for a role; nothing for other names."""
     words = _words(name)
-    places = [place for place, word in enumerate(words) if word in _WORDS[role]]
+    places = [index for index, word in enumerate(words) if word in _WORDS[role]]
     if not places or (role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)):
         return set()
     if len(words) == 1:
@@ -290,7 +264,7 @@ def _is_measured(name: str) -> bool:
     if "entrop" in name.casefold():
         return catalog.decoy(name) == catalog.UNKNOWN_NAME
     words = _words(name)
-    places = [place for place, word in enumerate(words) if word in _METRICS]
+    places = [index for index, word in enumerate(words) if word in _METRICS]
     # None of the words behind it makes it another quantity.
     return bool(places) and words[0] not in _DURATIONS and _OTHERS.isdisjoint(words[places[-1] + 1 :])
 
@@ -304,10 +278,10 @@ def _in_catalog(run: Run, role: str) -> list[str]:
     return [match.column for match in matches if run.finite(match.column).size]
 
 
-def _near(found: Likely) -> str:
-    if found.by_name:
-        return f"{shown(found.column)} looks like one"
-    return f"no name looks like one, but by its values {shown(found.column)} may be one"
+def _near(candidate: Likely) -> str:
+    if candidate.by_name:
+        return f"{shown(candidate.column)} looks like one"
+    return f"no name looks like one, but by its values {shown(candidate.column)} may be one"
 
 
 def _hint(columns: Mapping[str, str], path: str) -> str:
@@ -339,8 +313,8 @@ def _rank(role: str, name: str) -> tuple[bool, int] | None:
     """How well a name fits a role, the least best; None where it does not."""
     if _misleading(role, name):
         return None
-    words, known = _words(name), _WORDS[role]
-    ranks = [known.index(word) for word in words if word in known]
+    words, known_words = _words(name), _WORDS[role]
+    ranks = [known_words.index(word) for word in words if word in known_words]
     if role == "entropy":
         ranks += [0 for word in words if "entrop" in word]
     return (not _TRAINING.isdisjoint(words), min(ranks)) if ranks else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, lev
 from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.seeds import averaged_curve
-from entropylaw.analysis.turning_point import FEWEST
+from entropylaw.analysis.turning_point import FEWEST_POINTS
 from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
@@ -25,9 +25,6 @@ from entropylaw.documents.document import (
     RunPhases,
     RunPrediction,
     RunReport,
-    fitted_run,
-    phased_run,
-    refused_run,
 )
 from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
@@ -39,7 +36,8 @@ from entropylaw.report.words import summary
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.result import caution, note, replace
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import Finding, caution, note, replace
 from entropylaw.roles.select import NO_SHARE, select
 from entropylaw.roles.series import PhaseSeries, Series
 
@@ -64,11 +62,9 @@ def fit_series(series: Series, **options: Any) -> Fit:
     most = options.pop("max_reward", None)
     if most is None:
         most = series.max_reward
-    elif isinstance(most, str) and most == NO_LARGEST:
-        most = None
-    options["max_reward"] = most
+    options["max_reward"] = None if most == NO_LARGEST else most
     try:
-        found = fit_law(
+        fit = fit_law(
             *values,
             entropy_sd=series.entropy_sd,
             logged=series.logged,
@@ -81,15 +77,20 @@ def fit_series(series: Series, **options: Any) -> Fit:
             raise
         raise FitError(error.slug, error.message, series.offer.sentence) from error
     if not series.offer or series.training is not None:
-        return found
-    findings = list(found.findings)
-    few = next((i for i, one in enumerate(findings) if one.code == "too-few-evaluations"), None)
-    if few is None:
-        findings.append(series.offer)
-    else:
-        # The longer column is the remedy for that reason, and is named in it.
-        findings[few] = replace(findings[few], values={**findings[few].values, **series.offer.values})
-    return replace(found, findings=tuple(findings))
+        return fit
+    return replace(fit, findings=with_offer(fit.findings, series.offer))
+
+
+def with_offer(findings: Sequence[Finding], offer: Finding) -> tuple[Finding, ...]:
+    """Findings with a longer column, which is the remedy for too few evaluations, and is named there."""
+    merged: list[Finding] = []
+    named = False
+    for finding in findings:
+        if finding.code == "too-few-evaluations" and not named:
+            finding = replace(finding, values={**finding.values, **offer.values})
+            named = True
+        merged.append(finding)
+    return tuple(merged) if named else (*findings, offer)
 
 
 def from_step_on(series: Series, first: float) -> Series:
@@ -97,21 +98,21 @@ def from_step_on(series: Series, first: float) -> Series:
 
     Raises InputError (``no-step-left``) where there is none.
     """
-    kept = series.step >= first
-    if not kept.any():
+    after = series.step >= first
+    if not after.any():
         raise InputError(
             "no-step-left",
             f"steps go from {series.step[0]:g} to {series.step[-1]:g}, and none is {first:g} or more",
             "give an earlier --from-step",
         )
-    before = {f"before the first step to fit, {first:g}": int(series.step.size - kept.sum())}
+    before = {f"before the first step to fit, {first:g}": int(series.step.size - after.sum())}
     arrays = ("step", "entropy", "reward", "entropy_sd")
     cut: dict[str, Any] = {
-        name: value[kept] for name in arrays if (value := getattr(series, name)) is not None
+        name: value[after] for name in arrays if (value := getattr(series, name)) is not None
     }
     if series.logged is not None:
-        after = series.logged[0] >= first
-        cut["logged"] = (series.logged[0][after], series.logged[1][after])
+        logged = series.logged[0] >= first
+        cut["logged"] = (series.logged[0][logged], series.logged[1][logged])
     return replace(series, **cut, dropped=added(series.dropped, before))
 
 
@@ -173,7 +174,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     named = [name for key in ("entropy", "reward", "entropy_sd") if isinstance(name := options.get(key), str)]
     runs = read_runs(log, step=step, run=run, columns=named)
     if len(runs) != 1:
-        names = ", ".join(each.name for each in runs[:8])
+        names = ", ".join(logged.name for logged in runs[:8])
         source = shown_path(os.fspath(log)) if isinstance(log, str | os.PathLike) else "the table"
         raise InputError(
             "several-runs",
@@ -193,7 +194,7 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     try:
         entry = _fitted(run, series, options)
     except FitError as error:
-        entry = refused_run(run, series, error)
+        entry = RunFit.refused(run, series, error)
         entry = replace(entry, summary=summary(entry))
     try:
         training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
@@ -213,29 +214,29 @@ def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
     how: dict[str, Any] = {name: getattr(options, name) for name in names}
     answer = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
     drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
-    entry = fitted_run(run, series, answer, drop)
+    entry = RunFit.of(run, series, answer=answer, drop_per_100_steps=drop)
     none_found = (note("no-level-shift"),) if options.find_seams and not shifts else ()
-    known = known_shifts(answer.law) if options.seams else shifts
-    return as_stored(replace(entry, summary=summary(entry), level_shifts=known, findings=none_found))
+    sized = known_shifts(answer.law) if options.seams else shifts
+    return as_stored(replace(entry, summary=summary(entry), level_shifts=sized, findings=none_found))
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
     """A run with its phases."""
     try:
-        more = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
+        curves_with = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
         curves = (series.step, series.planning, series.execution)
-        fitted = fit_phases(*curves, **more, level=options.level, run=run.name)
+        fitted = fit_phases(*curves, **curves_with, level=options.level, run=run.name)
     except FitError as error:
         # These columns identify a summary of tokens.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
             raise
-        hint = f"summarise the tokens of at least {FEWEST} steps with `entropylaw tokens`"
+        hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
     if NO_SHARE in series.notes:
         # The columns give the true reason; the fit only reports that the share is missing.
-        others = tuple(one for one in fitted.findings if one.code != "planning-share-unknown")
+        others = tuple(finding for finding in fitted.findings if finding.code != "planning-share-unknown")
         fitted = replace(fitted, findings=others)
-    return phased_run(run, series, fitted)
+    return as_stored(RunPhases.of(run, series, phases=fitted))
 
 
 def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:
@@ -255,9 +256,9 @@ def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
     at = np.unique(np.ceil(later) if (law.step % 1 == 0).all() else later)
     where: dict[str, Any] = {"level": law.level, "run": law.run, "max_reward": answer.max_reward}
     where["reward_now"] = answer.reward_now
-    known = as_stored(forecast(*series, at_step=at, **where))
+    later_rewards = as_stored(forecast(*series, at_step=at, **where))
     spending = as_stored(saturation_forecast(*series, **where))
-    return RunReport(fit=entry, forecast=known, spending=spending)
+    return RunReport(fit=entry, forecast=later_rewards, spending=spending)
 
 
 def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
@@ -265,7 +266,17 @@ def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
     return averaged_curve(answer)
 
 
-def usual_targets(answer: Fit) -> tuple[list[float], list[float]]:
+COMPUTED: dict[str, Callable[..., Any]] = {
+    "fit": fit,
+    "phases": phases,
+    "backtest": backtest,
+    "ahead": ahead,
+    "averaged": averaged,
+}
+"""Name of a step → its function of a run, the run's series and the options."""
+
+
+def usual_targets(answer: Fit) -> tuple[Sequence[float], Sequence[float]]:
     """Entropies and later steps that are predicted where no target is given."""
     law = answer.law
     first, last = float(law.step[0]), float(law.step[-1])
@@ -292,41 +303,64 @@ def predict_runs(
     entropy now, 0, and half as many steps again. ``saturation`` adds when the entropy will be
     spent in the forecast. ``gain`` of reward and ``level`` are by default those of each fit.
     """
-    runs = []
-    given = bool(entropies or rewards or saturation or at_step)
-    for entry in fits.runs:
-        if entry.answer is None:
-            continue
-        answer, law = entry.answer, entry.answer.law
-        at, later = (list(entropies), list(at_step)) if given else usual_targets(answer)
-        least = answer.gain if gain is None else gain
-        if answer.lost:
-            # Below the run's entropies its curve leads to the ceiling, which is unknown.
-            at = [entropy for entropy in at if entropy >= min(law.entropy.min(), law.entropy_now)]
-        prediction = RunPrediction(
-            run=entry.run,
-            path=entry.path,
-            verdict=answer.verdict,
-            why=answer.why,
-            findings=answer.findings,
-            gain=least,
-            p_headroom=None if answer.lost else p_gain(answer.law.reads, least),
-            entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
-            predictions=answer.predict(at, level=level),
-            entropies=tuple(answer.entropy_for(reward, level=level) for reward in rewards),
-        )
-        series = (law.step, law.entropy, law.reward)
-        where: dict[str, Any] = {"level": answer.level if level is None else level, "run": entry.run}
-        where |= {"max_reward": answer.max_reward, "reward_now": reward_now_at(answer, level)}
-        ahead: dict[str, Any] = {}
-        try:
-            if later:
-                ahead["forecast"] = forecast(*series, at_step=later, **where)
-            if saturation or later:
-                by = max(later, default=None)
-                ahead["spending"] = saturation_forecast(*series, gains=[least], at_step=by, **where)
-        except FitError as error:
-            # The run is too short for it.
-            ahead["no_forecast"] = error.message
-        runs.append(replace(prediction, **ahead))
+    requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step), saturation)
+    runs = [
+        predict_run(entry, requested, gain=gain, level=level)
+        for entry in fits.runs
+        if entry.answer is not None
+    ]
     return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(runs)))
+
+
+class Targets(NamedTuple):
+    """What is predicted of every run."""
+
+    entropies: Sequence[float]
+    rewards: Sequence[float]
+    at_step: Sequence[float]
+    saturation: bool
+
+
+def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
+    """The predictions of one fitted run; parameters as :func:`predict_runs`."""
+    assert entry.answer is not None
+    answer, law = entry.answer, entry.answer.law
+    at, later = (targets.entropies, targets.at_step) if any(targets) else usual_targets(answer)
+    least = answer.gain if gain is None else gain
+    if answer.lost:
+        # Below the run's entropies its curve leads to the ceiling, which is unknown.
+        lowest = min(law.entropy.min(), law.entropy_now)
+        at = [entropy for entropy in at if entropy >= lowest]
+    prediction = RunPrediction(
+        run=entry.run,
+        path=entry.path,
+        verdict=answer.verdict,
+        why=answer.why,
+        findings=answer.findings,
+        gain=least,
+        p_headroom=None if answer.lost else p_gain(answer.law.reads, least),
+        entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
+        predictions=answer.predict(at, level=level),
+        entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
+    )
+    how: dict[str, Any] = {"level": answer.level if level is None else level, "run": entry.run}
+    how |= {"max_reward": answer.max_reward, "reward_now": reward_now_at(answer, level)}
+    return replace(prediction, **_later(law, later, least, saturation=targets.saturation, **how))
+
+
+def _later(
+    law: LawFit, later: Sequence[float], gain: float, *, saturation: bool, **how: Any
+) -> dict[str, Any]:
+    """The forecasts of a run for later steps, or why there are none, as fields of a prediction."""
+    series = (law.step, law.entropy, law.reward)
+    ahead: dict[str, Any] = {}
+    try:
+        if later:
+            ahead["forecast"] = forecast(*series, at_step=later, **how)
+        if saturation or later:
+            by = max(later, default=None)
+            ahead["spending"] = saturation_forecast(*series, gains=[gain], at_step=by, **how)
+    except FitError as error:
+        # The run is too short for it.
+        ahead["no_forecast"] = error.message
+    return ahead

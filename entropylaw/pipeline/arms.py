@@ -8,16 +8,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from entropylaw.documents.comparison import ArmRuns, LeftOut
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import RunFit, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.logs.configuration import WANDB_GROUP, configuration
-from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.step_column import folded
-from entropylaw.pipeline.steps import renamed
-from entropylaw.results.columns import Refusal
-from entropylaw.results.fit import Fit
-from entropylaw.results.result import replace
+from entropylaw.pipeline.inputs import Input
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
 HOW = (
@@ -47,124 +43,108 @@ _OWN_KEYS = frozenset(
 )
 
 
-class Member(NamedTuple):
-    """A run that may belong to an arm: its name and file, and the run itself or its fit, or why it has none.
-
-    ``arm`` is the one that an argument names, empty where none does.
-    """
-
-    name: str
-    path: str
-    run: Run | None = None
-    known: RunFit | Fit | None = None
-    arm: str = ""
-
-    @property
-    def unread(self) -> Refusal | None:
-        """Why its log, or its columns, could not be read; None where they were."""
-        return self.known.refusal if isinstance(self.known, RunFit) and not self.known.read else None
-
-    def renamed(self, name: str) -> Member:
-        """The run by another name, which distinguishes it from others."""
-        run = None if self.run is None else replace(self.run, name=name)
-        known = renamed(self.known, name) if isinstance(self.known, RunFit) else self.known
-        return self._replace(name=name, run=run, known=known)
-
-    @property
-    def config(self) -> Mapping[str, object]:
-        """Its configuration, which a stored fit has not."""
-        return {} if self.run is None else configuration(self.run)
-
-
 class Grouping(NamedTuple):
     """Name of an arm → its runs and how they were found; and the runs that belong to none."""
 
-    arms: dict[str, list[Member]]
+    arms: dict[str, list[Input]]
     by: dict[str, str]
     left_out: list[LeftOut]
 
     @property
     def grouped(self) -> tuple[ArmRuns, ...]:
         """The arms as documents have them."""
-        found = ((arm, tuple(one.name for one in runs)) for arm, runs in self.arms.items())
-        return tuple(ArmRuns(arm=arm, by=self.by[arm], runs=runs) for arm, runs in found)
+        assigned = ((arm, tuple(run.name for run in runs)) for arm, runs in self.arms.items())
+        return tuple(ArmRuns(arm=arm, by=self.by[arm], runs=runs) for arm, runs in assigned)
 
 
-def grouped(members: Sequence[Member], how: str | None = None) -> Grouping:
+def grouped(members: Sequence[Input], how: str | None = None) -> Grouping:
     """Group runs into arms; ``how`` is a regular expression, a column, or ``config:KEY``.
 
     Raises UsageError (``no-arm-recognised``, ``too-few-arms``, ``no-such-arm``, ``no-such-key``,
     ``bad-option``); InputError (``arm-varies``).
     """
-    found, missing = arm_of_each(members, how)
+    assigned, missing = arm_of_each(members, how)
     whole = Grouping({}, {}, [])
-    for member, (arm, by) in zip(members, found, strict=True):
+    for member, (arm, by) in zip(members, assigned, strict=True):
         if arm:
             whole.arms.setdefault(arm, []).append(member)
             whole.by.setdefault(arm, by)
         else:
-            unread = member.unread
-            why = missing if unread is None else unread.message
-            whole.left_out.append(LeftOut(run=member.name, why=why, read=unread is None))
+            unread = why_unread(member)
+            whole.left_out.append(LeftOut(run=member.name, why=unread or missing, read=not unread))
     if not whole.arms:
-        names = listing([one.name for one in members], 8)
+        names = listing([run.name for run in members], 8)
         message = f"no arm is recognised in the names of {counted(len(members), 'run')}: {names}"
         raise UsageError("no-arm-recognised", message, HOW)
     if len(whole.arms) < 2:
-        sentences = "; ".join(one.sentence for one in whole.grouped)
-        more = f"; in no arm: {listing([one.run for one in whole.left_out], 8)}" * bool(whole.left_out)
-        raise UsageError("too-few-arms", f"1 arm, expected at least 2: {sentences}{more}", HOW)
+        sentences = [run.sentence for run in whole.grouped]
+        if whole.left_out:
+            sentences.append(f"in no arm: {listing([run.run for run in whole.left_out], 8)}")
+        raise UsageError("too-few-arms", f"1 arm, expected at least 2: {'; '.join(sentences)}", HOW)
     return whole
+
+
+def why_unread(member: Input) -> str:
+    """Why its log, or its columns, could not be read; empty where they were."""
+    if member.error is not None:
+        return refusal_of(member.error, member.path).message
+    entry = member.entry
+    return entry.refusal.message if isinstance(entry, RunFit) and entry.refusal and not entry.read else ""
+
+
+def config_of(member: Input) -> Mapping[str, object]:
+    """The configuration of a run, which a stored fit has not."""
+    return {} if member.run is None else configuration(member.run)
 
 
 Found = list[tuple[str | None, str]]
 """The arm of each run, None for none, and how it was found."""
 
 
-def arm_of_each(members: Sequence[Member], how: str | None) -> tuple[Found, str]:
+def arm_of_each(members: Sequence[Input], how: str | None) -> tuple[Found, str]:
     """The arm of each run, and why a run may have none."""
-    if any(one.arm for one in members):
-        return [(one.arm, "as given") for one in members], ""
+    if any(member.arm for member in members):
+        return [(member.arm, "as given") for member in members], ""
     if how is None:
         return arms_recognised(members), "no seed in its name, no group, no configuration like another's"
     if how.startswith(CONFIG):
         return arms_by_key(members, how.removeprefix(CONFIG)), f"no {shown(how)}"
-    if any(one.run and (how in one.run.words or how in one.run.columns) for one in members):
+    if any(member.run and (how in member.run.words or how in member.run.columns) for member in members):
         return arms_by_column(members, how), f"no value in column {shown(how)}"
     return arms_by_names(members, how), f"--arms {how} does not match its name"
 
 
-def arms_recognised(members: Sequence[Member]) -> Found:
+def arms_recognised(members: Sequence[Input]) -> Found:
     """Arms by names without their seeds, then by groups at W&B, then by configurations."""
-    found: Found = []
-    for one in members:
-        arm, by = arm_by_seed(one.name, one.path), "names without their seed"
-        if arm is None and (group := one.config.get(WANDB_GROUP)):
+    assigned: Found = []
+    for member in members:
+        arm, by = arm_by_seed(member.name, member.path), "names without their seed"
+        if arm is None and (group := config_of(member).get(WANDB_GROUP)):
             arm, by = str(group), "groups at W&B"
-        found.append((arm, by))
-    rest = [place for place, (arm, _) in enumerate(found) if arm is None]
-    for place, arm in arms_by_config([members[place].config for place in rest]).items():
-        found[rest[place]] = (arm, "configurations that differ in their seed alone")
-    return found
+        assigned.append((arm, by))
+    rest = [number for number, (arm, _) in enumerate(assigned) if arm is None]
+    for number, arm in arms_by_config([config_of(members[number]) for number in rest]).items():
+        assigned[rest[number]] = (arm, "configurations that differ in their seed alone")
+    return assigned
 
 
 def arms_by_config(configs: Sequence[Mapping[str, object]]) -> dict[int, str]:
     """Place → arm, of runs with one configuration but for the seed, two or more; named by what differs."""
     groups: dict[tuple[tuple[str, object], ...], list[int]] = {}
     seeds: list[tuple[object, ...]] = []
-    for place, config in enumerate(configs):
+    for number, config in enumerate(configs):
         seeds.append(tuple(value for key, value in config.items() if _SEED_KEY.search(key)))
         if seeds[-1]:
             core = [(key, config[key]) for key in sorted(config) if not is_own(key)]
-            groups.setdefault(tuple(core), []).append(place)
+            groups.setdefault(tuple(core), []).append(number)
     # What is also equal in its seed differs in something that the configuration does not say.
     groups = {
-        core: places
-        for core, places in groups.items()
-        if len(places) > 1 and len({seeds[place] for place in places}) == len(places)
+        core: numbers
+        for core, numbers in groups.items()
+        if len(numbers) > 1 and len({seeds[number] for number in numbers}) == len(numbers)
     }
     names = names_of_configs(list(map(dict, groups)))
-    return {place: name for name, places in zip(names, groups.values(), strict=True) for place in places}
+    return {number: name for name, numbers in zip(names, groups.values(), strict=True) for number in numbers}
 
 
 def names_of_configs(configs: Sequence[Mapping[str, object]]) -> list[str]:
@@ -184,14 +164,14 @@ def is_own(key: str) -> bool:
     return bool(_SEED_KEY.search(key)) or folded(key.rpartition("/")[2]) in _OWN_KEYS
 
 
-def arms_by_key(members: Sequence[Member], key: str) -> Found:
+def arms_by_key(members: Sequence[Input], key: str) -> Found:
     """Arms by a key of the configuration."""
-    values = [value_of(one.config, key) for one in members]
+    values = [value_of(config_of(member), key) for member in members]
     if all(value is None for value in values):
-        known = sorted(set(chain.from_iterable(one.config for one in members)))
-        near = nearest([key], known) or known
+        keys = sorted(set(chain.from_iterable(map(config_of, members))))
+        near = nearest([key], keys) or keys
         message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
-        hint = f"the keys are {listing(near, 8)}" if known else f"no run has a configuration; {HOW}"
+        hint = f"the keys are {listing(near, 8)}" if keys else f"no run has a configuration; {HOW}"
         raise UsageError("no-such-key", message, hint)
     name = key.rpartition("/")[2]
     return [(None if value is None else _text(name, value), f"{CONFIG}{key}") for value in values]
@@ -205,37 +185,37 @@ def value_of(config: Mapping[str, object], key: str) -> object | None:
     return config[ending[0]] if len(ending) == 1 else None
 
 
-def arms_by_column(members: Sequence[Member], column: str) -> Found:
+def arms_by_column(members: Sequence[Input], column: str) -> Found:
     """Arms by a column with one value per run."""
 
-    def arm(one: Member) -> str | None:
-        if one.run is None:
+    def arm(member: Input) -> str | None:
+        if member.run is None:
             return None
-        numbers = one.run.finite(column).tolist() if column in one.run.columns else ()
-        found = (*one.run.words.get(column, ()), *(_text(column, number) for number in numbers))
-        values = dict.fromkeys(filter(None, found))
+        numbers = member.run.finite(column).tolist() if column in member.run.columns else ()
+        texts = (*member.run.words.get(column, ()), *(_text(column, number) for number in numbers))
+        values = dict.fromkeys(filter(None, texts))
         if len(values) > 1:
-            what = f"column {shown(column)} has {len(values)} values in run {shown(one.name)}: "
+            message = f"column {shown(column)} has {len(values)} values in run {shown(member.name)}: "
             hint = f"name its runs apart with --run {column}, or give a column with one value per run"
-            raise InputError("arm-varies", what + listing(list(values), 4), hint)
+            raise InputError("arm-varies", message + listing(list(values), 4), hint)
         return next(iter(values), None)
 
-    return [(arm(one), f"column {column}") for one in members]
+    return [(arm(member), f"column {column}") for member in members]
 
 
-def arms_by_names(members: Sequence[Member], pattern: str) -> Found:
+def arms_by_names(members: Sequence[Input], pattern: str) -> Found:
     """Arms by a regular expression."""
     try:
-        found = [arm_by_pattern(one.name, pattern) for one in members]
+        arms = [arm_by_pattern(member.name, pattern) for member in members]
     except re.error as error:
-        message = f"--arms {pattern[:40]!r} is no column and no regular expression: {error}"
+        message = f"--arms {pattern[:40]!r} is not a column, and not a regular expression: {error}"
         raise UsageError("bad-option", message, HOW) from None
-    if not any(found):
-        names = listing([one.name for one in members], 8)
-        message = f"--arms {pattern!r} matches the name of no run, and is no column of any: {names}"
+    if not any(arms):
+        names = listing([member.name for member in members], 8)
+        message = f"--arms {pattern!r} matches the name of no run, and is not a column of any: {names}"
         hint = "give what names have in common, such as '[^-_]+' for their first part; or leave --arms out"
         raise UsageError("no-such-arm", message, hint)
-    return [(arm, f"--arms {pattern}") for arm in found]
+    return [(arm, f"--arms {pattern}") for arm in arms]
 
 
 def _text(name: str, value: object) -> str:

@@ -78,13 +78,13 @@ class Cache:
         if self.folder is None or not key:
             return
         with contextlib.suppress(OSError, UnicodeEncodeError):
-            place, content = self._place(key), packed(result)
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=place.parent, suffix=".part")
+            path, content = self._place(key), packed(result)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-            Path(temporary).replace(place)
-            entries = sorted((entry.lstat().st_mtime_ns, entry) for entry in place.parent.iterdir())
+            Path(temporary).replace(path)
+            entries = sorted((entry.lstat().st_mtime_ns, entry) for entry in path.parent.iterdir())
             size = sum(entry.lstat().st_size for _, entry in entries)
             for _, entry in entries[:-1]:
                 if size <= LARGEST:
@@ -106,25 +106,26 @@ def user_cache() -> Cache:
     None below the working folder or in a repository: what lies there may come from another person.
     """
     named = os.environ.get(VARIABLE, "")
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    folder = Path(os.path.expanduser(named or str(Path(base) / "entropylaw")))  # noqa: PTH111  no error without a home
+    folder = Path(os.path.expanduser(named or str(Path(_caches()) / "entropylaw")))  # noqa: PTH111  no error without a home
     # A relative folder would be one of the working folder.
     if named == "off" or not folder.is_absolute():
         return OFF
     with contextlib.suppress(OSError, RuntimeError):  # the latter of links in a circle
         folder = folder.resolve()
         above = (folder, *folder.parents)
-        if Path.cwd() in above or any((place / ".git").exists() for place in above):
+        if Path.cwd() in above or any((parent / ".git").exists() for parent in above):
             return OFF
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid():
             return Cache(folder)
     return OFF
+
+
+def _caches() -> str:
+    """The folder of the user's caches, as the system has it."""
+    if sys.platform == "win32":
+        return os.environ.get("LOCALAPPDATA", "")
+    return "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME", "~/.cache")
 
 
 def packed(result: Any) -> bytes:
@@ -135,13 +136,13 @@ def packed(result: Any) -> bytes:
 def canonical(values: Mapping[str, Any]) -> bytes:
     """Plain values, and the version of the program and its libraries, as bytes."""
     arithmetic = [os.environ.get(name) for name in ARITHMETIC]
-    known = {"program": _program(), "arithmetic": arithmetic, **values}
-    return json.dumps(known, sort_keys=True).encode("utf-8", "surrogatepass")
+    content = {"program": _program(), "arithmetic": arithmetic, **values}
+    return json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
 
 
 def run_content(run: Run) -> bytes:
     """A digest of all that was read of a run."""
-    known = {
+    content = {
         "name": run.name,
         # A result has the path as it is shown, which depends on the working folder.
         "path": [run.source.path, shown_path(run.source.path)],
@@ -157,7 +158,7 @@ def run_content(run: Run) -> bytes:
         "settings": {str(name): repr(value) for name, value in run.settings.items()},
         "format": run.source.format,
     }
-    digest = hashlib.sha256(canonical(known))
+    digest = hashlib.sha256(canonical(content))
     for values in (run.step, *run.columns.values()):
         digest.update(values.tobytes())
     return digest.digest()
@@ -167,10 +168,12 @@ def run_content(run: Run) -> bytes:
 def _program() -> str:
     """A digest of the source files of this package, and of the libraries that compute for it."""
     digest = hashlib.sha256(f"{sys.version} {platform.machine()}".encode())
-    own = Path(entropylaw.__file__).parent
-    libraries = [spec.origin for spec in map(find_spec, ("numpy", "scipy")) if spec and spec.origin]
-    files = sorted(path for path in own.rglob("*") if path.suffix in (".py", ".toml"))
-    for path in (*files, *(Path(origin).with_name("version.py") for origin in libraries)):
+    package = Path(entropylaw.__file__).parent
+    names = ("numpy/version.py", "scipy/version.py", "matplotlib/_version.py")
+    specs = [(find_spec(name.partition("/")[0]), name.partition("/")[2]) for name in names]
+    libraries = [Path(spec.origin).with_name(file) for spec, file in specs if spec and spec.origin]
+    files = sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    for path in (*files, *libraries):
         with contextlib.suppress(OSError):
             digest.update(path.read_bytes())
     return digest.hexdigest()

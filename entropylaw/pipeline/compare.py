@@ -4,64 +4,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import (
-    FitDocument,
-    InputFile,
-    ReportDocument,
-    RunFit,
-    RunReport,
-    input_files,
-    refusal_of,
-    refused_run,
-    skipped_files,
-)
+from entropylaw.documents.document import RunFit, RunReport, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
-from entropylaw.gates.subjects import flaws_of, pages_of
-from entropylaw.logs.runs.splitting import distinct_names
 from entropylaw.logs.sources.assemble import display_name
-from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel, options_of, part
+from entropylaw.option import options_of, part
+from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel
 from entropylaw.paths import expanded, shown_path
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.arms import Grouping, Member
+from entropylaw.pipeline.arms import Grouping
 from entropylaw.pipeline.cache import user_cache
-from entropylaw.pipeline.sources import load_runs, places, read, same_settings
+from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_files, gather, same_settings
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
-    from entropylaw.logs.load import Reading
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.stages import StageRows
-
-Read = Callable[[Sequence[Any], FitOptions, Sequence[str]], "Reading"]
-"""Reads logs, by the options of a fit, with further columns."""
 
 Curves = Callable[[Sequence[Fit]], Sequence[RunCurve]]
 """Makes the averaged curves of fits."""
 
 EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """All runs of some sources, how they are fitted, the files behind them, and warnings about files."""
-
-    settings: FitOptions
-    members: list[Member] = field(default_factory=list)
-    inputs: dict[tuple[str, str], InputFile] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
 
 
 def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
@@ -75,112 +50,83 @@ def by_arm(arguments: Sequence[str], arms: str | None) -> dict[str, list[str]]:
         arm = words[0] if len(words) == 2 else ""
         named.setdefault(arm, []).extend(_paths(arm, words[-1]))
     if arms is not None and any(named):
-        what = f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}"
-        raise UsageError("arms-named-twice", what, "leave out one of them")
+        message = f"arms are named by {shown(next(filter(None, named)) + '=')} and by --arms {arms}"
+        raise UsageError("arms-named-twice", message, "leave out one of them")
     if "" in named and len(named) > 1:
         lone = named[""][0]
-        what = f"{quoted_path(lone)} has no arm, and other logs have one"
-        raise UsageError("arm-missing", what, f"type ARM={lone}, or name no arm at all")
+        message = f"{quoted_path(lone)} has no arm, and other logs have one"
+        raise UsageError("arm-missing", message, f"type ARM={lone}, or name no arm at all")
     return named
 
 
-def _paths(arm: str, given: str) -> list[str]:
+def _paths(arm: str, argument: str) -> list[str]:
     """The paths of one argument: a path, a pattern, or several with commas between them."""
-    if "://" in given:
-        return [given]
-    paths = expanded(given)
-    if paths != [given] or os.path.exists(given):  # noqa: PTH110  pathlib raises
+    if "://" in argument:
+        return [argument]
+    paths = expanded(argument)
+    if paths != [argument] or os.path.exists(argument):  # noqa: PTH110  pathlib raises
         return paths
-    parts = given.split(",")
-    if all(expanded(part) != [part] or Path(part).exists() for part in parts):
-        return [path for part in parts for path in expanded(part)]
-    if set(given) & set("*?["):
-        what = f"{quoted_path(given)} matches no file" + f", and is all of arm {shown(arm)}" * bool(arm)
-        raise InputError("arm-without-logs", what, f"check the pattern; as in {EXAMPLE}")
+    names = argument.split(",")
+    if all(expanded(name) != [name] or Path(name).exists() for name in names):
+        return [path for name in names for path in expanded(name)]
+    if set(argument) & set("*?["):
+        message = f"{quoted_path(argument)} matches no file"
+        if arm:
+            message += f", and is all of arm {shown(arm)}"
+        raise InputError("arm-without-logs", message, f"check the pattern; as in {EXAMPLE}")
     return paths
 
 
-def gather(
-    arms: Mapping[str, Sequence[Any]], options: CompareOptions, read: Read, fixed: Sequence[str] = ()
-) -> Gathered:
-    """Read the sources of every arm; those of the empty name belong to none yet.
+def gather_arms(
+    arms: Mapping[str, Sequence[Any]], options: CompareOptions, fixed: Sequence[str] = ()
+) -> Inputs:
+    """The inputs of every arm; those of the empty name belong to none yet.
 
-    ``fixed`` are flags of the user that are options of the fit, which a stored fit cannot follow.
+    Every arm is gathered alone, as no log of one is a copy or a part of a log of another. ``fixed`` are flags
+    of the user that are options of the fit, which a stored fit cannot follow.
 
     Raises InputError (``file-not-found``, ``arm-without-logs``, ``not-a-document``, a damaged document);
     UsageError (``fit-is-fixed``, ``settings-differ``, and any wrong option).
     """
-    fresh = part(options, FitOptions)
-    sources = {arm: documents_and_logs(paths) for arm, paths in arms.items()}
-    stored = [document for documents, _ in sources.values() for document in documents]
-    if stored and fixed:
-        message = f"a stored fit was given together with {', '.join(fixed)}, an option of the fit"
-        raise UsageError("fit-is-fixed", message, "give the logs themselves to fit them anew")
-    given = [document.settings for document in stored]
-    if not stored or any(logs for _, logs in sources.values()):
-        given.append(fresh)
-    settings = same_settings(given)
-    whole = Gathered(settings=settings)
-    columns = (*steps.Fit(settings).columns, *filter(None, (options.arms, options.stage, options.domain)))
-    for arm, (documents, logs) in sources.items():
-        before = len(whole.members)
-        for document in documents:
-            add_document(document, arm, whole)
-        if logs:
-            add_logs(read(logs, settings, columns), arm, whole)
-        if len(whole.members) == before:
-            raise _empty(arm, arms[arm])
-    names = distinct_names([one.name for one in whole.members], [one.path for one in whole.members])
-    whole.members[:] = [member.renamed(name) for member, name in zip(whole.members, names, strict=True)]
-    return whole
+    parts: list[Inputs] = []
+    entries: list[Input] = []
+    warnings: list[tuple[str, str]] = []
+    for arm, paths in arms.items():
+        gathered = gather(paths, options, kinds=(*RUNS, "index"), fixed=fixed, named=display_name)
+        if not gathered.entries:
+            raise _empty(arm, paths)
+        for entry in gathered.entries:
+            warnings += unread_log(entry, arm)
+            entries.append(replace(entry, arm=arm))
+        warnings += gathered.skipped
+        parts.append(gathered)
+    return Inputs(
+        entries=tuple(distinct(entries)),
+        settings=same_settings([gathered.settings for gathered in parts] or [part(options, FitOptions)]),
+        files=distinct_files(chain.from_iterable(gathered.files for gathered in parts)),
+        skipped=tuple(warnings),
+    )
 
 
-def add_document(document: FitDocument | ReportDocument, arm: str, whole: Gathered) -> None:
-    """Add the runs of a stored document to an arm."""
-    whole.inputs.update({(file.path, file.sha256): file for file in document.inputs})
-    for entry in document.runs:
-        fit = entry.fit if isinstance(entry, RunReport) else entry
-        whole.members.append(Member(fit.run, fit.path, known=fit, arm=arm))
+def unread_log(entry: Input, arm: str) -> list[tuple[str, str]]:
+    """A warning of a log of an arm that could not be read, which is a run of it.
+
+    Raises InputError (``file-not-found``, ``arm-without-logs``, ``no-logs-in-folder``).
+    """
+    error, path = entry.error, entry.path
+    if error is None:
+        return []
+    if error.slug == "no-logs-in-folder" and arm:
+        raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
+    if error.slug in ("file-not-found", "no-logs-in-folder"):
+        raise error
+    return [(path, f"{shown_path(path)} could not be read: {refusal_of(error, path).message}")]
 
 
 def _empty(arm: str, paths: Sequence[Any]) -> InputError:
-    given = ", ".join(map(str, paths)) or "nothing"
-    what = f"arm {shown(arm)} has no log: {given}" if arm else f"there is no log: {given}"
-    return InputError("arm-without-logs", what, f"as in {EXAMPLE}")
-
-
-def documents_and_logs(paths: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The documents at some paths, and the paths of logs."""
-    documents, logs = [], [path for path in paths if not isinstance(path, str)]
-    for place in places([path for path in paths if isinstance(path, str)]):
-        index = next((one for one in place.documents if one.kind == "index"), None)
-        if index is not None:
-            for _, error in flaws_of(index):
-                raise error
-            pages = [page for path in pages_of(index) for page in places([str(path)])]
-            documents += [load_runs(document) for page in pages for document in page.documents]
-        elif place.stored:
-            documents += map(load_runs, place.documents)
-        else:
-            logs.append(place.path)
-    return documents, logs
-
-
-def add_logs(reading: Reading, arm: str, whole: Gathered) -> None:
-    """Add what was read to an arm; a log that cannot be read is a run of it."""
-    for path, error, name in reading.failures:
-        if error.slug == "file-not-found":
-            raise error
-        if error.slug == "no-logs-in-folder" and arm:
-            raise InputError("arm-without-logs", f"arm {shown(arm)}: {error.message}", error.hint)
-        if error.slug == "no-logs-in-folder":
-            raise error
-        known = refused_run(path, None, error, name or display_name(path))
-        whole.warnings.append(f"{shown_path(path)} could not be read: {refusal_of(error, path).message}")
-        whole.members.append(Member(known.run, path, known=known, arm=arm))
-    whole.members.extend(Member(run.name, run.source.path, run=run, arm=arm) for run in reading.runs)
-    whole.inputs.update({(file.path, file.sha256): file for file in input_files(reading.runs)})
-    whole.warnings.extend(skipped_files(reading.ignored))
+    listed = ", ".join(map(str, paths)) or "nothing"
+    message = f"arm {shown(arm)} has no log: {listed}" if arm else f"there is no log: {listed}"
+    return InputError("arm-without-logs", message, f"as in {EXAMPLE}")
 
 
 def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
@@ -189,7 +135,7 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
     """
     if options.baseline is not None and options.baseline not in names:
-        message = f"the baseline {options.baseline!r} is no arm"
+        message = f"the baseline {options.baseline!r} is not an arm"
         raise UsageError("no-such-arm", message, f"the arms are {listing(names)}")
     if options.all_pairs and options.baseline is not None:
         message = f"--all-pairs has no baseline, and --baseline {options.baseline} names one"
@@ -197,61 +143,67 @@ def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     return None if options.all_pairs else options.baseline or next(iter(names), None)
 
 
-Entry: TypeAlias = RunFit | Fit
-"""The fit of a run, or why it has none; or a fit that was given."""
+class ArmRun(NamedTuple):
+    """A run of an arm: as it was gathered, its entry, and its fit, if it has one.
+
+    A fit that a program gave has no entry.
+    """
+
+    arm: str
+    input: Input
+    entry: RunFit | None
+    fit: Fit | None
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.input.name
 
 
-def entries_of(
-    arms: Mapping[str, Sequence[Member]], fit: Callable[[Sequence[Any]], Sequence[RunFit]]
-) -> dict[str, list[Entry]]:
-    """Name of an arm → an entry for each of its runs, of which ``fit`` makes those that are not known."""
-    members = [one for runs in arms.values() for one in runs]
-    # A configuration and texts are of no use in a fit, and need not go to another process.
-    fitted = iter(fit([replace(one.run, config={}, words={}) for one in members if one.run is not None]))
-    return {
-        arm: [entry for one in runs if (entry := one.known if one.run is None else next(fitted)) is not None]
-        for arm, runs in arms.items()
-    }
+def fitted_runs(
+    arms: Mapping[str, Sequence[Input]], fit: Callable[[Sequence[Input]], Sequence[Any]]
+) -> list[ArmRun]:
+    """The runs of all arms; ``fit`` makes their entries, of all arms at once."""
+    members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
+    runs: list[ArmRun] = []
+    for (arm, member), result in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
+        entry = result.fit if isinstance(result, RunReport) else result
+        if isinstance(entry, Fit):
+            runs.append(ArmRun(arm, member, None, entry))
+        else:
+            runs.append(ArmRun(arm, member, entry, entry.answer))
+    return runs
 
 
-def answer_of(entry: Entry) -> Fit | None:
-    """The fit of a run that has one."""
-    return entry if isinstance(entry, Fit) else entry.answer
+def without_texts(member: Input) -> Input:
+    """A run without configuration and texts, which are of no use to another process that fits it."""
+    return member if member.run is None else replace(member, run=replace(member.run, config={}, words={}))
 
 
 def compared(
-    grouping: Grouping,
-    entries: Mapping[str, Sequence[Entry]],
-    options: CompareOptions,
-    gathered: Gathered,
-    curves: Curves,
+    grouping: Grouping, runs: Sequence[ArmRun], options: CompareOptions, inputs: Inputs, curves: Curves
 ) -> ComparisonDocument:
     """The document of a comparison; raises as :func:`result_of`."""
-    result = result_of(grouping.arms, entries, options, curves)
-    refused = [
-        LeftOut(run=one.run, why=one.refusal.message, arm=arm, read=one.read)
-        for arm, runs in entries.items()
-        for one in runs
-        if isinstance(one, RunFit) and one.answer is None and one.refusal is not None
-    ]
-    fit_settings = {name: getattr(gathered.settings, name) for name in options_of(LawOptions)}
+    left_out = list(grouping.left_out)
+    for run in runs:
+        if run.entry is not None and run.entry.refusal is not None:
+            reason = run.entry.refusal.message
+            left_out.append(LeftOut(run=run.name, why=reason, arm=run.arm, read=run.entry.read))
+    fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
     return as_stored(
         ComparisonDocument(
-            inputs=tuple(gathered.inputs.values()),
+            inputs=inputs.files,
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
-            left_out=(*grouping.left_out, *refused),
-            comparison=result,
-            warnings=tuple(gathered.warnings),
+            left_out=tuple(left_out),
+            comparison=result_of(list(grouping.arms), runs, options, curves),
+            warnings=inputs.warnings,
         )
     )
 
 
 def result_of(
-    members: Mapping[str, Sequence[Member]],
-    entries: Mapping[str, Sequence[Entry]],
-    options: CompareOptions,
-    curves: Curves,
+    arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions, curves: Curves
 ) -> ArmComparison:
     """The comparison of arms; runs without a fit count as failed. ``curves`` makes the curves of fits.
 
@@ -261,35 +213,35 @@ def result_of(
     from entropylaw.analysis.arms import compare_arms
     from entropylaw.analysis.stages import breadth, stage_changes, transfers
 
-    alike(entries)
-    apart(entries)
-    answers = {arm: [(one, answer_of(one)) for one in runs] for arm, runs in entries.items()}
-    refused = {
-        arm: [(one.run, failure_of(one)) for one, fit in runs if fit is None] for arm, runs in answers.items()
-    }
-    fits = {arm: [fit for _, fit in runs if fit is not None] for arm, runs in answers.items()}
-    averaged = iter(curves([fit for some in fits.values() for fit in some]))
+    refuse_other_columns(runs)
+    refuse_same_run(runs)
+    fits: dict[str, list[Fit]] = {arm: [] for arm in arms}
+    failed: dict[str, list[tuple[str, str]]] = {arm: [] for arm in arms}
+    for run in runs:
+        if run.fit is not None:
+            fits[run.arm].append(run.fit)
+        else:
+            failed[run.arm].append((run.name, failure_of(run.entry)))
+    averaged = iter(curves(list(chain.from_iterable(fits.values()))))
     result = compare_arms(
         fits,
-        baseline=baseline_of(list(members), options) or "all",
-        refused=refused,
+        baseline=baseline_of(arms, options) or "all",
+        refused=failed,
         level=options.level,
         margin=options.margin,
         between_sd=options.between_sd,
-        averaged={arm: [next(averaged) for _ in some] for arm, some in fits.items()},
+        averaged={arm: list(islice(averaged, len(curved))) for arm, curved in fits.items()},
     )
     if options.stage is None:
         return result
-    rows = stages_of(members, answers, options)
+    rows = stages_of(arms, runs, options)
     changes = stage_changes(rows, level=options.level)
     findings, moved = (*result.findings, *breadth(changes)), transfers(rows, level=options.level)
     return replace(result, stages=changes, transfers=moved, findings=findings)
 
 
 def stages_of(
-    members: Mapping[str, Sequence[Member]],
-    answers: Mapping[str, Sequence[tuple[Entry, Fit | None]]],
-    options: CompareOptions,
+    arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions
 ) -> dict[str, list[StageRows]]:
     """The stages of all runs that have a fit, by arm.
 
@@ -299,88 +251,81 @@ def stages_of(
 
     assert options.stage is not None
     columns = {"entropy": options.entropy, "reward": options.reward}
-    found: dict[str, list[StageRows]] = {}
-    for arm, runs in members.items():
-        pairs = zip(runs, answers[arm], strict=True)
-        fitted = [one for one, (_, fit) in pairs if fit is not None]
-        if stored := [one.name for one in fitted if one.run is None]:
-            what = f"--stage reads a column of logs, and {shown(stored[0])} is a stored fit"
-            raise UsageError("stages-need-logs", what, "give the logs themselves")
-        runs_of = (one.run for one in fitted if one.run is not None)
-        found[arm] = [stage_rows(run, options.stage, options.domain, **columns) for run in runs_of]
-    return found
+    rows: dict[str, list[StageRows]] = {arm: [] for arm in arms}
+    for run in runs:
+        if run.fit is None:
+            continue
+        if run.input.run is None:
+            message = f"--stage reads a column of logs, and {shown(run.name)} is a stored fit"
+            raise UsageError("stages-need-logs", message, "give the logs themselves")
+        rows[run.arm].append(stage_rows(run.input.run, options.stage, options.domain, **columns))
+    return rows
 
 
-def failure_of(entry: Entry) -> str:
+def failure_of(entry: RunFit | None) -> str:
     """Why a run has no fit."""
-    refusal = getattr(entry, "refusal", None)
+    refusal = None if entry is None else entry.refusal
     return f"refused: {refusal.message}" if refusal is not None else "it has no fit"
 
 
-def alike(arms: Mapping[str, Sequence[Entry]]) -> None:
+def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
     """Refuse arms whose entropies, rewards or pairings differ: their numbers do not compare.
 
     Raises InputError (``arms-mix-columns``), which names two runs.
     """
-    runs = [
-        (arm, one)
-        for arm, entries in arms.items()
-        for one in entries
-        if isinstance(one, RunFit) and one.answer is not None
-    ]
-    for name, about, hint in (
+    for name, kind_of, hint in (
         ("entropy", entropy_kind, "name one column with --entropy, or compare runs of one kind"),
         ("reward", reward_kind, "name one column with --reward, or compare runs of one kind"),
-        ("pairing", lambda one: one.pair, "give --pair same or --pair next"),
+        ("pairing", lambda entry: (entry.pair,), "give --pair same or --pair next"),
     ):
-        kinds: dict[object, tuple[str, RunFit]] = {}
-        for arm, one in runs:
-            kinds.setdefault(about(one), (arm, one))
+        kinds: dict[tuple[str | None, ...], ArmRun] = {}
+        for run in runs:
+            if run.entry is not None and run.fit is not None:
+                kinds.setdefault(kind_of(run.entry), run)
         if len(kinds) > 1:
-            texts = (", ".join(filter(None, kind)) if isinstance(kind, tuple) else kind for kind in kinds)
-            runs_of = zip(kinds.values(), texts, strict=True)
-            said = " and ".join(
-                f"{shown(one.run)} ({arm}) has {text}" for (arm, one), text in islice(runs_of, 2)
+            differ = " and ".join(
+                f"{shown(run.name)} ({run.arm}) has {', '.join(filter(None, kind))}"
+                for kind, run in islice(kinds.items(), 2)
             )
-            raise InputError("arms-mix-columns", f"the arms differ in {name}: {said}", hint)
+            raise InputError("arms-mix-columns", f"the arms differ in {name}: {differ}", hint)
 
 
-def entropy_kind(one: RunFit) -> tuple[str | None, ...] | None:
+def entropy_kind(entry: RunFit) -> tuple[str | None, ...]:
     """What an entropy measures; of an unknown one its column."""
-    choice = one.entropy_column
+    choice = entry.entropy_column
     if choice is None:
-        return None
-    known = choice.meaning
-    about = (known.unit, known.aggregation, known.estimator)
-    return about if any(about) else (choice.column,)
+        return ()
+    meaning = (choice.meaning.unit, choice.meaning.aggregation, choice.meaning.estimator)
+    return meaning if any(meaning) else (choice.column,)
 
 
-def reward_kind(one: RunFit) -> tuple[str | None, ...] | None:
+def reward_kind(entry: RunFit) -> tuple[str | None, ...]:
     """The column of a reward and its kind."""
-    choice = one.reward_column
-    return None if choice is None else (choice.column, choice.meaning.kind)
+    choice = entry.reward_column
+    return () if choice is None else (choice.column, choice.meaning.kind)
 
 
-def apart(arms: Mapping[str, Sequence[Entry]]) -> None:
+def refuse_same_run(runs: Sequence[ArmRun]) -> None:
     """Refuse evaluations that are in two arms, or twice in one.
 
     Raises InputError ``run-in-two-arms``.
     """
-    seen: dict[bytes, tuple[str, str]] = {}
-    for arm, one in ((arm, one) for arm, entries in arms.items() for one in entries):
-        if (fit := answer_of(one)) is None:
+    seen: dict[bytes, ArmRun] = {}
+    for run in runs:
+        if run.fit is None:
             continue
-        values = (fit.law.step, fit.law.entropy, fit.law.reward)
-        content = b"".join(np.asarray(each, dtype=float).tobytes() for each in values)
-        if content not in seen:
-            seen[content] = arm, one.run
+        law = run.fit.law
+        arrays = (np.asarray(values, dtype=float) for values in (law.step, law.entropy, law.reward))
+        first = seen.setdefault(b"".join(array.tobytes() for array in arrays), run)
+        if first is run:
             continue
-        other, name = seen[content]
-        where = f"arms {shown(other)} and {shown(arm)}" if other != arm else f"arm {shown(arm)} twice"
-        same = "" if name == one.run else f" (there called {shown(name)})"
-        what = f"run {shown(one.run)}{same} is in {where}, with the same evaluations"
+        where = f"arms {shown(first.arm)} and {shown(run.arm)}"
+        if first.arm == run.arm:
+            where = f"arm {shown(run.arm)} twice"
+        called = "" if first.name == run.name else f" (there called {shown(first.name)})"
+        message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
-        raise InputError("run-in-two-arms", what, hint)
+        raise InputError("run-in-two-arms", message, hint)
 
 
 def compare(
@@ -428,47 +373,49 @@ def compare(
     See :func:`entropylaw.analysis.arms.compare_arms`.
     """
     if not isinstance(arms, Mapping):
-        message = (
-            f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}"
-        )
+        kind = type(arms).__name__
+        message = f"arms: expected a mapping from names to runs, found an object of type {kind}"
         raise UsageError("bad-argument", message, "write compare({'grpo': [...], 'clip_cov': [...]})")
-    known = CompareOptions(
-        baseline=baseline, all_pairs=all_pairs, margin=margin, between_sd=between_sd, level=level, **options
+    checked = steps.checked(
+        CompareOptions(
+            baseline=baseline,
+            all_pairs=all_pairs,
+            margin=margin,
+            between_sd=between_sd,
+            level=level,
+            **options,
+        )
     )
-    known = steps.checked(known)
     jobs = steps.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
-    given = {str(arm): list(listed(runs)) for arm, runs in arms.items()}
-    for arm, runs in given.items():
-        if not runs:
-            raise _empty(arm, ())
-    paths = {arm: [one for one in runs if not isinstance(one, Fit)] for arm, runs in given.items()}
-    gathered = gather({arm: some for arm, some in paths.items() if some}, known, read)
-    members: dict[str, list[Member]] = {arm: given_fits(arm, runs) for arm, runs in given.items()}
-    for member in gathered.members:
-        members[member.arm].append(member)
-    step, cache = steps.Fit(gathered.settings), user_cache()
-
-    def fitted(runs: Sequence[Any]) -> list[RunFit]:
-        return [entry for entry, _ in steps.answers(step, runs, jobs=jobs, cache=cache)]
-
-    def curves(fits: Sequence[Fit]) -> list[RunCurve]:
-        return [curve for curve, _ in steps.answers(steps.Averaged(), fits, jobs=jobs, cache=cache)]
-
-    return as_stored(result_of(members, entries_of(members, fitted), known, curves))
+    members: dict[str, list[Input]] = {}
+    logs: dict[str, list[Any]] = {}
+    for arm, runs in arms.items():
+        listed = list(listed_runs(runs))
+        if not listed:
+            raise _empty(str(arm), ())
+        members[str(arm)] = given_fits(str(arm), listed)
+        if len(members[str(arm)]) < len(listed):
+            logs[str(arm)] = [run for run in listed if not isinstance(run, Fit)]
+    inputs = gather_arms(logs, checked)
+    for entry in inputs.entries:
+        members[entry.arm].append(entry)
+    results = partial(steps.results_of_step, jobs=jobs, cache=user_cache())
+    runs = fitted_runs(members, partial(results, steps.Fit(inputs.settings)))
+    return as_stored(result_of(list(members), runs, checked, partial(results, steps.Averaged())))
 
 
-def given_fits(arm: str, runs: Sequence[Any]) -> list[Member]:
+def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
     """The runs of an arm that were given as fits; those without a name get a number."""
     fits = [run for run in runs if isinstance(run, Fit)]
-    named = [replace(fit, run=fit.run or f"{arm} {place}") for place, fit in enumerate(fits, 1)]
-    return [Member(fit.run, "", known=fit, arm=arm) for fit in named]
+    named = [replace(fit, run=fit.run or f"{arm} {number}") for number, fit in enumerate(fits, 1)]
+    return [Input(name=fit.run, path="", entry=fit, arm=arm) for fit in named]
 
 
-def listed(runs: Any) -> Iterator[Any]:
+def listed_runs(runs: Any) -> Iterator[Any]:
     """The runs of an arm, paths as texts and patterns expanded."""
     several = isinstance(runs, Sequence) and not isinstance(runs, str)
-    for one in runs if several else [runs]:
-        if isinstance(one, str | os.PathLike):
-            yield from _paths("", os.fspath(one))
+    for run in runs if several else [runs]:
+        if isinstance(run, str | os.PathLike):
+            yield from _paths("", os.fspath(run))
         else:
-            yield one
+            yield run

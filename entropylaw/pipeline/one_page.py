@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from entropylaw.documents.codec import write_atomically
+from entropylaw.files import write_atomically
 from entropylaw.paths import check_targets
 from entropylaw.pipeline.site import PAGE, PHASES, Outcome
 from entropylaw.results.result import replace

@@ -1,40 +1,33 @@
-"""One run of a report, from its series to its files: what a worker does, and what it notes in the folder."""
+"""One run of a report, from its inputs to its files: what a worker does. The cache holds what was made."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.codec import (
-    DocumentMismatchError,
-    as_stored,
-    decode,
-    dumps,
-    encode,
-    write_atomically,
-)
+from msgspec import Struct
+
+from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     FitDocument,
     InputFile,
-    ReportDocument,
     RunFit,
     RunPhases,
     RunReport,
     from_fits,
-    refused_run,
-    unphased_run,
 )
-from entropylaw.documents.loading import load_report
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
+from entropylaw.files import write_atomically
 from entropylaw.logs.runs import Run
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.cache import OFF, Cache, canonical, run_content
+from entropylaw.pipeline.cache import OFF, Cache
+from entropylaw.pipeline.inputs import Input
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
@@ -46,9 +39,6 @@ from entropylaw.roles.select import phase_series
 
 if TYPE_CHECKING:
     from entropylaw.report.figures.plotting import Kind
-
-STATE = ".entropylaw"
-"""Next to the pages; it may be deleted at any time, and everything is then made again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,87 +62,87 @@ class Making:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Task:
-    """One run: as read (``run``), or ``known`` from a stored document or a failure to read it.
+    """A run of a report: its ``input``, the name of its files, and its neighbours in the index.
 
-    ``before`` and ``after`` are its neighbours in the report; ``histogram`` is path and sha256 of the tokens'
-    sums with a log that ``entropylaw tokens`` wrote; ``config`` the settings file of its fit. ``fit_key``
-    identifies all that the numbers depend on, ``key`` all that the files depend on. ``again`` says that the
-    numbers are known, and only the files are made.
+    ``histogram`` is the file of the tokens' sums with a log that ``entropylaw tokens`` wrote.
     """
 
-    name: str
+    input: Input
     making: Making
     slug: str = ""
-    run: Run | None = None
-    known: RunFit | RunReport | None = None
-    inputs: tuple[InputFile, ...] = ()
-    histogram: tuple[str, str] | None = None
-    config: ConfigFile | None = None
+    histogram: str = ""
     before: Neighbour | None = None
     after: Neighbour | None = None
-    fit_key: str = ""
-    key: str = ""
-    again: bool = False
 
     @property
-    def state(self) -> Path:
-        """The file that notes what was made under the task's name."""
-        return self.making.folder / STATE / f"{self.slug}.json"
+    def name(self) -> str:
+        """The name of the run."""
+        return self.input.name
 
     @property
     def document(self) -> Path:
         """The document of the task's run."""
         return self.making.folder / "runs" / f"{self.slug}.json"
 
-    def with_keys(self) -> Task:
-        """The task with the keys of its numbers and of its files."""
-        making = self.making
-        numbers = {
-            "name": self.name,
-            "settings": encode(making.settings),
-            "phases": making.phases,
-            "inputs": encode(self.inputs),
-            "known": encode(self.known),
-        }
-        content = run_content(self.run) if self.run is not None else b""
-        fit_key = hashlib.sha256(canonical(numbers) + content).hexdigest()
-        files = {
-            "numbers": fit_key,
-            "slug": self.slug,
-            "kinds": making.kinds,
-            "style": hashlib.sha256(Path(making.style).read_bytes() if making.style else b"").hexdigest(),
-            "neighbours": [self.before, self.after],
-            "histogram": self.histogram[1] if self.histogram else None,
-            "config": encode(self.config),
-        }
-        return replace(self, fit_key=fit_key, key=hashlib.sha256(canonical(files)).hexdigest())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The result of a task: its row in the index, its files with their sizes, and why it has no law.
+    """The result of a task: its row in the index, the names of its figures, and why it has no law.
 
     ``read`` distinguishes data that give no fit from a file that could not be read; ``turns`` are those of
-    its phases, where it has both curves.
+    its phases, where it has both curves; ``unchanged`` says that its files were there already.
     """
 
-    fit_key: str
-    key: str
     row: IndexRow
-    files: Mapping[str, int]
+    figures: tuple[str, ...] = ()
     refusal: Refusal | None = None
     read: bool = True
     turns: RunTurns | None = None
+    unchanged: bool = False
 
 
-def remembered(task: Task) -> Done | None:
-    """What was made earlier under this task's name, if all its files are still there."""
-    try:
-        done = decode(Done, json.loads(read_regular(task.state, LARGEST, follow=False)))
-        sizes = {name: (task.making.folder / name).stat().st_size for name in done.files}
-    except (OSError, ValueError, DocumentMismatchError):
-        return None  # missing, of another program, or cut off by a crash
-    return done if sizes == done.files else None
+class Files(Struct, frozen=True, kw_only=True):
+    """The files of a run by their names in the folder of the report, each compressed."""
+
+    contents: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """All that the files of a run depend on besides its numbers; of other files path and sha256."""
+
+    slug: str
+    kinds: tuple[str, ...]
+    settings: FitOptions
+    inputs: tuple[InputFile, ...]
+    config: ConfigFile | None
+    neighbours: tuple[Neighbour | None, Neighbour | None]
+    style: tuple[str, str] | None
+    histogram: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(steps.Step[Files]):
+    """The figures, the page and the document of a run."""
+
+    options: PageOptions
+
+    name, result = "page", Files
+
+    def refuse(self, log: RunReport, series: Any, error: EntropyLawError, name: str = "") -> Files:
+        """A page that cannot be drawn."""
+        raise error
+
+    def compute(self, subject: RunReport, series: Any) -> Files:
+        """Draw the files, the document last."""
+        options = self.options
+        fits = FitDocument(
+            inputs=options.inputs, settings=options.settings, runs=(subject.fit,), config=options.config
+        )
+        document = from_fits(fits, [subject])
+        contents = dict(_page(document, options))
+        contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
+        return Files(contents={name: zlib.compress(data, 1) for name, data in contents.items()})
 
 
 def work(task: Task) -> Done:
@@ -161,17 +151,15 @@ def work(task: Task) -> Done:
     Raises OutputError: the folder cannot be written: then no other run's files can be either; UsageError: a
     setting that is wrong for one run is wrong for all.
     """
+    making, run = task.making, task.input.run
     try:
-        if task.again:
-            return _write(task, load_report(task.document).runs[0])
-        if isinstance(task.known, RunReport):
-            return _write(task, task.known)
-        cache, entry = task.making.cache, task.known
-        if task.run is not None:
-            entry = steps.answer(steps.Fit(task.making.settings), task.run, cache).result
-        report = steps.answer(steps.Ahead(), entry, cache).result
-        phases = _phases(task, task.run) if task.run is not None and task.making.phases else None
-        return _write(task, replace(report, phases=phases))
+        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache).result
+        report: Any = entry
+        if not isinstance(entry, RunReport):
+            report = steps.answer(steps.Ahead(), entry, making.cache).result
+        if run is not None and making.phases:
+            report = replace(report, phases=_phases(making, run))
+        return _write(task, report)
     except (OutputError, UsageError):
         raise
     except Exception as error:
@@ -184,75 +172,98 @@ def died(task: Task) -> Done:
     return _fail(task, steps.killed())
 
 
-def _phases(task: Task, run: Run) -> RunPhases | None:
+def _phases(making: Making, run: Run) -> RunPhases | None:
     """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
     try:
         series = phase_series(run)
         if series.planning_column is None and series.execution_column is None:
             return None
-        step = steps.Phases(PhaseOptions(level=task.making.settings.level))
-        return steps.answer(step, run, task.making.cache).result
+        step = steps.Phases(PhaseOptions(level=making.settings.level))
+        return steps.answer(step, run, making.cache).result
     except UsageError:
         raise
     except EntropyLawError:
         return None
     except Exception as error:
-        return unphased_run(run, None, steps.failed(error))
+        return RunPhases.refused(run, None, steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
-    entry = refused_run(task.run or task.name, None, error)
+    entry = RunFit.refused(task.input.run or task.name, None, error)
     return _write(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
 
 
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
-    """Write the run's files, the document after the page, and then the note that the task is done."""
+    """Write the run's files that are not there already, the document after the page."""
     making, entry = task.making, report.fit
     phases = report.phases.phases if report.phases is not None else None
-    fits = FitDocument(inputs=task.inputs, settings=making.settings, runs=(entry,), config=task.config)
-    document = from_fits(fits, [report])
-    contents = [*_page(task, document), (f"runs/{task.slug}.json", dumps(document.to_json()).encode())]
-    for name, data in contents:
-        write_atomically(making.folder / name, data)
-    done = Done(
-        fit_key=task.fit_key,
-        key=task.key,
+    options = PageOptions(
+        slug=task.slug,
+        kinds=making.kinds or (),
+        settings=making.settings,
+        inputs=task.input.files,
+        config=making.config if task.input.entry is None else task.input.config,
+        neighbours=(task.before, task.after),
+        style=_with_digest(making.style),
+        histogram=_with_digest(task.histogram),
+    )
+    contents = steps.answer(Page(options), report, making.cache).result.contents
+    unchanged = True
+    for name, compressed in contents.items():
+        path, data = making.folder / name, zlib.decompress(compressed)
+        if not holds(path, data):
+            write_atomically(path, data)
+            unchanged = False
+    return Done(
         row=as_stored(index_row(report, task.slug)),
-        files={name: len(data) for name, data in contents},
+        figures=tuple(name for name in contents if name.startswith("figures/")),
         refusal=entry.refusal,
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
         turns=as_stored(phases.turns) if phases is not None else None,
+        unchanged=unchanged,
     )
-    write_atomically(task.state, json.dumps(encode(done), sort_keys=True))
-    return done
 
 
-def _page(task: Task, document: ReportDocument) -> Iterator[tuple[str, bytes]]:
+def _with_digest(path: str | None) -> tuple[str, str] | None:
+    """A file with the sha256 of its bytes."""
+    return (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) if path else None
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file has these bytes."""
+    try:
+        return read_regular(path, LARGEST, follow=False) == data
+    except OSError:
+        return False
+
+
+def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
     """The figures and the page of a run, by their names in the folder, figures first: no page has dead links.
 
     ``document`` has this run alone.
     """
     from entropylaw.report.figures import plotting
 
-    (report,), slug, kinds = document.runs, task.slug, task.making.kinds or ()
+    (report,), slug, kinds = document.runs, options.slug, options.kinds
     # The page always needs SVG.
     drawn: dict[Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
-    if task.histogram is not None:
-        from entropylaw.tokens.summary import read_histogram
+    if options.histogram is not None:
+        from entropylaw.pipeline.tokens import token_histogram
 
-        tokens = read_histogram(task.histogram[0])
+        tokens = token_histogram(options.histogram[0])
     available = parts(report, tokens)
     svgs: dict[str, str] = {}
-    with plotting.style(plotting.read_style(task.making.style) if task.making.style else None):
+    with plotting.style(plotting.read_style(options.style[0]) if options.style else None):
         for entry in FIGURES:
             if entry.needs in available:
-                figure, name = entry.draw(available[entry.needs]), f"{slug}-{entry.name}"
-                images: dict[str, bytes] = {kind: plotting.figure_bytes(figure, kind, name) for kind in drawn}
+                name = f"{slug}-{entry.name}"
+                images = entry.files(available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
-                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in kinds)
+                yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
-    page = pages.run_page(document, report, svgs, links, previous=task.before, following=task.after)
+    before, after = options.neighbours
+    page = pages.run_page(document, report, svgs, links, previous=before, following=after)
     yield f"runs/{slug}.html", page.encode()

@@ -1,46 +1,37 @@
 """A report of many runs: gather them, make what is not made yet in parallel, write the index.
 
-Every file is written whole, and a record in the folder says which output belongs to which input: an
-interrupted report is usable, and the same command completes it.
+Every file is written whole, and the cache holds what was made of each run: an interrupted report is usable,
+and the same command completes it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 
-from entropylaw.documents.codec import TEMPORARY, as_stored, dumps, write_atomically
+from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
     AnyDocument,
-    FitDocument,
     InputFile,
-    ReportDocument,
-    RunReport,
-    input_files,
-    refused_run,
-    skipped_files,
 )
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import Stored, load_report
+from entropylaw.documents.loading import load_report
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
-from entropylaw.logs.runs.splitting import distinct_names
+from entropylaw.files import TEMPORARY, write_atomically
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import LARGEST, check_targets, is_file, is_own, read_regular
-from entropylaw.pipeline import steps
-from entropylaw.pipeline.pages import STATE, Done, Making, Task, died, remembered, work
+from entropylaw.pipeline.inputs import RUNS, distinct_files, gather, histogram_beside
+from entropylaw.pipeline.pages import Done, Making, Task, died, work
 from entropylaw.pipeline.pool import Progress, results
-from entropylaw.pipeline.sources import histogram_beside, load_runs, places, read, same_settings
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import Neighbour
-from entropylaw.report.phases_page import phases_page
+from entropylaw.report.pages import Neighbour, phases_page
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -48,7 +39,7 @@ from entropylaw.results.result import replace
 FEW = 50
 """Runs up to which every figure is written in every format, by default."""
 
-INNER = (STATE, "runs", "figures")
+INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
 PAGE, PHASES = "index.html", "phases.html"
@@ -60,16 +51,19 @@ class Outcome:
     """The runs of a report and what was made of them.
 
     ``tasks`` are its runs in their order, all fitted as ``settings`` say; ``warnings`` are about files.
-    ``done`` lacks the runs that an interrupt left; ``unchanged`` of them were made by an earlier call.
-    ``written`` are the files over all runs.
+    ``done`` lacks the runs that an interrupt left. ``written`` are the files over all runs.
     """
 
     tasks: tuple[Task, ...]
     settings: FitOptions
     warnings: tuple[str, ...]
     done: tuple[Done, ...] = ()
-    unchanged: int = 0
     written: tuple[Path, ...] = ()
+
+    @property
+    def unchanged(self) -> int:
+        """Runs whose files were there already."""
+        return sum(run.unchanged for run in self.done)
 
     @property
     def unfinished(self) -> int:
@@ -77,14 +71,22 @@ class Outcome:
         return len(self.tasks) - len(self.done)
 
     @property
+    def interrupted(self) -> tuple[str, ...]:
+        """What is said of runs that an interrupt left."""
+        if not self.unfinished:
+            return ()
+        missing = counted(self.unfinished, "run")
+        return (f"interrupted before {missing}; the same command finishes the report",)
+
+    @property
     def failures(self) -> tuple[Done, ...]:
         """The runs without a law."""
-        return tuple(one for one in self.done if one.refusal is not None)
+        return tuple(run for run in self.done if run.refusal is not None)
 
     @property
     def answered(self) -> bool:
         """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
-        return any(one.refusal is None or "phases" in one.row.cells for one in self.done)
+        return any(run.refusal is None or "phases" in run.row.cells for run in self.done)
 
 
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
@@ -120,7 +122,7 @@ def report_logs(
     Raises OutputError (``cannot-write``, ``folder-busy``), UsageError (``not-a-report``,
     ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
-    outcome, folder = gather(sources, making, fixed), making.folder
+    outcome, folder = tasks_of(sources, making, fixed), making.folder
     names = [task.name for task in outcome.tasks]
     if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
         message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
@@ -130,192 +132,136 @@ def report_logs(
     check_targets(targets)
     refuse_others(folder, targets)
     with only_writer(folder):
-        done, unchanged = all_done(outcome.tasks, jobs, progress)
+        first = not earlier_index(folder)
+        if first:
+            # It says whose folder this is from the first file on, and that nothing in it is finished.
+            write_atomically(folder / FILES["JSON"], dumps(index_of(outcome).to_json()))
+        done = all_done(outcome.tasks, jobs, progress)
         made = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
-        outcome = replace(outcome, done=made, unchanged=unchanged)
+        outcome = replace(outcome, done=made)
+        if outcome.answered:
+            return replace(outcome, written=write_index(outcome, folder, making.arms))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
-        if not outcome.answered:
-            return outcome
-        return replace(outcome, written=write_index(outcome, folder, making.arms))
+        if first:
+            (folder / FILES["JSON"]).unlink()
+        return outcome
 
 
 def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
     targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
     for task in tasks:
-        targets += [task.document, task.document.with_suffix(".html"), task.state]
+        targets += [task.document, task.document.with_suffix(".html")]
         figures = product(NAMED, task.making.kinds or ())
         targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
     return targets
 
 
-def gather(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
-    """Read every source; a file that cannot be read is a task too, and its page has the reason.
+def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
+    """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`.
-
-    Raises UsageError (``fit-is-fixed``, ``settings-differ``, and for any wrong option);
-    InputError (``not-a-document``: no report can be made of it; ``damaged-document``; a document of
-    another version.
+    Parameters as :func:`report_logs`; raises as :func:`entropylaw.pipeline.inputs.gather`.
     """
-    stored, logs = list[Stored](), list[str]()
-    for place in places(sources):
-        if place.stored:
-            stored += place.documents
-        else:
-            logs.append(place.path)
-    documents = list(map(load_runs, stored))
-    if stored and fixed:
-        message = f"{stored[0].path} is a stored fit, and options of the fit were given"
-        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
-    fresh = [making.settings] if logs or not stored else []
-    settings = same_settings([*(document.settings for document in documents), *fresh])
-    tasks = list(chain.from_iterable(stored_tasks(document, making) for document in documents))
-    warnings: tuple[str, ...] = ()
-    if logs:
-        read_tasks, warnings = read_logs(logs, replace(making, settings=settings))
-        tasks += read_tasks
-    kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
-    final = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Outcome(tasks=tuple(in_order(tasks, final)), settings=settings, warnings=warnings)
-
-
-def stored_tasks(document: FitDocument | ReportDocument, making: Making) -> Iterator[tuple[str, Task]]:
-    """The path and the task of every run of a document."""
-    alone = len(document.runs) == 1
-    for entry in document.runs:
-        fit = entry.fit if isinstance(entry, RunReport) else entry
-        files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-        task = Task(name=fit.run, making=making, known=entry, inputs=files, config=document.config)
-        yield fit.path, task
-
-
-def read_logs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
-    """The path and the task of every run in some logs, and warnings about files."""
-    tasks, reading = [], read(logs, making.settings, steps.Fit(making.settings).columns)
-    warnings = [*skipped_files(reading.ignored)]
-    for run in reading.runs:
-        beside, warning = histogram_beside(run)
+    inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
+    tasks: list[Task] = []
+    warnings = list(inputs.warnings)
+    for entry in inputs.entries:
+        beside, warning = histogram_beside(entry.run) if entry.run is not None else ("", "")
         warnings += [warning] if warning else []
-        histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
-        task = Task(
-            name=run.name,
-            making=making,
-            run=run,
-            inputs=input_files([run]),
-            histogram=histogram,
-            config=making.config,
-        )
-        tasks.append((run.source.path, task))
-    for entry in (refused_run(path, None, error, name) for path, error, name in reading.failures):
-        tasks.append((entry.path, Task(name=entry.run, making=making, known=entry, config=making.config)))
-    return tasks, tuple(warnings)
+        tasks.append(Task(input=entry, making=making, histogram=beside))
+    kinds = making.kinds
+    if kinds is None:
+        kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
+    final = replace(making, settings=inputs.settings, kinds=kinds)
+    return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=tuple(warnings))
 
 
-def in_order(tasks: Sequence[tuple[str, Task]], making: Making) -> Iterator[Task]:
-    """The tasks in the order of the index, each with a distinct name and its neighbours there."""
-    names = distinct_names([task.name for _, task in tasks], [path for path, _ in tasks])
-    order = sorted(range(len(tasks)), key=lambda i: (natural(names[i]), names[i]))
+def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
+    """The tasks in the order of the index, each with its neighbours there."""
+    ordered = sorted(tasks, key=lambda task: (natural(task.name), task.name))
     taken: set[str] = set()
-    slugs = [safe_name(names[i], taken) for i in order]
-    linked = [Neighbour(run=names[i], href=f"{slug}.html") for i, slug in zip(order, slugs, strict=True)]
-    for i, slug, before, after in zip(order, slugs, [None, *linked], [*linked[1:], None], strict=False):
-        name = names[i]
-        task = replace(tasks[i][1], name=name, slug=slug, making=making, before=before, after=after)
-        if task.run is not None:
-            task = replace(task, run=replace(task.run, name=name))
-        elif isinstance(task.known, RunReport):
-            task = replace(task, known=replace(task.known, fit=steps.renamed(task.known.fit, name)))
-        elif task.known is not None:
-            task = replace(task, known=steps.renamed(task.known, name))
-        yield task.with_keys()
+    slugs = [safe_name(task.name, taken) for task in ordered]
+    pages = zip(ordered, slugs, strict=True)
+    linked = [Neighbour(run=task.name, href=f"{slug}.html") for task, slug in pages]
+    for i, (task, slug) in enumerate(zip(ordered, slugs, strict=True)):
+        before = linked[i - 1] if i else None
+        after = linked[i + 1] if i + 1 < len(linked) else None
+        yield replace(task, slug=slug, making=making, before=before, after=after)
 
 
-def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
-    """Every task's result by its slug, without those that an interrupt left, and how many were unchanged."""
+def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> dict[str, Done]:
+    """Every task's result by its slug, without those that an interrupt left."""
     done: dict[str, Done] = {}
-    waiting: list[Task] = []
-    places = {task.slug: place for place, task in enumerate(tasks)}
-    for task in tasks:
-        known = remembered(task)
-        if known is not None and known.key == task.key:
-            done[task.slug] = known
-            progress(len(done), len(tasks), places[task.slug], "")
-        else:
-            # A new neighbour or style changes a page but no number.
-            again = getattr(known, "fit_key", "") == task.fit_key
-            waiting.append(replace(task, again=True, run=None) if again else task)
-    unchanged = len(done)
-    try:
-        for task, result in results(work, waiting, jobs=jobs, died=died):
+    numbers = {task.slug: number for number, task in enumerate(tasks)}
+    with contextlib.suppress(KeyboardInterrupt):
+        for task, result in results(work, tasks, jobs=jobs, died=died):
             done[task.slug] = result
-            progress(len(done), len(tasks), places[task.slug], task.name)
-    except KeyboardInterrupt:
-        # What was in progress when the interrupt came is complete and recorded.
-        found = ((task, remembered(task)) for task in waiting)
-        done |= {task.slug: known for task, known in found if known is not None and known.key == task.key}
-    return done, unchanged
+            progress(len(done), len(tasks), numbers[task.slug], task.name)
+    return done
+
+
+def index_of(outcome: Outcome) -> IndexDocument:
+    """The index of the runs that are done."""
+    done = {run.row.slug for run in outcome.done}
+    files = (file for task in outcome.tasks if task.slug in done for file in task.input.files)
+    return IndexDocument(
+        inputs=distinct_files(files),
+        settings=outcome.settings,
+        rows=tuple(run.row for run in outcome.done),
+        unfinished=outcome.unfinished,
+        warnings=(*outcome.interrupted, *outcome.warnings),
+        across=phases_across(outcome),
+        config=outcome.tasks[0].making.config if outcome.tasks else None,
+    )
 
 
 def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
-    done = {one.row.slug: one for one in outcome.done}
-    tasks = [task for task in outcome.tasks if task.slug in done]
-    inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
-    unfinished: tuple[str, ...] = ()
-    if outcome.unfinished:
-        missing = counted(outcome.unfinished, "run")
-        unfinished = (f"interrupted before {missing}; the same command finishes the report",)
-    warnings = (*unfinished, *outcome.warnings)
-    rows, across = tuple(one.row for one in outcome.done), phases_across(outcome)
-    index = IndexDocument(
-        inputs=tuple(inputs.values()),
-        settings=outcome.settings,
-        rows=rows,
-        unfinished=outcome.unfinished,
-        warnings=warnings,
-        across=across,
-        config=tasks[0].making.config,
-    )
-    figures = {
-        slug: {name: path for name in NAMED if (path := f"figures/{slug}-{name}.svg") in one.files}
-        for slug, one in done.items()
-    }
-    sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
-    contents = {
-        "report.md": pages.markdown(rows, sections, warnings=warnings, figures=figures, across=across),
-        "report.csv": csv_text(index_table(rows)),
-        "report.json": dumps(index.to_json()),
+    index = index_of(outcome)
+    contents: dict[str, str] = {}
+    data = dumps(index.to_json())
+    as_before = outcome.unchanged == len(outcome.tasks) and earlier_index(folder) == data.encode()
+    if index.across is None:
+        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
+    elif not (as_before and is_file(folder / PHASES)):
+        contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
+    contents |= {
+        "report.md": markdown_of(index, outcome),
+        "report.csv": csv_text(index_table(index.rows)),
+        "report.json": data,
         PAGE: pages.index_page(
-            rows,
-            warnings=unfinished,
+            index.rows,
+            warnings=outcome.interrupted,
             skipped=outcome.warnings,
             files=FILES,
-            phases=PHASES if across is not None else None,
+            phases=PHASES if index.across is not None else None,
             arms=arms,
         ),
     }
-    if across is not None:
-        before = earlier_index(folder)
-        same = outcome.unchanged == len(outcome.tasks) and before == contents[FILES["JSON"]].encode()
-        if not (same and is_file(folder / PHASES)):
-            slugs = {row.run: row.slug for row in rows}
-            contents = {PHASES: phases_page(across, slugs)} | contents
-    else:
-        (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return tuple(folder / name for name in contents)
 
 
+def markdown_of(index: IndexDocument, outcome: Outcome) -> str:
+    """All runs in Markdown, with their figures, from the documents that were written."""
+    tasks = {task.slug: task for task in outcome.tasks}
+    sections = ((load_report(tasks[row.slug].document).runs[0], row.slug) for row in index.rows)
+    figures: dict[str, dict[str, str]] = {}
+    for run in outcome.done:
+        paths = {name: f"figures/{run.row.slug}-{name}.svg" for name in NAMED}
+        figures[run.row.slug] = {name: path for name, path in paths.items() if path in run.figures}
+    return pages.markdown(index.rows, sections, warnings=index.warnings, figures=figures, across=index.across)
+
+
 def phases_across(outcome: Outcome) -> PhasesAcross | None:
     """The phases over all runs with both curves, where there are two or more."""
-    turns = [one.turns for one in outcome.done if one.turns is not None]
+    turns = [run.turns for run in outcome.done if run.turns is not None]
     if len(turns) < 2:
         return None
     from entropylaw.analysis.phases import combine_turns
 
-    runs = sum("phases" in one.row.cells for one in outcome.done)
+    runs = sum("phases" in run.row.cells for run in outcome.done)
     return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
 
 
@@ -333,7 +279,7 @@ def refuse_others(folder: Path, targets: Sequence[Path]) -> None:
     Raises UsageError (``not-a-report``); it names the first of the ``targets`` that is there.
     """
     taken = next((path for path in targets if os.path.lexists(path)), None)
-    if taken is not None and not (folder / STATE).is_dir() and not is_own(earlier_index(folder)):
+    if taken is not None and not is_own(earlier_index(folder)):
         message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
         raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
 
@@ -348,26 +294,34 @@ def only_writer(folder: Path) -> Iterator[None]:
         message = f"{link} is a link, and a report writes into its own folder only"
         raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
     try:
-        (folder / STATE).mkdir(parents=True, exist_ok=True)
-        # Neither truncated nor followed: a link or a hard link of this name may be any file.
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        lock = os.fdopen(os.open(folder / STATE / "lock", flags, 0o666), "r+b")
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"{folder} could not be made or written ({error.strerror or error})"
         hint = "check the folder's permissions and the space left, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
-    with lock:
-        # Where a system has no locks, nothing keeps other calls out.
-        with contextlib.suppress(ImportError):
+    with locked(folder):
+        for part_of_report in (folder, *(folder / inner for inner in INNER)):
+            for left in part_of_report.glob(f"{TEMPORARY}*.part"):
+                left.unlink(missing_ok=True)
+        yield
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder for this process; where a system, or the file system, has no locks, do nothing.
+
+    Raises OutputError ``folder-busy``: another process has locked it.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, OSError):
             import fcntl
 
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
             try:
-                fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
                 message = f"another entropylaw is writing into {folder}"
                 hint = "wait for it, or choose another folder with -o"
                 raise OutputError("folder-busy", message, hint) from None
-        for place in (folder, *(folder / inner for inner in INNER)):
-            for left in place.glob(f"{TEMPORARY}*.part"):
-                left.unlink(missing_ok=True)
         yield

@@ -1,7 +1,7 @@
 """Steps: what is computed of each run, one runner for all of them, and the documents of their results.
 
-A step is small and names the function of :mod:`entropylaw.pipeline.answers` that computes it: that module
-imports scipy and the analysis, and is imported where a step is run.
+A step is small and names an entry of :data:`entropylaw.pipeline.answers.COMPUTED`: that module imports scipy
+and the analysis, and is imported where a step is run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,23 +23,18 @@ from entropylaw.documents.document import (
     RunFit,
     RunPhases,
     RunReport,
-    input_files,
     refused_backtest,
-    refused_run,
-    skipped_files,
-    unphased_run,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
-from entropylaw.logs.load import Reading
-from entropylaw.logs.runs.splitting import distinct_names
-from entropylaw.options import FitOptions, Option, PhaseOptions, options_of
+from entropylaw.option import Option, options_of
+from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.pipeline.cache import OFF, Cache
-from entropylaw.pipeline.pool import Progress, results
-from entropylaw.pipeline.sources import read, same_settings
+from entropylaw.pipeline.inputs import Input, Inputs, gather
+from entropylaw.pipeline.pool import Progress
+from entropylaw.pipeline.pool import results as results_of
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.result import late, replace
-from entropylaw.roles.pairing import as_number
+from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series, select
 
 R = TypeVar("R")
@@ -50,9 +44,10 @@ R = TypeVar("R")
 class Step(Generic[R]):
     """What is computed of a run, with some options.
 
-    The function ``name`` of :mod:`entropylaw.pipeline.answers` takes a run, its series and the options and
-    returns a ``result``. ``select`` finds the series, by the options of the names ``selected_by``. Up to
-    ``few`` runs are done faster in this process than by others that have to be started.
+    The function ``name`` of :data:`entropylaw.pipeline.answers.COMPUTED` takes a run, its series and the
+    options and returns a ``result``. ``select`` finds the series, by the options of the names
+    ``selected_by``. Up to ``few`` runs are done faster in this process than by others that have to be
+    started.
     """
 
     options: Any
@@ -63,14 +58,16 @@ class Step(Generic[R]):
     selected_by: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[int] = 3
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are read for the step in addition to those of the catalog."""
-        return ()
-
     def choose(self, run: Any) -> Any:
         """The series of a run."""
         return self.select(run, **{name: getattr(self.options, name) for name in self.selected_by})
+
+    def compute(self, subject: Any, series: Any) -> R:
+        """The result of a run."""
+        from entropylaw.pipeline.answers import COMPUTED
+
+        result: R = COMPUTED[self.name](subject, series, self.options)
+        return result
 
     def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> R:
         """The result for a run that has none; ``series`` is None where choosing it failed.
@@ -79,15 +76,14 @@ class Step(Generic[R]):
         """
         raise NotImplementedError
 
-    def document(self, reading: Reading, entries: Iterable[R]) -> Any:
-        """The document of the results for a reading, with what could not be read."""
+    def document(self, inputs: Inputs, entries: Iterable[R]) -> Any:
+        """The document of the results for some inputs."""
         raise NotImplementedError
 
-    def contents(self, reading: Reading, entries: Iterable[R]) -> dict[str, Any]:
-        """The parts that the documents of all steps have."""
-        refused = (self.refuse(path, None, error, name) for path, error, name in reading.failures)
-        files = {"inputs": input_files(reading.runs), "warnings": skipped_files(reading.ignored)}
-        return {"runs": (*entries, *refused), **files}
+
+def provenance(inputs: Inputs) -> dict[str, Any]:
+    """What every document says of its inputs."""
+    return {"inputs": inputs.files, "warnings": inputs.warnings, "config": inputs.config}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +94,16 @@ class _Paired(Step[R]):
 
     select, selected_by = staticmethod(select), ("entropy", "reward", "pair", "entropy_sd")
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the options name, which are read even if they are not in the catalog."""
-        noise = self.options.entropy_sd
-        named = noise if noise and as_number(noise) is None else None
-        return tuple(filter(None, (self.options.entropy, self.options.reward, named)))
-
 
 class Fit(_Paired[RunFit]):
     """The law of a run, with its level shifts where the options say so."""
 
     name, result, few = "fit", RunFit, 12
-    refuse = staticmethod(refused_run)
+    refuse = staticmethod(RunFit.refused)
 
-    def document(self, reading: Reading, entries: Iterable[RunFit]) -> FitDocument:
+    def document(self, inputs: Inputs, entries: Iterable[RunFit]) -> FitDocument:
         """The fits of the runs."""
-        return FitDocument(settings=self.options, **self.contents(reading, entries))
+        return FitDocument(settings=inputs.settings, runs=tuple(entries), **provenance(inputs))
 
 
 class Backtest(_Paired[RunBacktest]):
@@ -123,11 +112,15 @@ class Backtest(_Paired[RunBacktest]):
     name, result = "backtest", RunBacktest
     refuse = staticmethod(refused_backtest)  # type: ignore[assignment]
 
-    def document(self, reading: Reading, entries: Iterable[RunBacktest]) -> BacktestDocument:
+    def document(self, inputs: Inputs, entries: Iterable[RunBacktest]) -> BacktestDocument:
         """The backtests of the runs, and the skill over all of them."""
-        contents = self.contents(reading, entries)
-        overall = late("analysis.backtest.skills", contents["runs"])
-        return as_stored(BacktestDocument(level=self.options.level, overall=overall, **contents))
+        from entropylaw.analysis.backtest import skills
+
+        runs = tuple(entries)
+        document = BacktestDocument(
+            level=self.options.level, overall=skills(runs), runs=runs, **provenance(inputs)
+        )
+        return as_stored(document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +131,16 @@ class Phases(Step[RunPhases]):
 
     name, result = "phases", RunPhases
     select, selected_by = staticmethod(phase_series), ("planning", "execution", "entropy")
-    refuse = staticmethod(unphased_run)
+    refuse = staticmethod(RunPhases.refused)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the options name."""
-        return tuple(filter(None, (getattr(self.options, name) for name in self.selected_by)))
-
-    def document(self, reading: Reading, entries: Iterable[RunPhases]) -> PhasesDocument:
+    def document(self, inputs: Inputs, entries: Iterable[RunPhases]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""
-        document = PhasesDocument(settings=self.options, **self.contents(reading, entries))
+        from entropylaw.analysis.phases import combine_phases
+
+        document = PhasesDocument(settings=self.options, runs=tuple(entries), **provenance(inputs))
         if sum(bool(fit.planning and fit.execution) for fit in document.fitted) < 2:
             return document
-        return replace(document, across=as_stored(late("analysis.phases.combine_phases", document.fitted)))
+        return replace(document, across=as_stored(combine_phases(document.fitted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +177,7 @@ class Answer(NamedTuple, Generic[R]):
 
 
 class _Task(NamedTuple):
-    place: int
+    number: int
     step: Step[Any]
     subject: Any
     cache: Cache
@@ -205,43 +195,62 @@ def answers(
     *,
     jobs: int = 1,
     cache: Cache = OFF,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> list[Answer[R]]:
-    """Run a step on every run, in their order; what the cache lacks is computed by ``jobs`` processes.
+    """Run a step on every input, run or earlier result, in their order.
+
+    What the cache lacks is computed by ``jobs`` processes. What a document holds is taken as it is, and an
+    error in the place of a run is a refusal.
 
     Raises UsageError: an option that is wrong for one run is wrong for all.
     """
-    done: dict[int, Answer[R]] = {}
+    results = [given(step, subject) for subject in subjects]
+    positions = [position for position, result in enumerate(results) if result is None]
     waiting: list[_Task] = []
-    for place, subject in enumerate(subjects):
+    done = 0
+
+    def finish(number: int, subject: Any, result: Answer[R]) -> None:
+        nonlocal done
+        results[positions[number]] = result
+        done += 1
+        progress(done, len(positions), number, str(getattr(subject, "name", "") or subject.run))
+
+    for number, position in enumerate(positions):
+        subject = subjects[position]
+        subject = subject.run if isinstance(subject, Input) else subject
         key = cache.key(step.name, step.options, subject)
-        known = cache.get(key, step.result)
-        if known is None:
-            waiting.append(_Task(place, step, subject, cache, key))
+        cached = cache.get(key, step.result)
+        if cached is None:
+            waiting.append(_Task(number, step, subject, cache, key))
         else:
-            done[place] = Answer(known)
-            if progress is not None:
-                progress(len(done), len(subjects), place, _name(subject))
+            finish(number, subject, Answer(cached))
 
     def died(task: _Task) -> Answer[Any]:
         return Answer(step.refuse(task.subject, None, killed()), killed())
 
-    for task, result in results(run_step, waiting, jobs=jobs, died=died, few=step.few):
-        done[task.place] = result
-        if progress is not None:
-            progress(len(done), len(subjects), task.place, _name(task.subject))
-    return [done[place] for place in range(len(subjects))]
+    for task, answer in results_of(run_step, waiting, jobs=jobs, died=died, few=step.few):
+        finish(task.number, task.subject, answer)
+    return [result for result in results if result is not None]
 
 
-def _name(subject: Any) -> str:
-    """The name of a run, as read or as fitted."""
-    return str(getattr(subject, "name", "") or subject.run)
+def results_of_step(step: Step[R], subjects: Sequence[Any], *, jobs: int = 1, cache: Cache = OFF) -> list[R]:
+    """The results alone, of which some are refusals; parameters as :func:`answers`."""
+    return [result for result, _ in answers(step, subjects, jobs=jobs, cache=cache)]
+
+
+def given(step: Step[R], subject: Any) -> Answer[R] | None:
+    """The result for what needs no computation: the entry of a document, or the error in place of a run."""
+    if not isinstance(subject, Input) or subject.run is not None:
+        return None
+    if subject.error is None:
+        return Answer(subject.entry)
+    return Answer(step.refuse(subject.path, None, subject.error, subject.name), subject.error)
 
 
 def killed() -> FitError:
     """The error of a run whose process was killed."""
-    why = "the process that fitted it was killed twice, as happens where memory runs out"
-    return FitError("worker-killed", why, "try that log alone, with --jobs 1")
+    message = "the process that fitted it was killed twice, as happens where memory runs out"
+    return FitError("worker-killed", message, "try that log alone, with --jobs 1")
 
 
 def failed(error: Exception) -> FitError:
@@ -261,13 +270,13 @@ def run_step(task: _Task) -> Answer[Any]:
     series = None
     try:
         series = step.choose(subject)
-        result = late(f"pipeline.answers.{step.name}", subject, series, step.options)
+        result = step.compute(subject, series)
     except UsageError:
         raise
     except Exception as error:
         # One run never stops the others, even where it is bad by a bug of this program.
-        known = error if isinstance(error, EntropyLawError) else failed(error)
-        return Answer(step.refuse(subject, series, known), known)
+        refusal = error if isinstance(error, EntropyLawError) else failed(error)
+        return Answer(step.refuse(subject, series, refusal), refusal)
     cache.put(key, result)
     return Answer(result)
 
@@ -297,8 +306,13 @@ def checked_option(value: Any, option: Option, name: str) -> Any:
             return option.from_toml(value)
         except ValueError as error:
             slug = getattr(error.__cause__, "slug", slug)
+    raise bad_argument(name, option.kind.expected, short_value(value), slug)
+
+
+def short_value(value: Any) -> str:
+    """A value in an error message, or its type where the value would be long."""
     short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
-    raise bad_argument(name, option.kind.expected, repr(value)[:40] if short else type_of(value), slug)
+    return repr(value)[:40] if short else type_of(value)
 
 
 def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDocument:
@@ -318,37 +332,5 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     """
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
-    reading = read(paths, step.options, step.columns)
-    return step.document(reading, [entry for entry, _ in answers(step, reading.runs)])
-
-
-def combine(documents: Sequence[FitDocument]) -> FitDocument:
-    """Several documents with the same settings as one; a file that several read is listed once.
-
-    Raises UsageError ``settings-differ``: a document has one level and one way to fit.
-    """
-    settings = same_settings([document.settings for document in documents])
-    if len(documents) == 1:
-        return documents[0]
-    inputs, runs, warnings = (
-        tuple(chain.from_iterable(getattr(document, name) for document in documents))
-        for name in ("inputs", "runs", "warnings")
-    )
-    names = distinct_names([run.run for run in runs], [run.path for run in runs])
-    named = tuple(map(renamed, runs, names))
-    files = {(file.path, file.sha256): file for file in inputs}
-    return FitDocument(
-        inputs=tuple(files.values()),
-        settings=settings,
-        runs=named,
-        warnings=warnings,
-        config=documents[0].config,
-    )
-
-
-def renamed(entry: RunFit, name: str) -> RunFit:
-    """A run by another name, which distinguishes it from others."""
-    if entry.answer is None:
-        return replace(entry, run=name)
-    law = replace(entry.answer.law, run=name)
-    return replace(entry, run=name, answer=replace(entry.answer, run=name, law=law))
+    inputs = gather(paths, step.options)
+    return step.document(inputs, results_of_step(step, inputs.entries))

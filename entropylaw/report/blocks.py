@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from entropylaw.documents.document import NOT_READ
+from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
 from entropylaw.results import Verdict as LawVerdict
 
@@ -85,7 +85,11 @@ class Verdict(Struct, frozen=True):
     titled: bool = False
 
 
-HOLDS = {LawVerdict.holds: True, LawVerdict.fails: False, LawVerdict.undecided: None}
+HOLDS: Mapping[str, bool | None] = {
+    LawVerdict.holds: True,
+    LawVerdict.fails: False,
+    LawVerdict.undecided: None,
+}
 """Verdict on a law → whether it holds."""
 
 
@@ -128,6 +132,30 @@ class Table(Struct, frozen=True):
     instead: bool = False
 
 
+class Trace(Struct, frozen=True):
+    """A series in a row of :class:`RunsTable`, drawn as a line; ``ends`` has its first and its last value."""
+
+    name: str
+    title: str
+    ends: str
+    steps: Sequence[float]
+    values: Sequence[float]
+
+
+class RunsTable(Table, frozen=True, kw_only=True):
+    """Runs on a page under a ``badge``, a ``title`` and a ``note``, folded away unless ``open``.
+
+    ``links`` are the addresses of their pages, if they have any. A cell may also be a :class:`Trace`, or a
+    list of verdicts, whose sentences are shown on request.
+    """
+
+    title: str
+    open: bool
+    badge: Verdict | None = None
+    note: str = ""
+    links: Sequence[str] = ()
+
+
 class Note(Struct, frozen=True):
     """A sentence with its label; without one it is a paragraph.
 
@@ -168,9 +196,9 @@ class Figure(Struct, frozen=True):
 Block = Heading | Verdict | Facts | Table | Notes | Figure
 
 
-def columns(keys: str, *, estimate: bool = False) -> tuple[Column, ...]:
-    """A column per key in a string of several; its label has spaces for underscores."""
-    return tuple(Column(key, key.replace("_", " "), estimate=estimate) for key in keys.split())
+def columns(*keys: str, estimate: bool = False) -> tuple[Column, ...]:
+    """A column per key; its label has spaces for underscores."""
+    return tuple(Column(key, key.replace("_", " "), estimate=estimate) for key in keys)
 
 
 def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words: int = 1) -> Table:
@@ -203,16 +231,16 @@ def warned(warnings: Iterable[str]) -> Notes:
     """Warnings about files, those with the same reason as one; a terminal says them on standard error."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for warning in warnings:
-        path, was, why = warning.partition(NOT_READ)
-        reasons.setdefault((was, why), []).append(path)
-    said = []
-    for (was, why), paths in reasons.items():
-        if was and len(paths) > MOST_FILES:
+        path, unread, reason = warning.partition(NOT_READ)
+        reasons.setdefault((unread, reason), []).append(path)
+    sentences = []
+    for (unread, reason), paths in reasons.items():
+        if unread and len(paths) > MOST_FILES:
             named = f"{', '.join(paths[:MOST_FILES])} and {len(paths) - MOST_FILES} more"
-            said.append(f"{len(paths)} files were not read: {why} ({named})")
+            sentences.append(f"{len(paths)} files were not read: {reason} ({named})")
         else:
-            said += [f"{path}{was}{why}" for path in paths]
-    return Notes(labelled("warning", said, ""))
+            sentences += [f"{path}{unread}{reason}" for path in paths]
+    return Notes(labelled("warning", sentences, ""))
 
 
 def by_run(blocks: Iterable[Block]) -> list[list[Block]]:

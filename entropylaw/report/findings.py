@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from entropylaw.escaping import counted, in_shell, shown
@@ -34,15 +34,15 @@ def sentence(finding: Finding) -> str:
 
 def weightiest(findings: Iterable[Finding]) -> list[str]:
     """The sentence of the caution that comes first in :data:`SENTENCES`; none where there is no caution."""
-    order = {code: place for place, code in enumerate(SENTENCES)}
+    order = {code: rank for rank, code in enumerate(SENTENCES)}
     cautions = [finding for finding in findings if finding.severity == "caution"]
     cautions.sort(key=lambda finding: order.get(finding.code, len(order)))
     return [finding.sentence for finding in cautions[:1]]
 
 
 def _longer_reward(values: Values) -> str:
-    found, column = counted(values["evaluations"], "evaluation"), in_shell(values["column"])
-    return f"the training reward has {found}, this one {values['used']}: --reward {column}"
+    evaluations, column = counted(values["evaluations"], "evaluation"), in_shell(values["column"])
+    return f"the training reward has {evaluations}, this one {values['used']}: --reward {column}"
 
 
 _CONTROL = {
@@ -56,10 +56,11 @@ _CONTROL = {
 }
 
 
-def _ceiling(values: Values) -> str:
-    """A ceiling with its interval; nothing where it is unknown."""
-    known = values["value"] is not None
-    return "ceiling {value:.3g} [{low:.3g}, {high:.3g}]".format_map(values) if known else "no ceiling"
+def _rests_on_first(values: Values) -> str:
+    text = "the first {dropped} evaluations are off the curve of the others (P = {probability:.2f}); if they "
+    text += "were on it: "
+    text += "no ceiling" if values["value"] is None else "ceiling {value:.3g} [{low:.3g}, {high:.3g}]"
+    return f"{text} (--from-step {{step:g}} leaves them out)".format_map(values)
 
 
 _BREADTH = {
@@ -93,40 +94,36 @@ def _odds_words(odds: float) -> str:
     return f"{'as' if odds > 0.67 else 'nearly as'} well {against}"
 
 
-def _times(probability: float, own: float) -> str:
-    ratio = probability / own if own else float("inf")
-    return "far better" if ratio >= 20 else f"{ratio:.2g} times as well"
+def _another_curve(values: Values) -> str:
+    ratio = values["probability"] / values["own"] if values["own"] else float("inf")
+    times = "far better" if ratio >= 20 else f"{ratio:.2g} times as well"
+    return f"{{label}} fits {times} (probability {{probability:.2g}}, the law {{own:.2g}})".format_map(values)
 
 
-def _rate(values: Values) -> str:
-    if values["rate"] is None:
-        return "no rate is known"
-    low, high = ("–" if end is None else f"{end:.2g}" for end in (values["low"], values["high"]))
-    return f"k = {values['rate']:.2g} [{low}, {high}]"
+def _left_out(values: Values) -> str:
+    runs = ", ".join(values["runs"][:12])
+    if len(values["runs"]) > 12:
+        runs += f" and {len(values['runs']) - 12} more"
+    return f"left out at equal entropy: {runs}, which did not pass all of these entropies"
 
 
-def _some(names: Sequence[str]) -> str:
-    """Twelve names; the others are counted."""
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+def _curve_differs(values: Values) -> str:
+    rate = "no rate is known"
+    if values["rate"] is not None:
+        low, high = ("–" if end is None else f"{end:.2g}" for end in (values["low"], values["high"]))
+        rate = f"k = {values['rate']:.2g} [{low}, {high}]"
+    text = f"the data reject the law without naming another curve: {rate}"
+    if values["p_value"] is None:
+        return text
+    return f"{text}; an added term in the step has p = {values['p_value']:.2g}"
 
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
 
 SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Why the law fails.
-    "another-curve": lambda values: (
-        "{label} fits {times} (probability {probability:.2g}, the law {own:.2g})".format_map(
-            {**values, "times": _times(values["probability"], values["own"])}
-        )
-    ),
-    "curve-differs": lambda values: (
-        f"the data reject the law without naming another curve: {_rate(values)}"
-        + (
-            ""
-            if values["p_value"] is None
-            else f"; a term in the step beside it has p = {values['p_value']:.2g}"
-        )
-    ),
+    "another-curve": _another_curve,
+    "curve-differs": _curve_differs,
     "more-than-entropy": lambda values: f"{_CURVES[values['curve']]} fits {_odds_words(values['odds'])}",
     "no-relation": "reward does not follow entropy: a constant has odds {odds:.3g} against the law",
     "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
@@ -154,12 +151,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "them",
     "no-curve-fits": "no curve of the list fits (P = {probability:.2f} of a free curve, limit {limit:g}): "
     "the ceiling rests on how a free curve goes on",
-    "rests-on-first": lambda values: (
-        "the first {dropped} evaluations are off the curve of the others (P = {probability:.2f}); if they "
-        "were on it: {ceiling} (--from-step {step:g} leaves them out)".format_map(
-            {**values, "ceiling": _ceiling(values)}
-        )
-    ),
+    "rests-on-first": _rests_on_first,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
     "reward-lost": "reward went from {best:.3g} to {last:.3g}, a loss of more than half: the curve says what "
@@ -231,8 +223,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
         + ": what it does there is unknown"
     ),
-    "drift-long": "what a smooth curve leaves of {curve} moves for a good part of the run (probability "
-    "{probability:.2g}), and can look like a turn: the p-values are multiplied by {factor:g}, and a second "
+    "drift-long": "the residuals of {curve} around a smooth curve drift over much of the run (probability "
+    "{probability:.2g}), which can look like a turn: the p-values are multiplied by {factor:g}, and a second "
     "fall is not claimed",
     "series-jumps": lambda values: (
         "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
@@ -254,9 +246,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "reward at equal entropy and the ceiling are averaged over functional forms",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
-    "left-out-of-curves": lambda values: (
-        f"left out at equal entropy: {_some(values['runs'])}, which did not pass all of these entropies"
-    ),
+    "left-out-of-curves": _left_out,
     "stage-breadth": lambda values: (
         f"{values['stage']} of {values['arm']} {_BREADTH[values['says']]}: its {values['quantity']} entropy "
         f"changes by {values['change']:.2g}"
@@ -270,8 +260,10 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         f"the entropy has not begun to fall (it has {'fallen' if values['share'] >= 0 else 'risen'} by "
         f"{abs(values['share']):.0%} so far), and whether and when it will is not known"
     ),
-    "extrapolated": "at {outside} of {steps} steps the entropy is outside the fitted range of {low:.3g} to "
-    "{high:.3g} nats: extrapolated",
+    "extrapolated": lambda values: (
+        ("" if values["steps"] == 1 else "at {outside} of {steps} steps ")
+        + "the entropy is outside the fitted range of {low:.3g} to {high:.3g} nats: extrapolated"
+    ).format_map(values),
     # Segments.
     "no-level-shift": "no level shift: neither reward nor entropy shifts against its own drift",
 }

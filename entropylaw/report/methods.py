@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from entropylaw import __version__
 from entropylaw.analysis.forms import form_label
 from entropylaw.report.numbers import (
     format_interval,
@@ -14,6 +13,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.words import listed
 from entropylaw.results import Verdict
 from entropylaw.results.fit import Fit
+from entropylaw.version import __version__
 
 BIBTEX = (
     "@misc{cui2025entropy, author = {Cui, Ganqu and others}, title = {The Entropy Mechanism of Reinforcement "
@@ -30,7 +30,7 @@ def paragraph(fit: Fit) -> str:
     """What was done and what came out, with keys of :data:`BIBTEX` in brackets."""
     law, level = fit.law, format_percent(fit.level)
     steps = f"steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    names = listed(form_label(one.form) for one in fit.forms if one.form != "law")
+    names = listed(form_label(form.form) for form in fit.forms if form.form != "law")
     verdicts = {
         Verdict.holds: "The law holds",
         Verdict.undecided: "The data do not decide whether the law holds",

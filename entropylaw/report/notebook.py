@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_run
+from entropylaw.escaping import one_line
+from entropylaw.report.blocks import Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.figures import NAMED, drawn
+from entropylaw.report.render import flat
 from entropylaw.results import Estimate
-from entropylaw.results.result import late
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,17 +29,16 @@ _WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 
 def html(result: Any) -> str:
     """The blocks of a result with their figures."""
-    from entropylaw.escaping import one_line
     from entropylaw.report.render.html import environment, fragment
 
     first, *runs = by_run(describe(result))
     bodies = []
-    for part in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
-        svgs = drawn(part, "notebook")
+    for blocks in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
+        svgs = drawn(blocks, "notebook")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
-        heads = [block for block in part if isinstance(block, Heading) and block.level < 3]
+        heads = [block for block in blocks if isinstance(block, Heading) and block.level < 3]
         title = " · ".join(one_line(text) for head in heads[:1] for text in (head.text, head.about) if text)
-        bodies.append((title, fragment(part, svgs, prefix=prefix, follow=False, frame=_WHITE)))
+        bodies.append((title, fragment(blocks, svgs, prefix=prefix, follow=False, frame=_WHITE)))
     return environment().get_template("notebook.html.j2").render(bodies=bodies).removesuffix("\n")
 
 
@@ -55,20 +55,20 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     blocks = describe(result)
     for block in blocks:
         if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
-            late(f"report.figures.{NAMED[block.name].onto.replace(':', '.')}", ax, block.part)
+            NAMED[block.name].draw_onto(ax, block.part)
             return ax
-    _numbers(ax, blocks)
+    for block in blocks:
+        if isinstance(block, Facts):
+            draw_facts(ax, block)
+            break
+        if isinstance(block, Table) and block.rows and draw_table(ax, block):
+            break
     return ax
 
 
-def _numbers(axes: Axes, blocks: list[Block]) -> None:
-    """The first numbers of a description: estimates with their intervals, or columns over the first one."""
-    for block in blocks:
-        if isinstance(block, Facts):
-            return _intervals(axes, [(fact.name, fact.value) for fact in block.facts], block.title)
-        if isinstance(block, Table) and block.rows and draw_table(axes, block):
-            return None
-    return None
+def draw_facts(axes: Axes, facts: Facts) -> None:
+    """The numbers of a description with their intervals."""
+    _intervals(axes, [(fact.name, fact.value) for fact in facts.facts], facts.title)
 
 
 def draw_table(axes: Axes, table: Table) -> bool:
@@ -93,14 +93,14 @@ def draw_table(axes: Axes, table: Table) -> bool:
 
 def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> None:
     """Estimates below one another, each with its interval and its name inside the axes."""
-    known = ((name, cell) for name, cell in numbers if isinstance(cell, Estimate))
-    found = [(name, cell, cell.value) for name, cell in known if cell.value is not None]
-    for place, (name, estimate, value) in enumerate(found):
+    estimates = ((name, cell) for name, cell in numbers if isinstance(cell, Estimate))
+    values = [(name, cell, cell.value) for name, cell in estimates if cell.value is not None]
+    for row, (name, estimate, value) in enumerate(values):
         if estimate.low is not None and estimate.high is not None:
-            axes.plot([estimate.low, estimate.high], [-place, -place], linewidth=2, color="0.6")
-        axes.plot([value], [-place], "o", color="0.2")
-        axes.text(0.02, -place + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
-    axes.set_ylim(0.7 - max(len(found), 1), 0.7)
+            axes.plot([estimate.low, estimate.high], [-row, -row], linewidth=2, color="0.6")
+        axes.plot([value], [-row], "o", color="0.2")
+        axes.text(0.02, -row + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
+    axes.set_ylim(0.7 - max(len(values), 1), 0.7)
     axes.set_yticks([])
     axes.set_xlabel(label)
 
@@ -108,8 +108,6 @@ def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> No
 def frame(result: Any) -> DataFrame:
     """The table of a result, as in its CSV; an unknown cell is None or nan."""
     import pandas
-
-    from entropylaw.report.render import flat
 
     names, rows = flat(table(result))
     return pandas.DataFrame(rows, columns=names)

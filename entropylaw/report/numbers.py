@@ -42,9 +42,9 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
     scale = {"%": 100}.get(unit, 1)
     ends = (estimate.value, estimate.low, estimate.high)
     value, low, high = (None if end is None else scale * end for end in ends)
-    known = [x for x in (low, value, high) if x is not None]
-    size = max(map(abs, known), default=0.0)
-    width = max(known, default=0.0) - min(known, default=0.0)
+    numbers = [x for x in (low, value, high) if x is not None]
+    size = max(map(abs, numbers), default=0.0)
+    width = max(numbers, default=0.0) - min(numbers, default=0.0)
     if low is not None and high is not None:
         width = high / 2 - low / 2
     decimals = _decimals(width, 2)

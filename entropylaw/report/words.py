@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.document import RunFit, RunPrediction
@@ -37,12 +36,11 @@ def headline(fit: Fit | RunPrediction) -> str:
     if fit.why is Why.no_relation:
         return "reward rises with entropy" if rises(fit) else "reward does not follow entropy"
     first = sentences(fit.findings, "reason")[:1]
-    if fit.why is not None:
-        return ": ".join([_FAILS[fit.why], *first])
-    return first[0] if first else "the data do not decide"
-
-
-_FAILS = {Why.more_than_entropy: "reward needs more than entropy", Why.another_curve: "another curve fits"}
+    if fit.why is Why.more_than_entropy:
+        return ": ".join(["reward needs more than entropy", *first])
+    if first:
+        return first[0]
+    return "the data do not decide" if fit.why is None else "another curve fits"
 
 
 def rises(fit: Fit | RunPrediction) -> bool:
@@ -72,7 +70,7 @@ def short_why(run: RunFit) -> str:
         return ""
     # A stored document may have a reason that this version does not know.
     curve = first.values.get("curve")
-    return SHORT.get(first.code) or (f"{curve} fits, too".replace("_", " ") if curve else first.code)
+    return SHORT.get(first.code) or (f"{curve} also fits".replace("_", " ") if curve else first.code)
 
 
 def verdict_cell(run: RunFit) -> str:
@@ -104,23 +102,24 @@ _LEFT = ((LIKELY, "Yes"), (0.5, "Probably"), (0.0, "Probably not"))
 
 def improving_words(fit: Fit) -> str:
     """Whether at least the gain that counts is left, and how much."""
-    left, p = format_interval(fit.headroom), fit.p_headroom
+    p = fit.p_headroom
     if p is None:
         return f"No: {fit.headroom.note}"
     if rises(fit):
         return "Not on the curve: reward rises with entropy, and falls as entropy falls"
     if fit.why is Why.no_relation:
         return f"Unknown: {headline(fit)}"
-    chance = f"{p_words(p)} that at least {fit.gain:.3g} is"
+    chance = f"{p_words(p)} that at least {fit.gain:.3g} is left"
     stage = " at the present stage" if fit.present_stage else ""
     if fit.headroom.high == 0:
         return f"No measurable gain left{stage}: the reward at H = 0 is below the reward now ({chance})"
-    if p <= UNLIKELY:
-        certain = fit.headroom.low is not None and fit.headroom.low > 0
-        amount = f"Less than {fit.gain:.3g} of reward" if certain else "No measurable gain"
-        return f"{amount} left{stage}: {left} ({chance})"
-    word = next(word for least, word in _LEFT if p >= least)
-    return f"{word}: {left} of reward left{stage} ({chance})"
+    left = format_interval(fit.headroom)
+    if p > UNLIKELY:
+        word = next(word for least, word in _LEFT if p >= least)
+        return f"{word}: {left} of reward left{stage} ({chance})"
+    certain = fit.headroom.low is not None and fit.headroom.low > 0
+    amount = f"Less than {fit.gain:.3g} of reward" if certain else "No measurable gain"
+    return f"{amount} left{stage}: {left} ({chance})"
 
 
 def ceiling_words(fit: Fit) -> str:
@@ -131,14 +130,17 @@ def ceiling_words(fit: Fit) -> str:
         return f"Unknown; {now}"
     over = "over all plausible curves"
     if best.probability >= LIKELY:
-        over = f"by {form_label(best.form)}{shapes_words(best)}"
-    over += " at the present stage" * fit.present_stage
-    over += "" if fit.max_reward is None else f", at most {fit.max_reward:g}"
-    passed = next((one.values for one in fit.findings if one.code == "curves-pass-largest"), None)
-    if passed is not None:
-        over += f", which they reach at H = {passed['entropy']:.2f}: no lower ceiling follows"
-    beyond = f"extrapolated over {format_number(fit.lowest_entropy, 2)} nats" * (fit.lowest_entropy > 0)
-    text = "; ".join(filter(None, (f"{format_interval(fit.ceiling)} {over}", now, beyond)))
+        over = f"by {form_label(best.form)}{in_brackets(shapes_words(best))}"
+    if fit.present_stage:
+        over += " at the present stage"
+    if fit.max_reward is not None:
+        over += f", at most {fit.max_reward:g}"
+    for finding in fit.findings:
+        if finding.code == "curves-pass-largest":
+            over += f", which they reach at H = {finding.values['entropy']:.2f}: no lower ceiling follows"
+    text = f"{format_interval(fit.ceiling)} {over}; {now}"
+    if fit.lowest_entropy > 0:
+        text += f"; extrapolated over {format_number(fit.lowest_entropy, 2)} nats"
     return f"For reference only: {text}" if fit.why is Why.no_relation else text
 
 
@@ -156,9 +158,8 @@ def p_left(fit: Fit) -> str:
 
 
 def shapes_words(form: FormEstimate) -> str:
-    """`` (k = −1.2)``: the parameters in which a form is not linear; empty without any."""
-    known = [f"{name} = {format_number(one.value, 2)}" for name, one in form.shapes.items()]
-    return in_brackets(", ".join(known))
+    """``k = −1.2``: the parameters in which a form is not linear; empty without any."""
+    return ", ".join(f"{name} = {format_number(shape.value, 2)}" for name, shape in form.shapes.items())
 
 
 def law_line(fit: Fit) -> str:
@@ -193,22 +194,24 @@ def drop_words(run: RunFit) -> str:
     if run.law is None and run.entropy_column is None and not run.dropped:
         return ""
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
-    dropped = getattr(run.law, "dropped", {}).items()
-    parted = sorted(dropped, key=lambda item: item[0].partition(": "))
-    for kind, group in groupby(parted, lambda item: item[0].partition(": ")[0]):
-        reasons = list(group)
-        number, example = sum(number for _, number in reasons), reasons[0][0].partition(": ")[2]
-        such = f"{', such as:' if len(reasons) > 1 else ':'} {example}" if example else ""
-        counts.append(f"{kind} ({number}){such}")
+    kinds: dict[str, dict[str, int]] = {}
+    for reason, number in getattr(run.law, "dropped", {}).items():
+        kind, _, example = reason.partition(": ")
+        kinds.setdefault(kind, {})[example] = number
+    for kind, examples in sorted(kinds.items()):
+        text, first = f"{kind} ({sum(examples.values())})", min(examples)
+        if first:
+            text += f"{', such as:' if len(examples) > 1 else ':'} {first}"
+        counts.append(text)
     return "; ".join(counts) or "nothing"
 
 
-def meaning(known: Meaning) -> str:
+def meaning(column: Meaning) -> str:
     """The catalog's description of a column in a few words; empty where there is none."""
-    facts = [known.kind, known.unit, known.aggregation, known.timing]
-    facts += [f"{known.estimator} estimator" if known.estimator else None]
-    facts += [f"temperature {known.temperature}" if known.temperature else None]
-    facts += ["logged with its sign reversed" if known.sign < 0 else None, known.note]
+    facts = [column.kind, column.unit, column.aggregation, column.timing]
+    facts += [f"{column.estimator} estimator" if column.estimator else None]
+    facts += [f"temperature {column.temperature}" if column.temperature else None]
+    facts += ["logged with its sign reversed" if column.sign < 0 else None, column.note]
     return ", ".join(fact for fact in facts if fact)
 
 
@@ -218,7 +221,7 @@ def in_brackets(text: str) -> str:
 
 
 def step_words(step: Estimate) -> str:
-    """A known step with its interval as whole numbers; an unknown end is named as such."""
+    """A step with its interval as whole numbers; an unknown end is named as such."""
     return cell_text(step, "step") + in_brackets(step.note or "")
 
 

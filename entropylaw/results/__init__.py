@@ -69,7 +69,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
         if ends == sorted(ends):
             return ""
         slack = _ROUNDING * max(map(abs, ends))
-        rising = all(one <= other + slack for one, other in pairwise(ends))
+        rising = all(lower <= upper + slack for lower, upper in pairwise(ends))
         return "" if rising else "a value within its own interval"
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from itertools import groupby
 
 from msgspec import Struct
 
@@ -157,16 +156,20 @@ class Band(Struct, frozen=True, kw_only=True):
     @property
     def outside(self) -> list[tuple[str, float, float]]:
         """Where it excludes 0: ``above`` or ``below``, from one entropy to another, nats."""
-        sides = [
-            ("above", x) if low > 0 else ("below", x) if high < 0 else ("", x)
-            for x, low, high in zip(self.entropy, self.low, self.high, strict=True)
-        ]
-        found = []
-        for side, points in groupby(sides, lambda one: one[0]):
-            entropies = [x for _, x in points]
-            if side:
-                found.append((side, entropies[0], entropies[-1]))
-        return found
+        ranges: list[tuple[str, float, float]] = []
+        last = ""
+        for entropy, low, high in zip(self.entropy, self.low, self.high, strict=True):
+            side = ""
+            if low > 0:
+                side = "above"
+            elif high < 0:
+                side = "below"
+            if side and side == last:
+                ranges[-1] = (side, ranges[-1][1], entropy)
+            elif side:
+                ranges.append((side, entropy, entropy))
+            last = side
+        return ranges
 
 
 class Pair(Struct, frozen=True, kw_only=True):
@@ -202,13 +205,13 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     def __getitem__(self, quantity: str) -> Difference:
         """The difference in a quantity; KeyError for one that is not compared."""
-        if (one := self.find(quantity)) is None:
+        if (difference := self.find(quantity)) is None:
             raise KeyError(quantity)
-        return one
+        return difference
 
     def find(self, quantity: str) -> Difference | None:
         """The difference in a quantity, where the comparison has it."""
-        return next((one for one in self.differences if one.quantity == quantity), None)
+        return next((difference for difference in self.differences if difference.quantity == quantity), None)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -297,8 +300,11 @@ class ArmComparison(Result, frozen=True, kw_only=True):
         pairs = [frozenset((pair.arm, pair.baseline)) for pair in self.pairs]
         if len(set(arms)) < len(arms) or len(set(pairs)) < len(pairs):
             return "each arm and each pair of arms once"
-        named = ([one.quantity for one in pair.differences] for pair in self.pairs)
-        return "each quantity of a pair once" if any(len(set(one)) < len(one) for one in named) else ""
+        for pair in self.pairs:
+            quantities = [difference.quantity for difference in pair.differences]
+            if len(set(quantities)) < len(quantities):
+                return "each quantity of a pair once"
+        return ""
 
     def name_of(self, pair: Pair) -> str:
         """The arm of a pair; where all pairs are compared ``a − b``."""
@@ -306,7 +312,7 @@ class ArmComparison(Result, frozen=True, kw_only=True):
 
     def pair(self, arm: str, baseline: str) -> Pair | None:
         """The comparison of two arms; None where it was not made."""
-        return next((one for one in self.pairs if (one.arm, one.baseline) == (arm, baseline)), None)
+        return next((pair for pair in self.pairs if (pair.arm, pair.baseline) == (arm, baseline)), None)
 
 
 QUANTITIES: dict[str, tuple[str, str]] = {

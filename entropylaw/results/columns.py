@@ -1,14 +1,11 @@
-"""The contents of logs: files, columns with their meaning and use, and summaries of token-level logs."""
+"""The contents of logs: files, and columns with their meaning and use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from msgspec import Struct, field
 
-from entropylaw.arrays import FloatArray
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.results.result import Result
 
@@ -125,61 +122,3 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     texts: tuple[str, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     problem: Refusal | None = None
-
-
-Cell = float | int | str | None
-
-LOW, FORK = 0.01, 0.672
-"""Nats: 50.64 % of the tokens of Qwen3-8B are below LOW, a fifth above FORK (arXiv:2506.01939, section 3)."""
-
-
-class TokenSummary(Result, frozen=True, kw_only=True):
-    """A summary of token-level logs.
-
-    Attributes
-    ----------
-    columns
-        Name of a column → its cells, one per step in ascending order; None where unknown. For the
-        names see :func:`entropylaw.tokens.summary.summarise`.
-    about
-        Files, their columns, the definition of classes, and a hash of the sums: JSON values.
-    notes
-        Data left out and assumptions, a sentence each.
-    """
-
-    columns: Mapping[str, tuple[Cell, ...]]
-    about: Mapping[str, Any]
-    notes: tuple[str, ...]
-
-    @property
-    def rows(self) -> list[dict[str, Cell]]:
-        """The cells of each step by column."""
-        return [
-            dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)
-        ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The summary as JSON values."""
-        return {**self.about, "notes": list(self.notes), "steps": self.rows}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TokenHistogram:
-    """The distribution of the tokens' entropies at each step.
-
-    Attributes
-    ----------
-    step, edges
-        Shape (n,), ascending, and (k + 1,), edges of the bands in nats.
-    share
-        Shape (n, k): share of a step's tokens in each band; a row adds up to 1.
-    top20, low
-        Shape (n,): share of all entropy that a fifth of the tokens holds, nan where all entropies are 0; and
-        share of tokens below 0.01 nats.
-    """
-
-    step: FloatArray
-    edges: FloatArray
-    share: FloatArray
-    top20: FloatArray
-    low: FloatArray

@@ -7,9 +7,10 @@ from typing import Any, overload
 from msgspec import Struct, field
 
 from entropylaw.arrays import FloatArray
+from entropylaw.binding import methods
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, Finding, Result, has, late, sentences
+from entropylaw.results.result import LOST, Finding, Result, has, sentences
 
 
 class FormAnswer(FormEstimate, frozen=True, kw_only=True):
@@ -163,7 +164,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         """A reason without a failure or the other way round, no form, or a ceiling of a lost reward."""
         if (self.why is None) == (self.verdict is Verdict.fails):
             return "a reason why the law fails, where it fails only"
-        if not any(one.form == "law" for one in self.forms):
+        if not any(form.form == "law" for form in self.forms):
             return "the law among the forms"
         if self.lost and (self.p_headroom, self.ceiling.value, self.headroom.value) != (None, None, None):
             return "no ceiling of a run that lost its reward"
@@ -172,7 +173,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def curve(self) -> Curve:
         """The averaged curve with its bands, and each form's mean, over a grid of entropies; for figures."""
-        return late("analysis.numbers.curve", self)  # type: ignore[no-any-return]
+        return methods.predicting().curve(self)  # type: ignore[no-any-return]
 
     @overload
     def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
@@ -187,7 +188,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
 
         Arguments and errors as for :meth:`entropylaw.results.law.LawFit.predict`, which is the law's own.
         """
-        return late("analysis.numbers.predict", self, entropy, level)  # type: ignore[no-any-return]
+        return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
         """The entropies at which the averaged reward is compatible with a target, in the run's reward units.
@@ -196,7 +197,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
         interval.
         """
-        return late("analysis.numbers.entropy_for", self, reward, level)  # type: ignore[no-any-return]
+        return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
     def summary(self) -> str:
         """The answer in a few lines."""
@@ -204,8 +205,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return late("documents.codec.encode", self)  # type: ignore[no-any-return]
+        return methods.rendering().encode(self)  # type: ignore[no-any-return]
 
     def to_latex(self) -> str:
         """Its numbers as a LaTeX table."""
-        return str(late("report.render.rendered", self, "latex"))
+        return methods.rendering().rendered(self, "latex")

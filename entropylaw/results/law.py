@@ -7,8 +7,8 @@ from typing import Any, overload
 import msgspec
 
 from entropylaw.arrays import FloatArray
+from entropylaw.binding import methods
 from entropylaw.results import EntropySet, Estimate, Influence, Prediction, Residuals
-from entropylaw.results.result import late
 
 
 class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -78,13 +78,13 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def reads(self) -> Any:
         """The engine's table of the run, from which predictions are read; not a part of a document."""
-        return late("analysis.numbers.reads_of", self)
+        return methods.predicting().reads_of(self)
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
-        known = [self.entropy_sd] if self.entropy_sd is not None else []
+        noise = [self.entropy_sd] if self.entropy_sd is not None else []
         entropies = (self.entropy, self.smoothed_entropy, self.smoothing_error)
-        columns = (self.step, *entropies, self.reward, self.fitted, *known)
+        columns = (self.step, *entropies, self.reward, self.fitted, *noise)
         listed = isinstance(self.step, list)  # for gates, which read no array
         fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
         if self.n < 2 or not fits:
@@ -122,7 +122,7 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         UsageError
             ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
         """
-        return late("analysis.numbers.law_predict", self, entropy, level)  # type: ignore[no-any-return]
+        return methods.predicting().law_predict(self, entropy, level)  # type: ignore[no-any-return]
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
         """The entropies at which the law's reward is compatible with a target, in the run's reward units.
@@ -131,4 +131,4 @@ class LawFit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
         interval, and has no upper end where the sign of a is not settled.
         """
-        return late("analysis.numbers.law_entropy_for", self, reward, level)  # type: ignore[no-any-return]
+        return methods.predicting().law_entropy_for(self, reward, level)  # type: ignore[no-any-return]

@@ -190,8 +190,8 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
 
     def flaw(self) -> str:
         """An unknown verdict."""
-        known = self.verdict is None or self.verdict in VERDICTS
-        return "" if known else f"one of {', '.join(VERDICTS)} as verdict"
+        allowed = self.verdict is None or self.verdict in VERDICTS
+        return "" if allowed else f"one of {', '.join(VERDICTS)} as verdict"
 
     @property
     def cautions(self) -> tuple[str, ...]:

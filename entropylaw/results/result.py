@@ -1,17 +1,18 @@
 """The base class of results, their fields, and findings.
 
 Results are msgspec's structs, whose classes are made much faster than dataclasses.
-A result can be shown in a notebook, plotted, and made a frame by functions of reports, which are imported
-when they are called. A finding is a code with values; the sentence of every code is in
+A result can be shown in a notebook, plotted, and made a frame by functions that reports bind
+(:mod:`entropylaw.binding`). A finding is a code with values; the sentence of every code is in
 :mod:`entropylaw.report.findings`, and nowhere else.
 """
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct, structs
+
+from entropylaw.binding import methods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,12 +22,6 @@ T = TypeVar("T")
 
 Plain = float | int | str | bool | None
 Severity = Literal["reason", "caution", "note"]
-
-
-def late(function: str, *arguments: Any) -> Any:
-    """Call a function of analysis or report by its dotted path; results do not import these packages."""
-    module, _, name = function.rpartition(".")
-    return getattr(import_module(f"entropylaw.{module}"), name)(*arguments)
 
 
 def replace(value: T, /, **changes: Any) -> T:
@@ -49,18 +44,18 @@ class Result(Struct, frozen=True, kw_only=True):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw it on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
+        return methods.rendering().plot(self, ax)  # type: ignore[no-any-return]
 
     def to_frame(self) -> "DataFrame":
         """Its table, as in its CSV: an estimate has three columns, an unknown value is None or nan."""
-        return late("report.notebook.frame", self)
+        return methods.rendering().frame(self)
 
     def __str__(self) -> str:
         """What the command line prints."""
-        return str(late("report.render.rendered", self, "text"))
+        return methods.rendering().rendered(self, "text")
 
     def _repr_html_(self) -> str:
-        return late("report.notebook.html", self)  # type: ignore[no-any-return]
+        return methods.rendering().html(self)
 
 
 LOST = "reward-lost"
@@ -83,7 +78,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The sentence of the finding."""
-        return late("report.findings.sentence", self)  # type: ignore[no-any-return]
+        return methods.rendering().sentence(self)
 
 
 def reason(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:

@@ -57,5 +57,5 @@ class StageRows(Struct, frozen=True, kw_only=True, eq=False):
 
     def curve(self, quantity: str, domain: str = "") -> StageCurve | None:
         """A curve; None where the run has none."""
-        found = (one for one in self.curves if (one.quantity, one.domain) == (quantity, domain))
-        return next(found, None)
+        matching = (curve for curve in self.curves if (curve.quantity, curve.domain) == (quantity, domain))
+        return next(matching, None)

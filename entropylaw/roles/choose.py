@@ -34,7 +34,7 @@ ENOUGH_PAIRS = 5
 ANSWERING_PAIRS = 12
 NAMED = "named by the user"
 # So many evaluations that are dropped for one reason are listed.
-FEW = 3
+MOST_LISTED = 3
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
 
@@ -95,14 +95,14 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
     """
     if column is not None:
         return as_entropy(run, named_column(run, column, "--entropy"), NAMED, accept_sum=True)
-    known = catalog.found(run, "entropy")
-    usable = [match for match in known if run.finite(match.column).size]
+    matches = catalog.found(run, "entropy")
+    usable = [match for match in matches if run.finite(match.column).size]
     if not usable:
-        raise suggest.missing(run, known, "entropy", {"reward": reward} if reward else {})
+        raise suggest.missing(run, matches, "entropy", {"reward": reward} if reward else {})
     key, others = usable[0].key, [match.column for match in usable[1:]]
-    why = f"{key.meaning.trainer}'s key {shown(key.template)}"
-    why += f", preferred to {listing(others, 4)}" if others else ""
-    return as_entropy(run, usable[0].column, why)
+    reason = f"{key.meaning.trainer}'s key {shown(key.template)}"
+    reason += f", preferred to {listing(others, 4)}" if others else ""
+    return as_entropy(run, usable[0].column, reason)
 
 
 def as_entropy(
@@ -117,9 +117,9 @@ def as_entropy(
     settings = run_settings.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
     if units.is_perplexity(column):
-        what = f"{where} is a perplexity by its name, the exponential of an entropy"
+        message = f"{where} is a perplexity by its name, the exponential of an entropy"
         hint = f"name an entropy with {option}, or write the logarithm of the perplexity into a column"
-        raise InputError("entropy-is-perplexity", what, hint)
+        raise InputError("entropy-is-perplexity", message, hint)
     aggregation = settings.aggregation
     require_mean(aggregation, where)
     if meaning.aggregation == "sequence sum" and not accept_sum:
@@ -143,9 +143,9 @@ def require_mean(aggregation: run_settings.Setting | None, where: str) -> None:
     """Raise ``entropy-not-a-mean`` where the configuration says that entropies are sums over tokens."""
     if aggregation is not None and aggregation.value in run_settings.SUMS:
         name, value = aggregation
-        what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
+        message = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
         hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
-        raise InputError("entropy-not-a-mean", what, hint)
+        raise InputError("entropy-not-a-mean", message, hint)
 
 
 def entropy_sign(
@@ -158,16 +158,16 @@ def entropy_sign(
     where = f"{shown(column)} of run {shown(run.name)}"
     if low < -_ROUNDING and high > _ROUNDING:
         below, above = int((values < 0).sum()), int((values > 0).sum())
-        what = f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
+        message = f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
         hint = f"name the policy's entropy with {option} COLUMN"
-        raise InputError("entropy-both-signs", f"{what}an entropy has one sign", hint)
+        raise InputError("entropy-both-signs", f"{message}an entropy has one sign", hint)
     sign = -1 if low < -_ROUNDING else 1
     if (middle := float(np.median(values * sign)) * nats) > MOST_NATS:
-        what = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
+        message = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
         hint = "divide it by the mean response length, or log the token mean "
         hint += "(verl: actor.loss_agg_mode=token-mean)"
-        what += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
-        raise InputError("entropy-not-a-mean", what, hint)
+        message += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
+        raise InputError("entropy-not-a-mean", message, hint)
     if sign < 0:
         return sign, (f"{shown(column)} is not positive: it is minus the entropy, its sign was reversed",)
     if expected < 0 and high > _ROUNDING:
@@ -182,41 +182,61 @@ def choose_reward(
 
     A column without any pair is returned.
     """
-    if pair not in (None, "same", "next"):
-        what = f"--pair is {shown(pair)}; same or next was expected"
-        raise UsageError("pair-unknown", what, "use same or next")
-    own = entropy.choice.column
-    known = [match for match in catalog.found(run, "validation", "training") if match.column != own]
-    usable = [_paired(run, entropy, match, pair) for match in known if run.finite(match.column).size]
-    trainings, validations = ([one for one in usable if one.training is kind] for kind in (True, False))
-    if column is None:
-        if not usable:
-            named = {"entropy": own} if entropy.choice.why == NAMED else {}
-            raise suggest.missing(run, known, "reward", named)
-        best, why = best_reward(validations, trainings)
+    require_pairing(pair)
+    entropy_column = entropy.choice.column
+    of_rewards = catalog.found(run, "validation", "training")
+    matches = [match for match in of_rewards if match.column != entropy_column]
+    usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
+    trainings = [candidate for candidate in usable if candidate.training]
+    validations = [candidate for candidate in usable if not candidate.training]
+    if column is not None:
+        best, reason = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair), NAMED
+    elif usable:
+        best, reason = best_reward(validations, trainings)
     else:
-        column, why = named_column(run, column, "--reward"), NAMED
-        if column == own:
-            what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
-            raise UsageError("same-column", what, "name another one with --entropy or --reward")
-        _require_values(run, column)
-        unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
-        match = next((match for match in known if match.column == column), unknown)
-        best = _paired(run, entropy, match, pair)
+        named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
+        raise suggest.missing(run, matches, "reward", named)
     column = best.match.column
     if best.how == "next" and best.averaged:
-        what = f"--pair next would pair points of run {shown(run.name)} that are means over different "
+        message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
-        raise UsageError("pair-across-buckets", f"{what}buckets of steps", hint)
-    short = len(best.pairs) < ANSWERING_PAIRS and not best.training
-    many = (one for one in trainings if short and len(one.pairs) >= ANSWERING_PAIRS)
+        raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
+    usable_values = run.finite(column).size
     return ChosenReward(
-        choice=Choice(column=column, meaning=best.match.key.meaning, why=why, usable=run.finite(column).size),
+        choice=Choice(column=column, meaning=best.match.key.meaning, why=reason, usable=usable_values),
         values=run.columns[column],
         best=best,
         notes=tuple(pairing_notes(run, best)),
-        longer=next((one for one in many if one.how == "same" or not one.averaged), None),
+        longer=longer_reward(best, trainings),
     )
+
+
+def require_pairing(pair: str | None) -> None:
+    """Raise ``pair-unknown`` for any other pairing than the two."""
+    if pair not in (None, "same", "next"):
+        message = f"--pair is {shown(pair)}; same or next was expected"
+        raise UsageError("pair-unknown", message, "use same or next")
+
+
+def named_reward(
+    run: Run, column: str, entropy_column: str, matches: Sequence[catalog.Match]
+) -> catalog.Match:
+    """The column that the user names for the reward, with its key in the catalog, or one of the user's."""
+    column = named_column(run, column, "--reward")
+    if column == entropy_column:
+        message = f"{shown(column)} is named as entropy and as reward; two columns are needed"
+        raise UsageError("same-column", message, "name another one with --entropy or --reward")
+    _require_values(run, column)
+    unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
+    return next((match for match in matches if match.column == column), unknown)
+
+
+def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
+    """The training reward that answers where a validation has few pairs; None where there is none."""
+    if best.training or len(best.pairs) >= ANSWERING_PAIRS:
+        return None
+    many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
+    return next((training for training in many if training.how == "same" or not training.averaged), None)
 
 
 def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
@@ -226,7 +246,7 @@ def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
         yield f"the reward is a training reward ({shown(column)})"
     for reason, at in pairs.lost.items():
         # The last evaluation of any log has no entropy after it, and reading has a note on text.
-        if 0 < at.size <= FEW and reason not in (NO_NEXT, REWARD_IS_TEXT):
+        if 0 < at.size <= MOST_LISTED and reason not in (NO_NEXT, REWARD_IS_TEXT):
             yield f"{reason}: {places('step', at.tolist())}"
     if pairs.initial:
         before = shown(catalog.initial_column(reward.match.key, column, run.columns))
@@ -239,36 +259,40 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
     average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
     if pair is not None:
-        how, why = pair, NAMED
+        how, reason = pair, NAMED
     elif match.key.pair == "same":
         how = "same"
-        why = "entropy and reward of the same policy are on the same row, according to the catalog"
+        reason = "entropy and reward of the same policy are on the same row, according to the catalog"
     elif average:
-        how, why = "same", "points are means over buckets of steps, and none is paired beyond its bucket"
+        how, reason = "same", "points are means over buckets of steps, and none is paired beyond its bucket"
     else:
         how = "next"
-        why = "the row holds the entropy from before its update and the evaluation from after it"
+        reason = "the row holds the entropy from before its update and the evaluation from after it"
     before = catalog.initial_column(match.key, match.column, run.columns)
     initial = run.columns[before] if before else None
     spoiled = (run.spoiled.get(column) for column in (match.column, entropy.choice.column))
     pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial, *spoiled)
-    return Paired(match, how, why, average, pairs)
+    return Paired(match, how, reason, average, pairs)
 
 
 def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
+
     # By the catalog's order, then by pairs, then by name.
-    ordered = sorted(validations, key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
-    enough = next((one for one in ordered if len(one.pairs) >= ENOUGH_PAIRS), None)
+    def order(reward: Paired) -> tuple[int, int, str]:
+        return reward.match.rank, -len(reward.pairs), reward.match.column
+
+    ordered = sorted(validations, key=order)
+    enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
-        others = [one.match.column for one in ordered if one is not enough]
-        more = f"; other validation columns: {listing(others, 4)}" if others else ""
-        return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){more}"
+        others = [candidate.match.column for candidate in ordered if candidate is not enough]
+        others_named = f"; other validation columns: {listing(others, 4)}" if others else ""
+        return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){others_named}"
     if not ordered:
-        longer = next((one for one in trainings if len(one.pairs)), trainings[0])
+        longer = next((candidate for candidate in trainings if len(candidate.pairs)), trainings[0])
         return longer, f"training reward: the log has no validation reward; {longer.known_as}"
-    best = max(ordered, key=lambda one: len(one.pairs))
-    longest = next((one for one in trainings if len(one.pairs) > len(best.pairs)), None)
+    best = max(ordered, key=lambda candidate: len(candidate.pairs))
+    longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)
     if longest is None:
         return best, f"{best.known_as}; no training reward gives more pairs"
     few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
@@ -282,17 +306,18 @@ def named_column(run: Run, column: str, option: str) -> str:
     """
     if column not in run.columns and column in run.texts:
         first = shown_cell(run.texts[column])
-        what = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
-        raise InputError("column-not-numeric", what, f"name another column with {option}, {suggest.NUMBERS}")
+        message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
+        hint = f"name another column with {option}, {suggest.NUMBERS}"
+        raise InputError("column-not-numeric", message, hint)
     if column not in run.columns and folded(column) == folded(run.step_column):
-        what = f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already"
+        message = f"{shown(column)}, which {option} names, is the step of run {shown(run.name)} already"
         hint = f"name another column with {option}; those with numbers are {listing(run.names[1:])}"
-        raise UsageError("same-column", what, hint)
+        raise UsageError("same-column", message, hint)
     return require_column(column, tuple(run.columns), run.source.path, option, width=run.width)
 
 
 def _require_values(run: Run, column: str, option: str = "--entropy") -> None:
     if not run.finite(column).size:
         steps = counted(len(run.step), "step")
-        what = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"
-        raise InputError("column-empty", what, f"name another column with {option} or --reward")
+        message = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"
+        raise InputError("column-empty", message, f"name another column with {option} or --reward")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from entropylaw.errors import EntropyLawError
@@ -29,7 +29,7 @@ def explain(
     """
     chosen: Chosen | None = None
     rewarded: ChosenReward | None = None
-    found = problem
+    error = problem
     settings, paired = run_settings.entropy_settings(run), dict[str, Any]()
     notes, findings = list(run.notes), [*run_settings.findings(settings, run, None)]
     try:
@@ -38,29 +38,27 @@ def explain(
         findings = [*run_settings.findings(settings, run, chosen.values)]
         rewarded = choose_reward(run, chosen, reward, pair)
         select(run, entropy=entropy, reward=reward, pair=pair)
-    except EntropyLawError as error:
-        found = problem or error
+    except EntropyLawError as refused:
+        error = problem or refused
     notes += run_settings.notes(settings)
     if rewarded is not None:
-        notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
+        notes += rewarded.notes
+        findings += filter(None, [rewarded.offer])
         pairs = rewarded.best.pairs
         paired = {"pair": rewarded.best.how, "pair_why": rewarded.best.why, "pairs": len(pairs)}
         paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
-    trainer, why = catalog.detect(run.names)
+    trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    reasons = {name: catalog.decoy(name) for name in (*run.columns, *run.texts) if name not in listed}
-    decoys = tuple(Decoy(column=name, why=reason) for name, reason in reasons.items() if reason)
+    decoys = tuple(decoys_of(run, listed))
     weights = {name: run.finite(name) for name in catalog.coefficients(run.columns)}
     used = listed | {decoy.column for decoy in decoys} | set(weights) | {run.step_column}
-    numeric, others = set(run.names) - used, {*run.names, *run.texts} - used
-    possible = suggest.could_be(run)
     return ColumnReport(
         run=run.name,
         source=run.source,
         trainer=trainer.name,
-        trainer_why=why,
+        trainer_why=trainer_why,
         step_column=run.step_column,
         step_why=run.step_why,
         steps=len(run.step),
@@ -73,39 +71,53 @@ def explain(
         read_dropped=run.dropped,
         notes=tuple(notes),
         cautions=sentences(findings, "caution"),
-        other_columns=len(numeric),
+        other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
-        others={
-            suggest.showable(name, place): possible.get(name, "")
-            for place, name in enumerate((*run.names, *run.texts), start=1)
-            if name in others
-        },
-        problem=None if found is None else Refusal(slug=found.slug, message=found.message, hint=found.hint),
+        others=other_columns(run, used),
+        problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
         **paired,
     )
+
+
+def decoys_of(run: Run, listed: Collection[str]) -> Iterator[Decoy]:
+    """Columns with entropy in their names that are none, and the reasons."""
+    for name in (*run.columns, *run.texts):
+        if name not in listed and (reason := catalog.decoy(name)):
+            yield Decoy(column=name, why=reason)
+
+
+def other_columns(run: Run, used: Collection[str]) -> dict[str, str]:
+    """The columns without a role, and what each could be."""
+    possible, others = suggest.could_be(run), dict[str, str]()
+    for position, name in enumerate((*run.names, *run.texts), start=1):
+        if name not in used:
+            others[suggest.showable(name, position)] = possible.get(name, "")
+    return others
 
 
 def _candidates(
     run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
 ) -> tuple[Candidate, ...]:
     """List the used column first, also one that the user names, then the others in the catalog's order."""
-    used = chosen.choice if chosen else None
     taken = {candidate.column for candidate in before}
-    meanings = {used.column: used.meaning} if used else {}
+    meanings = {}
+    if chosen is not None:
+        meanings[chosen.choice.column] = chosen.choice.meaning
     for match in matches:
         if match.column not in taken:
             meanings.setdefault(match.column, match.key.meaning)
-    found = []
+    candidates = []
     for column, meaning in meanings.items():
-        values, low, high, why = run.finite(column), None, None, "no finite value"
+        values, low, high, reason = run.finite(column), None, None, "no finite value"
         if values.size:
             low, high = float(values.min()), float(values.max())
-            why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-            why += "; another one is used" * bool(used)
+            reason = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+            if chosen is not None:
+                reason += "; another one is used"
         candidate = Candidate(
-            column=column, meaning=meaning, usable=values.size, low=low, high=high, used=False, why=why
+            column=column, meaning=meaning, usable=values.size, low=low, high=high, used=False, why=reason
         )
-        found.append(candidate)
-    if used is not None:
-        found[0] = replace(found[0], used=True, why=used.why)
-    return tuple(found)
+        candidates.append(candidate)
+    if chosen is not None:
+        candidates[0] = replace(candidates[0], used=True, why=chosen.choice.why)
+    return tuple(candidates)

@@ -65,29 +65,24 @@ def pair_values(
     logged = ~np.isnan(entropy)
     every = np.arange(len(step))
     partner = np.where(logged, every, -1)
-    if how == "next" and logged.any():
-        where = np.flatnonzero(logged)
-        spacing = float(np.median(np.diff(step[where]))) if where.size > 1 else 1.0
-        place = np.searchsorted(where, every, side="right")
-        following = where[np.minimum(place, where.size - 1)]
-        near = (place < where.size) & (step[following] - step <= spacing * (1 + 1e-9))
-        partner = np.where(near, following, -1)
-    from_initial = np.zeros(len(step), dtype=bool)
-    if initial is not None:
-        from_initial = np.isnan(reward) & ~np.isnan(initial)
-        reward = np.where(from_initial, initial, reward)
-        partner = np.where(from_initial & logged, every, partner)
+    if how == "next":
+        partner = following_entropies(step, np.flatnonzero(logged))
+    if initial is None:
+        initial = np.full(len(step), np.nan)
+    from_initial = np.isnan(reward) & ~np.isnan(initial)
+    reward = np.where(from_initial, initial, reward)
+    partner = np.where(from_initial & logged, every, partner)
     rows = np.flatnonzero(~np.isnan(reward))
     partners = partner[rows]
     paired = np.where(partners >= 0, entropy[partners], np.nan)
-    bad_entropies = (spoiled_entropy or {}).items() if how == "same" else ()
-    tests = {
-        "reward is infinite": ~np.isfinite(reward[rows]),
-        **{f"entropy is {cause}": np.isin(step[rows], at) for cause, at in bad_entropies},
-        "no entropy at that step" if how == "same" else NO_NEXT: partners < 0,
-        ENTROPY_NOT_FINITE: ~np.isfinite(paired),
-        ENTROPY_TOO_HIGH: paired > MOST_NATS,
-    }
+    tests = {"reward is infinite": ~np.isfinite(reward[rows])}
+    if how == "next":
+        tests[NO_NEXT] = partners < 0
+    else:
+        for cause, at in (spoiled_entropy or {}).items():
+            tests[f"entropy is {cause}"] = np.isin(step[rows], at)
+        tests["no entropy at that step"] = partners < 0
+    tests |= {ENTROPY_NOT_FINITE: ~np.isfinite(paired), ENTROPY_TOO_HIGH: paired > MOST_NATS}
     lost = {f"reward is {cause}": at for cause, at in (spoiled or {}).items()}
     fine = np.ones(len(rows), dtype=bool)
     for reason, bad in tests.items():
@@ -121,6 +116,17 @@ def logged_entropies(
     return step[fine] - later, entropy[fine]
 
 
+def following_entropies(step: FloatArray, logged: IntArray) -> IntArray:
+    """Row of the first entropy after each row, at most a median spacing of entropies later; else -1."""
+    if not logged.size:
+        return np.full(len(step), -1)
+    spacing = float(np.median(np.diff(step[logged]))) if logged.size > 1 else 1.0
+    index = np.searchsorted(logged, np.arange(len(step)), side="right")
+    following = logged[np.minimum(index, logged.size - 1)]
+    near = (index < logged.size) & (step[following] - step <= spacing * (1 + 1e-9))
+    return np.where(near, following, -1)
+
+
 def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     """Standard deviation of each paired entropy, shape (n,), nats.
 
@@ -132,19 +138,19 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     number = as_number(given)
     if number is not None:
         if not 0 < number < math.inf:
-            what = f"entropy sd {given}, expected a number of nats above 0"
+            message = f"entropy sd {given}, expected a number of nats above 0"
             hint = "give the standard error of one logged entropy, or the column that holds it"
-            raise UsageError("bad-entropy-sd", what, hint)
+            raise UsageError("bad-entropy-sd", message, hint)
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd", width=run.width)
     values = run.columns[column][pairs.entropy_row] * nats_per_unit(column)[0]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
         first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")
-        what = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} with the entropy of step "
-        what += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
+        message = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} with the entropy of step "
+        message += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
         hint = "leave out these rows, or give one number for all: --entropy-sd 0.02"
-        raise InputError("entropy-sd-missing", what, hint)
+        raise InputError("entropy-sd-missing", message, hint)
     return values
 
 

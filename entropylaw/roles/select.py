@@ -35,7 +35,7 @@ from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.units import MOST_NATS, largest_reward
 
 #: Why planning's share is not known where one of the curves is a semantic entropy.
-NO_SHARE = "planning's share is not estimated: a semantic entropy is no part of the token entropy"
+NO_SHARE = "planning's share is not estimated: a semantic entropy is not a part of the token entropy"
 WHOLE = "all tokens"
 
 
@@ -79,13 +79,13 @@ def select(
     rewarded = choose_reward(run, chosen, reward, pair)
     pairs = rewarded.best.pairs
     if not len(pairs):
-        there = (run.step[np.isfinite(one.values)] for one in (chosen, rewarded))
+        there = (run.step[np.isfinite(side.values)] for side in (chosen, rewarded))
         first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
         reasons = "; ".join(f"{reason}: {number}" for reason, number in pairs.dropped.items())
-        what = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-        what += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
+        message = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+        message += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
         hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
-        raise InputError("no-pairs", what, rewarded.offer.sentence if rewarded.offer else hint)
+        raise InputError("no-pairs", message, rewarded.offer.sentence if rewarded.offer else hint)
     series = _paired_series(run, chosen, rewarded, entropy_sd)
     if rewarded.longer is None:
         return series
@@ -94,8 +94,8 @@ def select(
         longer = _paired_series(run, chosen, choose_reward(run, chosen, column, pair), entropy_sd)
     except InputError:
         return series  # some of its entropies have no known noise, as naming the column says
-    why = f"the training reward with {counted(len(longer.step), 'pair')}, fitted beside the validation"
-    return replace(series, training=replace(longer, reward_choice=replace(longer.reward_choice, why=why)))
+    beside = f"the training reward with {counted(len(longer.step), 'pair')}, fitted beside the validation"
+    return replace(series, training=replace(longer, reward_choice=replace(longer.reward_choice, why=beside)))
 
 
 def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd: str | None) -> Series:
@@ -122,8 +122,8 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
 def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
     """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
     columns = by_folded_name(run.columns)
-    found = (columns[folded(name)] for name in candidates if folded(name) in columns)
-    return next((name for name in found if run.finite(name).size), None)
+    present = (columns[folded(name)] for name in candidates if folded(name) in columns)
+    return next((name for name in present if run.finite(name).size), None)
 
 
 def phase_series(
@@ -146,8 +146,8 @@ def phase_series(
         ``same-column``.
     """
     classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
-    _require_two_curves(run, *classes)
-    whole, notes = _whole(run, entropy, alone=not any(classes))
+    require_two_curves(run, *classes)
+    whole, notes = whole_curve(run, entropy, alone=not any(classes))
     chosen = dict(zip(("planning", "execution", WHOLE), (*classes, whole), strict=True))
     dropped: dict[str, int] = {}
     values: dict[str, FloatArray] = {}
@@ -167,21 +167,21 @@ def phase_series(
     share, share_column = _share(run)
     length = _first_usable(run, names("length"))
     if SEMANTIC in map(attrgetter("what"), columns.values()):
-        # A semantic entropy is no part of the token entropy: the two have no shares and no sum.
+        # A semantic entropy is not a part of the token entropy: the two have no shares and no sum.
         share, share_column = None, None
         notes.append(NO_SHARE)
         if len(values) > 1:
             values.pop(WHOLE, None)
             columns.pop(WHOLE, None)
     arrays = {**values, "share": share, "length": run.columns.get(length or "")}
-    kept = {kind: array[there] for kind, array in arrays.items() if array is not None}
+    of_rows = {kind: array[there] for kind, array in arrays.items() if array is not None}
     return PhaseSeries(
         step=run.step[there],
-        planning=kept.get("planning"),
-        execution=kept.get("execution"),
-        aggregate=kept.get(WHOLE),
-        planning_share=kept.get("share"),
-        length=kept.get("length"),
+        planning=of_rows.get("planning"),
+        execution=of_rows.get("execution"),
+        aggregate=of_rows.get(WHOLE),
+        planning_share=of_rows.get("share"),
+        length=of_rows.get("length"),
         planning_column=columns.get("planning"),
         execution_column=columns.get("execution"),
         aggregate_column=columns.get(WHOLE),
@@ -189,55 +189,56 @@ def phase_series(
         length_column=length,
         dropped=dropped,
         notes=tuple(notes),
-        findings=tuple(_phase_findings(run)),
+        findings=tuple(phase_findings(run)),
     )
 
 
 def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
     """Choose the entropy of one class of tokens, or of plans; None where no column has its name."""
-    option, why = f"--{kind}", "by its name" if column is None else "named by the user"
-    found = _first_usable(run, class_names(kind)) if column is None else named_column(run, column, option)
-    if found is None:
+    option, reason = f"--{kind}", "by its name" if column is None else "named by the user"
+    name = _first_usable(run, class_names(kind)) if column is None else named_column(run, column, option)
+    if name is None:
         return None
-    return as_entropy(run, found, why, option, accept_sum=True)
+    return as_entropy(run, name, reason, option, accept_sum=True)
 
 
 def _phase_column(chosen: Chosen) -> PhaseColumn:
     choice = chosen.choice
-    what = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
-    return PhaseColumn(column=choice.column, what=what, why=choice.why, usable=choice.usable)
+    kind = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
+    return PhaseColumn(column=choice.column, what=kind, why=choice.why, usable=choice.usable)
 
 
-def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
+def require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
     """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
     if planning is None or execution is None:
         return
-    one, other = _phase_column(planning), _phase_column(execution)
-    if one.column == other.column:
-        what = f"{shown(one.column)} of run {shown(run.name)} is named as planning and as execution; "
+    plan, act = _phase_column(planning), _phase_column(execution)
+    if plan.column == act.column:
+        message = f"{shown(plan.column)} of run {shown(run.name)} is named as planning and as execution; "
         hint = "name another one with --planning or --execution"
-        raise UsageError("same-column", f"{what}two columns are needed", hint)
+        raise UsageError("same-column", f"{message}two columns are needed", hint)
     sign = planning.choice.meaning.sign
     # Two kinds of entropy may come from two loggers.
-    if one.what == other.what and sign != execution.choice.meaning.sign:
-        less, more = (one, other) if sign < 0 else (other, one)
-        what = f"{shown(less.column)} of run {shown(run.name)} is negative and {shown(more.column)} is "
-        hint = "one of the two is no entropy of its class, or was logged as a loss: name two columns of one "
-        hint += "logger with --planning and --execution"
-        raise InputError("entropy-signs-differ", f"{what}positive; entropies of one sign were expected", hint)
+    if plan.what == act.what and sign != execution.choice.meaning.sign:
+        negative, positive = (plan, act) if sign < 0 else (act, plan)
+        message = f"{shown(negative.column)} of run {shown(run.name)} is negative and "
+        message += f"{shown(positive.column)} is positive; entropies of one sign were expected"
+        hint = "one of the two is not the entropy of its class, or was logged as a loss: name two columns of "
+        hint += "one logger with --planning and --execution"
+        raise InputError("entropy-signs-differ", message, hint)
 
 
-def _whole(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
+def whole_curve(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
     """Choose the curve of all tokens; an error only where the user names it, or no other curve exists."""
     try:
         return choose_entropy(run, column), []
     except InputError as error:
         lacking = error.slug == "no-entropy-column"
         if alone and lacking:
-            what = f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
-            what += "tokens, none of execution tokens and none of all tokens"
+            message = f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
+            message += "tokens, none of execution tokens and none of all tokens"
             hint = "name the columns with --planning and --execution, or make them with `entropylaw tokens`"
-            raise InputError("no-phase-columns", what, hint) from error
+            raise InputError("no-phase-columns", message, hint) from error
         if column is not None or alone:
             raise
         # Next to the two classes it is optional; a column that exists and is no entropy gets a note.
@@ -251,17 +252,17 @@ def _share(run: Run) -> tuple[FloatArray | None, str | None]:
     if name := _first_usable(run, names("planning_share")):
         share = run.columns[name]
     elif counts is not None:
-        part, other = (run.columns[columns[count]] for count in counts)
+        of_planning, others = (run.columns[columns[count]] for count in counts)
         name = f"{columns[counts[0]]} / {columns[counts[1]]}"
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = part / (other if counts[1] == "tokens" else part + other)
+            share = of_planning / (others if counts[1] == "tokens" else of_planning + others)
     else:
         return None, None
     with np.errstate(invalid="ignore"):
         return np.where((share >= 0) & (share <= 1), share, np.nan), name
 
 
-def _phase_findings(run: Run) -> Iterator[Finding]:
+def phase_findings(run: Run) -> Iterator[Finding]:
     """Yield what changes the slope of an entropy curve and is no phase."""
     if any("resumed run" in note for note in run.notes):
         yield caution("run-resumed")

@@ -72,39 +72,45 @@ def entropy_settings(run: Run) -> EntropySettings:
     return EntropySettings(
         temperature=_setting(run, *names("temperature")),
         aggregation=_setting(run, *names("loss_aggregation"), text=True),
-        entropy_weight=next((one for one in weights if one and one.value), None),
-        kl_weight=next((one for one in kl_weights if one and one.value), None),
+        entropy_weight=next((term for term in weights if term and term.value), None),
+        kl_weight=next((term for term in kl_weights if term and term.value), None),
     )
 
 
 def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Report what the settings mean for the law; ``entropy`` has the values that are used."""
     control = _control(run, entropy)
-    found = [caution("entropy-controlled", **control)] if control else []
+    reported = [caution("entropy-controlled", **control)] if control else []
     if not control and (term := settings.entropy_weight):
-        found.append(caution("entropy-term", weight=term.value, name=term.name))
+        reported.append(caution("entropy-term", weight=term.value, name=term.name))
     if term := settings.kl_weight:
-        found.append(caution("kl-term", weight=term.value, name=term.name))
-    return tuple(found)
+        reported.append(caution("kl-term", weight=term.value, name=term.name))
+    return tuple(reported)
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
     """Find by what the entropy is controlled, and the values seen; empty where nothing shows that it is."""
-    coefficients = [
-        (name, values)
-        for name in catalog.coefficients(run.columns)
-        if "ent" in folded(name) and (values := run.finite(name)).size
-    ]
-    if coefficients and not any(values.any() for _, values in coefficients):
+    coefficients: dict[str, FloatArray] = {}
+    for name in catalog.coefficients(run.columns):
+        if "ent" in folded(name) and run.finite(name).size:
+            coefficients[name] = run.columns[name]
+    if coefficients and not any(run.finite(name).any() for name in coefficients):
         return {}  # turned on or not, it never had an effect
-    if by := control_by_setting(run) or control_by_column(run, {name for name, _ in coefficients}):
-        return by
-    for name, _ in coefficients:
-        target = None if entropy is None else adaptive_target(run.columns[name], entropy)
-        if target is not None:
-            return {"by": "coefficient", "name": name, "value": target}
-    for name, values in coefficients:
-        low, high = float(values.min()), float(values.max())
+    by = control_by_setting(run) or control_by_column(run, coefficients.keys())
+    return by or control_by_coefficient(coefficients, entropy)
+
+
+def control_by_coefficient(
+    coefficients: Mapping[str, FloatArray], entropy: FloatArray | None
+) -> dict[str, float | str]:
+    """Find a coefficient that follows the entropy, or else one that varies."""
+    if entropy is not None:
+        for name, values in coefficients.items():
+            if (target := adaptive_target(values, entropy)) is not None:
+                return {"by": "coefficient", "name": name, "value": target}
+    for name, values in coefficients.items():
+        finite = values[np.isfinite(values)]
+        low, high = float(finite.min()), float(finite.max())
         if high - low > _ROUNDING * max(abs(low), abs(high)):
             return {"by": "varying-coefficient", "name": name, "low": low, "high": high}
     return {}
@@ -161,7 +167,7 @@ def adaptive_target(coefficient: FloatArray, entropy: FloatArray) -> float | Non
 def _setting(run: Run, *candidates: str, text: bool = False) -> Setting | None:
     """Return the first of some settings that a run has, if it is a number (or a text, with ``text``)."""
     by_fold = {folded(name): name for name in run.settings}
-    name = next((by_fold[folded(one)] for one in candidates if folded(one) in by_fold), None)
+    name = next(filter(None, map(by_fold.get, map(folded, candidates))), None)
     if name is None:
         return None
     value = run.settings[name]

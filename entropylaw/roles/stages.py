@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from entropylaw.roles.select import of_class, select
 from entropylaw.roles.series import Series
 from entropylaw.units import MOST_NATS, largest_reward
 
-FEWEST = 2
+FEWEST_VALUES = 2
 """Fewest values of a curve in a run."""
 
 
@@ -29,6 +29,16 @@ class _Stage(NamedTuple):
     name: str
     domain: str
     rows: list[int]
+
+    @property
+    def label(self) -> str:
+        """The name, with the domain behind it."""
+        return "+".join(filter(None, (self.name, self.domain)))
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """What it trains on, by the domain or else by the name."""
+        return _parts(self.domain or self.name)
 
 
 def stage_rows(
@@ -62,33 +72,27 @@ def stage_rows(
     names = _carried(_words(run, stage, "--stage", "no-stage-column"))
     labels = _words(run, domain, "--domain", "no-domain-column") if domain else [""] * len(names)
     series = select(run, entropy=entropy, reward=reward)
-    parts = dict.fromkeys(part for name in (labels if domain else names) for part in _parts(name))
-    of_domain = _columns_of(run, series.reward_choice.column, list(parts))
-    if domain and not of_domain and _alternate(list(zip(names, labels, strict=True))):
-        rewards = [(part, np.array([part in _parts(name) for name in labels])) for part in parts]
+    parts = list(dict.fromkeys(chain.from_iterable(map(_parts, labels if domain else names))))
+    of_domain = _columns_of(run, series.reward_choice.column, parts)
+    rewards: list[tuple[str, BoolArray]] = []
+    labelled = [(name, label) for name, label in zip(names, labels, strict=True) if label]
+    # Labels that come back again and again are those of evaluations, and not of stages.
+    alternate = len([*groupby(labelled)]) > 2 * len(set(labelled))
+    if domain and not of_domain and alternate:
+        rewards = [(name, np.array([name in _parts(label) for label in labels])) for name in parts]
         labels = [""] * len(names)
-    else:
-        rewards = []
     groups = groupby(enumerate(zip(names, _carried(labels), strict=True)), key=itemgetter(1))
-    stages = [_Stage(name, domain, [row for row, _ in rows]) for (name, domain), rows in groups]
-    known = parts if domain else dict(of_domain)
+    stages = [_Stage(name, part, [row for row, _ in rows]) for (name, part), rows in groups]
+    rewarded = parts if domain else dict(of_domain)
     return StageRows(
         run=run.name,
-        stages=tuple("+".join(filter(None, (one.name, one.domain))) for one in stages),
-        trained=tuple(
-            tuple(part for part in _parts(one.domain or one.name) if part in known) for one in stages
-        ),
-        first=tuple(float(run.step[one.rows[0]]) for one in stages),
-        last=tuple(float(run.step[one.rows[-1]]) for one in stages),
+        stages=tuple(trained.label for trained in stages),
+        trained=tuple(tuple(filter(rewarded.__contains__, trained.domains)) for trained in stages),
+        first=tuple(float(run.step[trained.rows[0]]) for trained in stages),
+        last=tuple(float(run.step[trained.rows[-1]]) for trained in stages),
         before_update=series.pair == "same",
         curves=tuple(_curves(run, series, of_domain, rewards)),
     )
-
-
-def _alternate(labels: Sequence[tuple[str, str]]) -> bool:
-    """Whether labels come back again and again, as those of evaluations do and those of stages do not."""
-    named = [one for one in labels if one[1]]
-    return len([*groupby(named)]) > 2 * len(set(named))
 
 
 def _words(run: Run, column: str, option: str, slug: str) -> list[str]:
@@ -98,8 +102,8 @@ def _words(run: Run, column: str, option: str, slug: str) -> list[str]:
     if column in run.columns:
         return ["" if np.isnan(value) else f"{value:g}" for value in run.columns[column].tolist()]
     if column in run.texts:
-        what = f"the text of {shown(column)} in run {shown(run.name)} was not kept while reading"
-        raise UsageError(slug, what, f"read the log with {option} {column}, or with columns=[{column!r}]")
+        message = f"the text of {shown(column)} in run {shown(run.name)} was not kept while reading"
+        raise UsageError(slug, message, f"read the log with {option} {column}, or with columns=[{column!r}]")
     near = nearest([column], [*run.texts, *run.columns]) or list(run.texts)
     there = f"; columns with text: {listing(near, 6)}" if near else ""
     example = f"type {option} {near[0]}" if near else f"leave out {option}: no column of this log holds text"
@@ -108,16 +112,16 @@ def _words(run: Run, column: str, option: str, slug: str) -> list[str]:
 
 def _carried(names: Sequence[str]) -> list[str]:
     """Names with those that are missing as in the row before, or as the first one."""
-    found, last = [], next(filter(None, names), "")
+    carried, last = [], next(filter(None, names), "")
     for name in names:
         last = name or last
-        found.append(last)
-    return found
+        carried.append(last)
+    return carried
 
 
 def _parts(name: str) -> tuple[str, ...]:
     """What a name lists: ``rl`` and ``math`` of ``rl+math``."""
-    return tuple(dict.fromkeys(part for part in re.split(r"[+,;|/ ]+", name.casefold()) if part))
+    return tuple(dict.fromkeys(piece for piece in re.split(r"[+,;|/ ]+", name.casefold()) if piece))
 
 
 def _tokens(column: str) -> list[str]:
@@ -127,22 +131,22 @@ def _tokens(column: str) -> list[str]:
 def _without(tokens: list[str], part: str) -> list[str] | None:
     """The words of a column's name without those of a part; None where they are not in it."""
     words = _tokens(part)
-    for place in range(len(tokens) - len(words) + 1):
-        if words and tokens[place : place + len(words)] == words:
-            return tokens[:place] + tokens[place + len(words) :]
+    for start in range(len(tokens) - len(words) + 1):
+        if words and tokens[start : start + len(words)] == words:
+            return tokens[:start] + tokens[start + len(words) :]
     return None
 
 
 def _columns_of(run: Run, reward: str, parts: Sequence[str]) -> list[tuple[str, str]]:
     """Domains with the column of their reward, which is named as the reward's with the domain in it."""
     whole = _tokens(reward)
-    bases = [whole, *filter(None, (_without(whole, part) for part in parts))]
-    found: dict[str, str] = {}
-    for part in parts:
+    bases = [whole, *filter(None, (_without(whole, domain) for domain in parts))]
+    columns: dict[str, str] = {}
+    for domain in parts:
         for column in run.columns:
-            if _without(_tokens(column), part) in bases and run.finite(column).size >= FEWEST:
-                found.setdefault(part, column)
-    return list(found.items())
+            if _without(_tokens(column), domain) in bases and run.finite(column).size >= FEWEST_VALUES:
+                columns.setdefault(domain, column)
+    return list(columns.items())
 
 
 def _curves(

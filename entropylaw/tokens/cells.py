@@ -14,6 +14,11 @@ PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 """Percentiles that are reported."""
 
 
+def _from_above(values: IntArray) -> IntArray:
+    """Sums (g, BINS + 1) over each bin and all bins above it, and over none."""
+    return np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
     """Tokens of g groups by bin, all (g, BINS): their number, Σq, and the halves of Σq²."""
@@ -54,7 +59,7 @@ class Cells:
     def deviations(self) -> list[float | None]:
         """Standard deviation between a group's tokens in nats, with n − 1; exact until the square root."""
         high, low = self.square_high.sum(axis=1), self.square_low.sum(axis=1)
-        columns = zip(*(each.tolist() for each in (self.n, self.fixed, high, low)), strict=True)
+        columns = zip(*(sums.tolist() for sums in (self.n, self.fixed, high, low)), strict=True)
         return [
             math.sqrt((n * ((high << HALF) + low) - fixed**2) / (n * (n - 1))) / POINT if n > 1 else None
             for n, fixed, high, low in columns
@@ -65,42 +70,38 @@ class Cells:
 
         nan for a group without tokens.
         """
-        known = np.flatnonzero(self.n)
+        filled = np.flatnonzero(self.n)
         values = np.full((len(self.tokens), len(PERCENTS)), np.nan)
-        ranks = np.maximum(1, -(-np.array(PERCENTS) * self.n[known, None] // 100))
-        tokens = self.tokens[known]
+        ranks = np.maximum(1, -(-np.array(PERCENTS) * self.n[filled, None] // 100))
+        tokens = self.tokens[filled]
         reached = np.cumsum(tokens, axis=1)
         at = np.sum(reached[:, None, :] < ranks[:, :, None], axis=2)
         count = np.take_along_axis(tokens, at, axis=1)
         inside = (ranks - 0.5 - (np.take_along_axis(reached, at, axis=1) - count)) / count
-        low, mean, high, weight = self._pieces(known[:, None], at)
+        low, mean, high, weight = self._pieces(filled[:, None], at)
         lower = low + (mean - low) * inside / np.maximum(weight, 1e-300)
         upper = mean + (high - mean) * (inside - weight) / np.maximum(1 - weight, 1e-300)
-        values[known] = np.where(inside <= weight, lower, upper)
+        values[filled] = np.where(inside <= weight, lower, upper)
         return values
 
     def shares_of_top(self) -> FloatArray:
         """Share (g,) of all entropy in the fifth of tokens with the highest; nan if all entropies are 0."""
-        known = np.flatnonzero(self.fixed)
+        filled = np.flatnonzero(self.fixed)
         shares = np.full(len(self.tokens), np.nan)
-        n, fixed, tokens = self.n[known], self.fixed[known] / POINT, self.tokens[known]
-        size, rows = 0.2 * n, np.arange(len(known))
-        # Tokens and Σq in each bin and all bins above it; nothing is above the last.
-        above, q = (
-            np.pad(np.cumsum(each[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-            for each in (tokens, self.total[known])
-        )
+        n, fixed, tokens = self.n[filled], self.fixed[filled] / POINT, self.tokens[filled]
+        size, rows = 0.2 * n, np.arange(len(filled))
+        above, q = _from_above(tokens), _from_above(self.total[filled])
         at = np.sum(above >= size[:, None], axis=1) - 1
         count = tokens[rows, at]
-        part = np.minimum(1.0, (size - above[rows, at + 1]) / count)
-        low, mean, high, weight = self._pieces(known, at)
-        left = 1 - part
-        slope_above = part * part / np.where(weight < 1, 2 * (1 - weight), 1)
+        taken = np.minimum(1.0, (size - above[rows, at + 1]) / count)
+        low, mean, high, weight = self._pieces(filled, at)
+        left = 1 - taken
+        slope_above = taken * taken / np.where(weight < 1, 2 * (1 - weight), 1)
         slope_below = left * left / np.where(weight > 0, 2 * weight, 1)
-        upper = part * high - (high - mean) * slope_above
+        upper = taken * high - (high - mean) * slope_above
         lower = mean - (left * low + (mean - low) * slope_below)
-        rest = np.where(part <= 1 - weight, upper, lower)
-        shares[known] = (q[rows, at + 1] / POINT + rest * count) / fixed
+        rest = np.where(taken <= 1 - weight, upper, lower)
+        shares[filled] = (q[rows, at + 1] / POINT + rest * count) / fixed
         return shares
 
     def _pieces(self, group: IntArray, at: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -118,7 +119,9 @@ class Cells:
         reach = np.array(
             [
                 math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
-                for count, total, high, low in zip(*(each.ravel().tolist() for each in columns), strict=True)
+                for count, total, high, low in zip(
+                    *(values.ravel().tolist() for values in columns), strict=True
+                )
             ]
         ).reshape(at.shape)
         start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)

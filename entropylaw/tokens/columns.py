@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, nearest, shown
-from entropylaw.options import TokenOptions
 from entropylaw.tokens.files import TokenFile, element_type, is_number
+from entropylaw.tokens.options import TokenOptions
 from entropylaw.tokens.query import ROW, TokenColumns
 from entropylaw.units import is_perplexity, nats_per_unit
 
@@ -40,8 +40,8 @@ _PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
 
 def names_by_role(options: TokenOptions) -> dict[str, set[str]]:
     """Possible names of each role's column, in lower case: that of the options, otherwise :data:`NAMES`."""
-    given = {role: getattr(options, role) for role in NAMES}
-    return {role: set(NAMES[role]) if name is None else {name.casefold()} for role, name in given.items()}
+    named = {role: getattr(options, role) for role in NAMES}
+    return {role: set(NAMES[role]) if name is None else {name.casefold()} for role, name in named.items()}
 
 
 def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
@@ -111,12 +111,14 @@ def check_unit(column: str, file: str) -> None:
     """Refuse an entropy that is not in nats by its name: tokens are summed as they are."""
     nats, unit = nats_per_unit(column)
     if is_perplexity(column):
-        what = f"{shown(column)} of {shown(file)} is a perplexity by its name, the exponential of an entropy"
-        raise InputError("entropy-is-perplexity", what, "write its logarithm into a column of its own")
+        message = f"{shown(column)} of {shown(file)} is a perplexity by its name, "
+        message += "the exponential of an entropy"
+        raise InputError("entropy-is-perplexity", message, "write its logarithm into a column of its own")
     if unit != "nats":
-        what = f"{shown(column)} of {shown(file)} is in {unit} by its name, and tokens' entropies are in nats"
+        message = f"{shown(column)} of {shown(file)} is in {unit} by its name, "
+        message += "and tokens' entropies are in nats"
         hint = f"multiply it by {nats:.6f}, and name it without {unit}"
-        raise InputError("entropy-in-bits", what, hint)
+        raise InputError("entropy-in-bits", message, hint)
 
 
 def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
@@ -125,8 +127,8 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     columns: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
         columns[role] = next(filter(None, map(folded.get, candidates)), None)
-        if (given := getattr(options, role)) is not None:
-            columns[role] = _exactly(given, names) if given else None
+        if (column := getattr(options, role)) is not None:
+            columns[role] = _exactly(column, names) if column else None
     for role, hint in {"step": "--step", "entropy": "--entropy; in nats, per token"}.items():
         if columns[role] is None:
             such, similar = listing(NAMES[role], 3), _similar(NAMES[role], names, "its columns are")
@@ -135,8 +137,8 @@ def named_columns(names: Sequence[str], options: TokenOptions, file: str) -> Tok
     responses = response_columns(options.response, names, folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.
-        given = next((name for name in responses if name.casefold() == "prompt"), None)
-        columns["prompt"] = columns["prompt"] or given
+        column = next((name for name in responses if name.casefold() == "prompt"), None)
+        columns["prompt"] = columns["prompt"] or column
     return TokenColumns(**columns, response=responses)  # type: ignore[arg-type]
 
 

@@ -1,16 +1,15 @@
-"""The files of a token table: finding them, missing files and copies, and the types of their columns."""
+"""The files of a token table: finding them, and the types of their columns."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.errors import InputError
-from entropylaw.escaping import counted, listing, shown
+from entropylaw.escaping import listing, shown
 from entropylaw.paths import expanded, is_utf8, shown_path, walk
 
 Kind = Literal["parquet", "jsonl"]
@@ -38,13 +37,6 @@ _JSON_TYPES = {
     str: pa.string(),
     type(None): pa.null(),
 }
-
-_OF = re.compile(r"(?P<stem>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<rest>\D.*)?$")
-_KINDS = "(?i:part|shard|chunk|split|rank)"
-_NUMBERED = re.compile(rf"(?P<stem>(?:.*[-_.])?{_KINDS}[-_.]?)(?P<number>\d+)(?P<rest>\D.*)$")
-_RANK = re.compile(r"rank_(\d+)\..+$")
-_STEP_FOLDER = re.compile(r"step_(\d+)$")
-_NEVER_WRITTEN = "were they written, and not copied?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +87,8 @@ def find(tables: Sequence[str], *, names: Mapping[str, set[str]]) -> tuple[list[
     files = [file for file in opened if not file.ours]
     skipped = {file.path.resolve(): file.name for file in opened if file.ours}
     ours, named = listing([*skipped.values()]), set(map(Path.resolve, map(Path, tables)))
-    if given := next(filter(named.__contains__, skipped), None):
-        message = f"{shown(skipped[given])} was written by entropylaw tokens, and holds no tokens"
+    if named_file := next(filter(named.__contains__, skipped), None):
+        message = f"{shown(skipped[named_file])} was written by entropylaw tokens, and holds no tokens"
         hint = "leave it out, and give the token files of all shards in one call"
         raise InputError("already-summarised", message, hint)
     if not files:
@@ -164,7 +156,7 @@ def _opened(path: Path, name: str, names: Mapping[str, set[str]]) -> TokenFile:
         hint = "copy or write the file again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
     types = {field.name: plain_type(field.type) for field in schema}
-    hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
+    hive = tuple(match[1] for folder in Path(name).parts[:-1] if (match := _HIVE.match(folder)))
     types |= {column: pa.string() for column in hive if column not in types}
     ours = str(metadata_of(schema.metadata).get("format")).startswith("entropylaw ")
     return TokenFile(
@@ -208,17 +200,17 @@ def _record_types(path: Path, name: str, names: Mapping[str, set[str]]) -> dict[
     has no value, or the step or entropy is missing.
     """
     values: dict[str, list[Any]] = defaultdict(list)
-    seen, known, used = set[str](), set[str](), set().union(*names.values())
+    seen, with_value, used = set[str](), set[str](), set().union(*names.values())
     for number, (record, size) in enumerate(_records(path, name), 1):
         for key, value in record.items():
             values[key].append(value)
             seen.add(key.casefold())
             if element_type(_json_type([value])) != pa.null():
-                known.add(key.casefold())
-        complete = not used & (seen - known) and names["step"] & seen and names["entropy"] & seen
+                with_value.add(key.casefold())
+        complete = not used & (seen - with_value) and names["step"] & seen and names["entropy"] & seen
         if complete and (number >= 20 or size >= 1 << 18):
             break
-    return {key: _json_type(given) for key, given in values.items()}
+    return {key: _json_type(cells) for key, cells in values.items()}
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
@@ -262,122 +254,3 @@ def element_type(kind: pa.DataType) -> pa.DataType:
 def is_number(kind: pa.DataType) -> bool:
     """Whether a type is of numbers."""
     return any(is_of(kind) for is_of in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
-
-
-def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
-    """Refuse a file whose types differ from the first file's in the ``columns`` (``shards-differ``)."""
-    for column in columns:
-        first, *others = ("partition" if column in file.hive else file.types.get(column) for file in files)
-        for file, kind in zip(files[1:], others, strict=True):
-            if kind == first or (file.kind == "jsonl" and alike_in_json(kind, first)):
-                continue
-            here, there = (f"as {each}" if each else "not at all" for each in (kind, first))
-            message = (
-                f"{shown(file.name)} has column {shown(column)} {here}, {shown(files[0].name)} has it {there}"
-            )
-            hint = "write all files with the same columns and types, or name only those that belong "
-            hint += f"together; the file's columns are {listing(list(file.types))}"
-            raise InputError("shards-differ", message, hint)
-
-
-def alike_in_json(one: pa.DataType | None, other: pa.DataType | None) -> bool:
-    """Whether types of two JSON files can be one: 0 and 0.5 are both numbers, and null may be anything."""
-    if one is None or other is None:
-        return False
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        one, other = one.value_type, other.value_type
-    return pa.null() in (one, other) or {one, other} <= {pa.int64(), pa.float64()}
-
-
-def check_gaps(files: Sequence[TokenFile], *, allow_missing: bool) -> list[str]:
-    """Notes on copies, and on files that the names of the others imply; or InputError ``shard-missing``."""
-    paths = [file.path for file in files]
-    gaps = [*_missing_in_sets(paths), *_missing_in_steps(paths)]
-    if gaps and not allow_missing:
-        name, why = gaps[0]
-        hint = "copy it as well, or go on without it: --allow-missing"
-        raise InputError("shard-missing", f"{shown(name)} is missing{why}", hint)
-    names = listing([name for name, _ in gaps])
-    notes = [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
-    notes += [*_missing_numbers(paths), *_missing_steps(paths)]
-    # Files without rows may have the same bytes.
-    for later, earlier in copies([(file.name, file.path) for file in files if file.rows != 0]):
-        same = f"{shown(later)} holds the same bytes as {shown(earlier)}"
-        notes.append(f"{same}: if it is a copy, its tokens count twice")
-    return notes
-
-
-def _missing_in_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Each gap in ``part-00000-of-00008``: the name of the missing file, and the reason."""
-    numbered: dict[tuple[str, str, int, str, str], set[int]] = defaultdict(set)
-    for path in paths:
-        if part := _OF.match(path.name):
-            key = (str(path.parent), part["stem"], len(part["number"]), part["count"], part["rest"] or "")
-            numbered[key].add(int(part["number"]))
-    for (_, stem, width, count, rest), numbers in sorted(numbered.items()):
-        first = 0 if 0 in numbers or int(count) not in numbers else 1
-        for number in sorted(set(range(first, first + int(count))) - numbers):
-            name = f"{stem}{number:0{width}d}-of-{count}{rest}"
-            yield name, f": {counted(len(numbers), 'file')} of {count} are there"
-
-
-def _missing_in_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Each rank or marker that the folders of other steps have, as :func:`_missing_in_sets`."""
-    ranks: dict[Path, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for path in paths:
-        rank = _RANK.match(path.name)
-        if rank and _STEP_FOLDER.match(path.parent.name):
-            ranks[path.parent.parent][path.parent.name].add(int(rank[1]))
-    for folder, steps in sorted(ranks.items()):
-        every = set().union(*steps.values())
-        order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
-        for step in order:
-            for number in sorted(every - steps[step]):
-                yield f"{step}/rank_{number}.jsonl", ", and other steps have this rank"
-        unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
-        for step in unmarked if len(unmarked) < len(order) else ():
-            yield f"{step}/STABLE", ", and other steps have it: this step was not finished"
-
-
-def _missing_numbers(paths: Iterable[Path]) -> Iterator[str]:
-    """A note on each gap in numbers without a total: the files may never have been written."""
-    numbered: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
-    for path in paths:
-        if not _OF.match(path.name) and (match := _NUMBERED.match(path.name)):
-            numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
-    for (_, stem, rest), numbers in sorted(numbered.items()):
-        width, absent = len(numbers[max(numbers)]), sorted(set(range(1, max(numbers))) - set(numbers))
-        if len(numbers) > 1 and absent:
-            names = listing([f"{stem}{number:0{width}d}{rest}" for number in absent], 3)
-            yield f"{names} would come between files that are there: {_NEVER_WRITTEN}"
-
-
-def _missing_steps(paths: Iterable[Path]) -> Iterator[str]:
-    """A note on each evenly spaced series of ``step_N`` folders that lacks steps."""
-    folders: dict[Path, set[int]] = defaultdict(set)
-    for path in paths:
-        if folder := _STEP_FOLDER.match(path.parent.name):
-            folders[path.parent.parent].add(int(folder[1]))
-    for _, steps in sorted(folders.items()):
-        pairs = list(pairwise(sorted(steps)))
-        usual = min(apart := [after - before for before, after in pairs], default=0)
-        if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
-            continue
-        gaps = [f"step_{s}" for a, b in pairs if (b - a) % usual == 0 for s in range(a + usual, b, usual)]
-        if gaps:
-            yield f"no folder {listing(gaps, 3)}, and the others are {usual} apart: {_NEVER_WRITTEN}"
-
-
-def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:
-    """Pairs of files (name of the later, name of the earlier) that hold the same bytes."""
-    sizes = Counter(path.stat().st_size for _, path in files)
-    first: dict[bytes, str] = {}
-    pairs = []
-    for name, path in files:
-        if sizes[path.stat().st_size] > 1:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "blake2b").digest()
-            if digest in first:
-                pairs.append((name, first[digest]))
-            first.setdefault(digest, name)
-    return pairs

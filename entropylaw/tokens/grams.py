@@ -146,13 +146,12 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
 
     ``breaks[i]`` is True where a new text starts at token i: no gram and no follower crosses a break.
     """
-    parts = list(tokens)
+    pieces = list(tokens)
     if breaks is not None:
-        parts = [
-            _BREAK_BYTE + part if cut else part for part, cut in zip(parts, breaks.tolist(), strict=True)
-        ]
-    joined = b"".join(parts)
-    start, stop = _extents(parts)
+        for at in np.flatnonzero(breaks).tolist():
+            pieces[at] = _BREAK_BYTE + pieces[at]
+    joined = b"".join(pieces)
+    start, stop = _extents(pieces)
     text = joined.decode("utf-8", "surrogateescape")
     matcher, units = _matcher(grams), _pattern().findall(text)
     codes = matcher.encode(units)
@@ -160,19 +159,19 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     ascii_only = len(text) == len(joined)
     places = _extents(units if ascii_only else [unit.encode("utf-8", "surrogateescape") for unit in units])
     codes, begin, end = codes[solid], places[0][solid], places[1][solid]
-    place, gram = matcher.occurrences(codes)
-    last = place + matcher.length[gram] - 1
-    first_token = np.searchsorted(stop, begin[place], side="right")
+    position, gram = matcher.occurrences(codes)
+    last = position + matcher.length[gram] - 1
+    first_token = np.searchsorted(stop, begin[position], side="right")
     after_token = np.searchsorted(start, end[last], side="left")
     long = matcher.words[gram] > SHORT
-    kept = matcher.counted(place, gram)
-    follower = matcher.next_words(codes, last[kept] + 1)
+    counted = matcher.counted(position, gram)
+    follower = matcher.next_words(codes, last[counted] + 1)
     return GramMatches(
         covered=_covered(len(start), first_token, after_token),
         covered_long=_covered(len(start), first_token[long], after_token[long]),
-        gram=gram[kept],
-        start=first_token[kept],
-        stop=after_token[kept],
+        gram=gram[counted],
+        start=first_token[counted],
+        stop=after_token[counted],
         follower=tuple(None if at < 0 else _folded(units[solid[at]]) for at in follower.tolist()),
     )
 
@@ -209,7 +208,8 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     """
     scan = GramScan(grams, columns)
     batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
-    tables = (pa.Table.from_batches([one]).drop_columns([columns.token, columns.position]) for one in batches)
+    text = [columns.token, columns.position]
+    tables = (pa.Table.from_batches([batch]).drop_columns(text) for batch in batches)
     first = next(tables, None)
     if first is None:
         raise InputError("no-records", "no row is left to search for grams", "check the table and its mask")
@@ -280,11 +280,11 @@ class GramScan:
         """
         parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
         step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
-        kept = np.array(self.grams.words)[gram] > (SHORT if long_only else 0)
+        chosen = np.array(self.grams.words)[gram] > (SHORT if long_only else 0)
         steps = np.array(sorted(self._steps), dtype=np.int64)
-        plans = semantic_entropy(step[kept], gram[kept], cluster=response[kept], steps=steps)
-        kept &= follower >= 0
-        step, follower, gram, response = step[kept], follower[kept], gram[kept], response[kept]
+        plans = semantic_entropy(step[chosen], gram[chosen], cluster=response[chosen], steps=steps)
+        chosen &= follower >= 0
+        step, follower, gram, response = step[chosen], follower[chosen], gram[chosen], response[chosen]
         next_words = semantic_entropy(step, follower, context=gram, cluster=response, steps=steps)
         columns = {"step": steps, "grams": plans.count, "gram_types": plans.types}
         columns |= plans.columns("entropy_semantic")
@@ -388,34 +388,39 @@ class _Matcher:
         """Code of every piece: above 0 for a unit of a gram, otherwise its kind."""
         codes = {}
         for piece in set(pieces):
-            folded = _folded(piece)
-            kind = _OTHER if _is_word(folded) else _BREAK if piece == "\0" else _MARK
-            codes[piece] = _SPACE if piece.isspace() else self.units.get(folded, kind)
+            unit = _folded(piece)
+            if piece.isspace():
+                codes[piece] = _SPACE
+            elif unit in self.units:
+                codes[piece] = self.units[unit]
+            elif _is_word(unit):
+                codes[piece] = _OTHER
+            else:
+                codes[piece] = _BREAK if piece == "\0" else _MARK
         return np.array([codes[piece] for piece in pieces], dtype=np.int64)
 
     def occurrences(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Every occurrence of every gram: position of its first unit, and the gram."""
-        listed, known, lengths = codes.tolist(), self.grams, self.lengths
-        pairs = [
-            (at, known[key])
-            for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist()
-            for length in lengths[listed[at]]
-            if (key := tuple(listed[at : at + length])) in known
-        ]
-        place, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        return place, gram
+        listed, grams, lengths = codes.tolist(), self.grams, self.lengths
+        pairs = []
+        for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist():
+            for length in lengths[listed[at]]:
+                if (key := tuple(listed[at : at + length])) in grams:
+                    pairs.append((at, grams[key]))
+        position, gram = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return position, gram
 
-    def counted(self, place: IntArray, gram: IntArray) -> IntArray:
+    def counted(self, position: IntArray, gram: IntArray) -> IntArray:
         """Indices, by position, of the occurrences that count: the longest first, without overlap."""
         length = self.length[gram]
-        order = np.lexsort((place, -length, -self.words[gram]))
-        first, last = place[order].tolist(), (place + length)[order].tolist()
-        taken, kept = set[int](), list[int]()
+        order = np.lexsort((position, -length, -self.words[gram]))
+        first, last = position[order].tolist(), (position + length)[order].tolist()
+        taken, chosen = set[int](), list[int]()
         for index, a, b in zip(order.tolist(), first, last, strict=True):
             if taken.isdisjoint(range(a, b)):
                 taken.update(range(a, b))
-                kept.append(index)
-        return np.array(sorted(kept), dtype=np.int64)
+                chosen.append(index)
+        return np.array(sorted(chosen), dtype=np.int64)
 
     def next_words(self, codes: IntArray, after: IntArray) -> IntArray:
         """The first word from each unit ``after`` on; -1 if a break or the end comes first."""

@@ -21,8 +21,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropylaw.arrays import FloatArray
-from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens.files import is_number
+from entropylaw.units import FORK, LOW
 
 IntArray = NDArray[np.int64]
 
@@ -129,9 +129,9 @@ class TokenColumns:
     def named(self) -> dict[str, str | list[str]]:
         """The columns by role, under the names that a summary gives the roles; without absent ones."""
         response = ["(each row)" if name == ROW else name for name in self.response]
-        one = {"step": self.step, "entropy": self.entropy, "class": self.planning, "mask": self.mask}
-        more = {"logprob": self.logprob, "correct": self.correct, "response": response, "prompt": self.prompt}
-        return {role: name for role, name in (one | more).items() if name}
+        first = {"step": self.step, "entropy": self.entropy, "class": self.planning, "mask": self.mask}
+        rest = {"logprob": self.logprob, "correct": self.correct, "response": response, "prompt": self.prompt}
+        return {role: name for role, name in (first | rest).items() if name}
 
 
 def cells(table: Table, columns: TokenColumns) -> str:
@@ -150,9 +150,9 @@ def cells(table: Table, columns: TokenColumns) -> str:
     }
     sums = {"tokens": "COUNT(*)", "total": _sum("q"), "square": _wide("q * q")}
     if columns.logprob is not None:
-        known = f"logprob > {_number(LEAST_LOGPROB)} AND logprob <= 1"
-        parts["known"] = f"CASE WHEN {known} THEN 1 ELSE 0 END"
-        parts["l"] = _fixed(f"CASE WHEN {known} THEN logprob ELSE 0 END", LOGPROB_POINT)
+        usable = f"logprob > {_number(LEAST_LOGPROB)} AND logprob <= 1"
+        parts["known"] = f"CASE WHEN {usable} THEN 1 ELSE 0 END"
+        parts["l"] = _fixed(f"CASE WHEN {usable} THEN logprob ELSE 0 END", LOGPROB_POINT)
         sums |= {"logprobs": _sum("known"), "logprob_total": _sum("l")}
     grouped = _summed(_select(parts, _coded(table, columns)), (*keys, "bin"), sums)
     codes = {name: f"COALESCE(CAST({name} AS TINYINT), CAST({UNCLASSED} AS TINYINT))" for name in keys[1:]}
@@ -197,10 +197,10 @@ def high(table: Table, columns: TokenColumns) -> str:
 
 def in_order(table: Table, columns: TokenColumns) -> str:
     """The tokens that no mask leaves out, sorted by step, response and position; only the used columns."""
-    kept = f" WHERE {_flag(table, columns.mask)[0]}" if columns.mask is not None else ""
+    condition = f" WHERE {_flag(table, columns.mask)[0]}" if columns.mask is not None else ""
     keys = dict.fromkeys((columns.step, *columns.response, columns.position))
     order = ", ".join(quoted(name) for name in keys if name is not None)
-    return f"SELECT {', '.join(map(quoted, columns.all))} FROM {table.name}{kept} ORDER BY {order}"
+    return f"SELECT {', '.join(map(quoted, columns.all))} FROM {table.name}{condition} ORDER BY {order}"
 
 
 def unknown_classes(table: Table, columns: TokenColumns) -> str:
@@ -240,10 +240,10 @@ def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str
         (f"{entropy} < {_number(-ROUNDING)}", NEGATIVE),
     ]
     if columns.mask is not None:
-        kept, dropped, unknown = _flag(table, columns.mask)
+        counts, dropped, unknown = _flag(table, columns.mask)
         # The common case comes first, so that a usable entropy needs no other comparison.
-        good = f"({kept}) AND {good}"
-        outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({kept})", MASK_UNKNOWN)]
+        good = f"({counts}) AND {good}"
+        outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({counts})", MASK_UNKNOWN)]
         branches = [*outside, *branches]
     codes = " ".join(f"WHEN {condition} THEN {_number(code)}" for condition, code in branches)
     nothing = "CAST(-1 AS TINYINT)"
@@ -342,5 +342,5 @@ def _flag_code(table: Table, column: str) -> str:
 
 def _code(yes: str, no: str, unknown: str) -> str:
     """A flag as a number: 1, 0, -1 where it is null, -2 where it is not a flag."""
-    known = f"WHEN {yes} THEN {PLANNING} WHEN {no} THEN {EXECUTION}"
-    return f"CAST(CASE WHEN {unknown} THEN {UNCLASSED} {known} ELSE {UNKNOWN_CLASS} END AS TINYINT)"
+    cases = f"WHEN {yes} THEN {PLANNING} WHEN {no} THEN {EXECUTION}"
+    return f"CAST(CASE WHEN {unknown} THEN {UNCLASSED} {cases} ELSE {UNKNOWN_CLASS} END AS TINYINT)"

@@ -4,38 +4,56 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import re
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from entropylaw.errors import OutputError, UsageError
-from entropylaw.options import TokenOptions
-from entropylaw.paths import check_targets, note_input, shown_path
-from entropylaw.results.columns import TokenSummary
+from entropylaw.arrow import from_values
+from entropylaw.errors import UsageError
+from entropylaw.escaping import shown
+from entropylaw.paths import check_targets, note_input
 from entropylaw.tokens import query, summary
 from entropylaw.tokens import sums as token_sums
+from entropylaw.tokens.backends import Backend
 from entropylaw.tokens.columns import names_by_role, resolve
-from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, check_alike, check_gaps, find
+from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, find
+from entropylaw.tokens.on_duckdb import DuckDB, Progress, duckdb_backend, temporary_folder
+from entropylaw.tokens.options import TokenOptions
+from entropylaw.tokens.shards import check_alike, check_gaps
 from entropylaw.tokens.sums import Sums
 
-if TYPE_CHECKING:
-    from entropylaw.tokens.backends import Backend, Progress
+_MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
+"""Addresses of Spark clusters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
-    """A summary, and the tables that it is written as: its rows, and the sums of its histograms."""
+    """A summary of token logs.
 
-    result: TokenSummary
+    Attributes
+    ----------
+    steps
+        A row per step, see :func:`entropylaw.tokens.summary.summarise`.
+    histogram
+        The sums, see :meth:`entropylaw.tokens.sums.Sums.to_arrow`.
+    about
+        Files, their columns, the definition of classes, and a hash of the sums: JSON values.
+    notes
+        Data left out and assumptions, a sentence each.
+    """
+
     steps: pa.Table
     histogram: pa.Table
+    about: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def summarise_tokens(
@@ -58,8 +76,6 @@ def summarise_tokens(
         ``bad-quantile``, ``two-class-rules``, ``grams-need-duckdb``, ``master-needs-spark``,
         ``output-is-input``.
     """
-    from entropylaw.tokens.backends import duckdb_backend, spark_backend
-
     check_options(options)
     files, notes = find(tables, names=names_by_role(options))
     notes += check_gaps(files, allow_missing=options.allow_missing)
@@ -74,8 +90,7 @@ def summarise_tokens(
     }
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    spark = spark_backend(options.master, console=progress is not None)
-    with spark if options.backend == "spark" else duckdb_backend(progress) as engine:
+    with backend(options, progress) as engine:
         table = engine.table(files, columns)
         notes += column_notes
         if columns.lists:
@@ -86,6 +101,26 @@ def summarise_tokens(
             return _finished(_queried(engine, table, columns), options, about, notes)
         sums, about["class"], others = by_grams(engine, table, columns, options.grams)
     return _finished(sums, options, about, notes, others)
+
+
+def backend(options: TokenOptions, progress: Progress | None) -> AbstractContextManager[Backend]:
+    """The engine of the options; UsageErrors ``spark-not-installed``, ``spark-failed``."""
+    if options.backend != "spark":
+        return duckdb_backend(progress)
+    master = options.master
+    if master is not None and not _MASTER.fullmatch(master):
+        message = f"--master {shown(master)} is not a Spark master"
+        raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
+    try:
+        # ibis and pyspark warn about the newest pandas, which nothing here uses.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from entropylaw.tokens.on_spark import spark_backend
+    except ImportError as error:
+        message = f"--backend spark needs pyspark, which cannot be imported ({error})"
+        hint = "pip install 'entropylaw[spark]', and Java 17 or later"
+        raise UsageError("spark-not-installed", message, hint) from None
+    return spark_backend(master, console=progress is not None)
 
 
 def check_options(options: TokenOptions) -> None:
@@ -152,7 +187,6 @@ def by_grams(
     engine: Backend, table: query.Table, columns: query.TokenColumns, given: str
 ) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
     """Sums with the tokens in strategic n-grams as planning, the rule, and tables with further columns."""
-    from entropylaw.tokens.backends import DuckDB, temporary_folder
     from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, default_grams, mark, read_grams
 
     assert isinstance(engine, DuckDB)
@@ -194,28 +228,25 @@ def _finished(
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
     about = {**about, "class": rule, "sums": sums.identity()}
     steps = summary.summarise(sums, cuts)
-    for other, suffix in others:
-        import pyarrow.compute as pc
-
+    for table, suffix in others:
+        row_of = {step: row for row, step in enumerate(table["step"].to_pylist())}
         # Null for a step that the other table does not have.
-        at = pc.index_in(steps["step"], value_set=other["step"])
-        for name in other.column_names[1:]:
-            steps = steps.append_column(f"{name}{suffix}", other[name].take(at))
+        rows = from_values([row_of.get(step) for step in steps["step"].to_pylist()], np.int64)
+        for name in table.column_names[1:]:
+            steps = steps.append_column(f"{name}{suffix}", table[name].take(rows))
     metadata = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     notes = (*notes, *summary.notes(sums), *summary.unit_changes(sums), *summary.logprob_mismatch(sums))
-    columns = {name: tuple(column) for name, column in steps.to_pydict().items()}
     steps = steps.replace_schema_metadata({METADATA: metadata.encode()})
-    result = TokenSummary(columns=columns, about=about, notes=notes)
-    return Summarised(result=result, steps=steps, histogram=sums.to_arrow(about))
+    return Summarised(steps=steps, histogram=sums.to_arrow(about), about=about, notes=notes)
 
 
 def table_format(path: str | None) -> str | None:
     """``parquet``, ``csv``, ``json`` by the suffix, None for no file; or UsageError ``unknown-suffix``."""
     if path is None or path == "-":
         return None
-    suffix, known = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
-    if suffix not in known or path.lower().endswith(SUMMARY_SUFFIX):
-        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(known)}"
+    suffix, suffixes = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
+    if suffix not in suffixes or path.lower().endswith(SUMMARY_SUFFIX):
+        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}"
         hint = "the suffix decides the format; .hist.parquet is for the histograms"
         raise UsageError("unknown-suffix", message, hint)
     return suffix.removeprefix(".")
@@ -232,37 +263,3 @@ def as_parquet(table: pa.Table) -> bytes:
     repeated = [name for name in table.column_names if name in ("step", "class", "low", "high", "bin")]
     pq.write_table(table, buffer := io.BytesIO(), compression="zstd", use_dictionary=repeated)
     return buffer.getvalue()
-
-
-def write_together(files: Mapping[str, bytes]) -> None:
-    """Write several files of one folder: all are replaced, or none.
-
-    If one cannot be replaced (OutputError ``cannot-write``), the files that were there are put back.
-    """
-    from entropylaw.documents.codec import TEMPORARY, write_atomically
-
-    check_targets(files)
-    target = Path(next(iter(files)))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            place = TemporaryDirectory(dir=target.parent, prefix=TEMPORARY, ignore_cleanup_errors=True)
-            staged = Path(stack.enter_context(place))
-            for target, data in zip(map(Path, files), files.values(), strict=True):
-                if target.is_dir():
-                    raise OSError("it is a folder")
-                write_atomically(staged / target.name, data)
-            undo = stack.enter_context(ExitStack())
-            for target in map(Path, files):
-                if target.exists():
-                    undo.callback(Path(shutil.copy2(target, staged / f"{target.name}.old")).replace, target)
-                else:
-                    undo.callback(target.unlink, missing_ok=True)
-                (staged / target.name).replace(target)
-            undo.pop_all()
-    except (OSError, OutputError) as error:
-        cause = error.__cause__ or error
-        reason = getattr(cause, "strerror", None) or cause
-        message = f"{shown_path(str(target))} could not be written ({reason}); the files are unchanged"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
-        raise OutputError("cannot-write", message, hint) from error

@@ -138,21 +138,21 @@ def semantic_entropy(
     Raises ValueError if the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
     """
     step, labels = np.asarray(step), _codes(label)
-    given, groups = _codes(context, len(labels)), _codes(cluster, len(labels))
-    lengths = {len(step), len(labels), len(given), len(groups)}
+    contexts, groups = _codes(context, len(labels)), _codes(cluster, len(labels))
+    lengths = {len(step), len(labels), len(contexts), len(groups)}
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows")
     every = every_step(step, steps)
     if common is not None and common < 2:
         raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
-    pairs = given * (labels.max(initial=0) + 1) + labels
-    kept = np.flatnonzero((labels >= 0) & (given >= 0))
-    kept = kept[np.argsort(step[kept], kind="stable")]
-    bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
+    pairs = contexts * (labels.max(initial=0) + 1) + labels
+    order = np.flatnonzero((labels >= 0) & (contexts >= 0))
+    order = order[np.argsort(step[order], kind="stable")]
+    bounds = np.searchsorted(step[order], np.append(every, every[-1:] + 1))
     count = np.diff(bounds)
     size = common_size(count) if common is None else common
-    parts = np.split(kept, bounds[1:])[:-1]
-    rows = [step_entropy(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
+    parts = np.split(order, bounds[1:])[:-1]
+    rows = [step_entropy(contexts[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
     entries = zip(*rows, strict=True) if rows else [()] * len(_ENTRIES)
     columns: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
     columns |= {name: np.array(columns[name], dtype=np.int64) for name in _COUNTS}

@@ -22,11 +22,11 @@ from entropylaw.arrays import FloatArray
 from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
-from entropylaw.results.columns import LOW, TokenHistogram
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells
 from entropylaw.tokens.query import BINS, EDGES, HIGH, POINT, IntArray, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums, steps_of
+from entropylaw.units import LOW
 
 Value = float | int | None
 
@@ -80,14 +80,14 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         no other column counts.
     """
     cells, (steps, starts) = sums.cells, steps_of(sums.cells)
-    place = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
-    columns = token_columns(sums, steps, starts, place)
-    columns |= response_columns(sums, steps.tolist(), place)
+    step_of = np.repeat(np.arange(len(steps)), np.diff(starts, append=len(cells["step"])))
+    columns = token_columns(sums, steps, starts, step_of)
+    columns |= response_columns(sums, steps.tolist(), step_of)
     if cuts is not None:
         columns["class_cut"] = [cuts[step] for step in steps.tolist()]
     for name, reasons in _LEFT_OUT.items():
         counts = cells["tokens"] * np.isin(cells["bin"], reasons)
-        columns[name] = [*_by_step(counts, place, len(steps)).tolist()]
+        columns[name] = [*_by_step(counts, step_of, len(steps)).tolist()]
     whole = re.compile("step|responses|prompts|tokens.*")
     kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
     return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
@@ -133,19 +133,19 @@ def group_columns(groups: dict[str, Cells]) -> dict[str, list[Value]]:
             "entropy": [*cells.means()],
             "entropy_sd": [*deviations],
             "entropy_se": [*errors],
-            **{f"entropy_p{p:02d}": _or_none(each) for p, each in values},
+            **{f"entropy_p{p:02d}": _or_none(column) for p, column in values},
             "share_below_0.01": _ratios(low, cells.n),
             "share_top20": _or_none(cells.shares_of_top()),
         }
-        columns |= {name + suffix: each for name, each in kind.items()}
+        columns |= {name + suffix: column for name, column in kind.items()}
     return columns
 
 
-def _ratios(parts: IntArray, wholes: IntArray) -> list[Value]:
+def _ratios(numbers: IntArray, wholes: IntArray) -> list[Value]:
     """The parts (n,) of wholes, with None where nothing is whole."""
     # A quotient of Python integers is rounded once.
-    pairs = zip(parts.tolist(), wholes.tolist(), strict=True)
-    return [part / whole if whole else None for part, whole in pairs]
+    pairs = zip(numbers.tolist(), wholes.tolist(), strict=True)
+    return [number / whole if whole else None for number, whole in pairs]
 
 
 def _by_step(values: IntArray, place: IntArray, steps: int) -> IntArray:
@@ -173,33 +173,38 @@ def response_columns(sums: Sums, steps: list[int], place: IntArray) -> dict[str,
     for name, by_step in (("responses", sums.responses), ("prompts", sums.prompts)):
         if by_step is None:
             continue
-        ones = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
-        columns[name] = [one.number for one in ones]
+        groups = [by_step.get(step, Responses(0, 0, 0, 0, 0, 0, 0)) for step in steps]
+        columns[name] = [group.number for group in groups]
         if name == "responses":
-            columns["response_length"] = [one.length for one in ones]
-            columns["entropy_response_mean"] = [one.mean for one in ones]
-        columns[f"entropy_se_{name}"] = [one.error for one in ones]
+            columns["response_length"] = [group.length for group in groups]
+            columns["entropy_response_mean"] = [group.mean for group in groups]
+        columns[f"entropy_se_{name}"] = [group.error for group in groups]
     return columns
 
 
-def read_histogram(path: str) -> TokenHistogram:
-    """Read a ``.hist.parquet``, with all classes together; the errors are those of :meth:`Sums.read`."""
-    sums = Sums.read(Path(path))
+def bands(path: Path) -> dict[str, FloatArray]:
+    """The distribution at each step by a ``.hist.parquet``, with all classes together.
+
+    The ``step`` (n,), ascending; the ``edges`` (k + 1,) of bands of entropy, nats; the ``share`` (n, k) of a
+    step's tokens in each; and, of shape (n,), ``top20`` and ``low``: ``share_top20`` and ``share_below_0.01``
+    of :func:`summarise`. The errors are those of :meth:`Sums.read`.
+    """
+    sums = Sums.read(path)
     cells, steps = sums.cells, np.array(sums.steps, dtype=float)
     counts = np.zeros((steps.size, BINS), dtype=np.int64)
-    place = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
-    np.add.at(counts, place, cells["tokens"] * sums.usable)
+    cell = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
+    np.add.at(counts, cell, cells["tokens"] * sums.usable)
     # Six neighbouring bins form one band, about 20 % wide at 0.672 nats.
     starts = np.arange(0, BINS, 6)
-    bands = np.add.reduceat(counts, starts, axis=1)
+    tokens = np.add.reduceat(counts, starts, axis=1)
     summary = summarise(sums)
-    return TokenHistogram(
-        step=steps,
-        edges=np.append(EDGES[starts], EDGES[-1]),
-        share=bands / np.maximum(bands.sum(axis=1, keepdims=True), 1),
-        top20=np.array(summary.column("share_top20").to_pylist(), dtype=float),
-        low=np.array(summary.column("share_below_0.01").to_pylist(), dtype=float),
-    )
+    return {
+        "step": steps,
+        "edges": np.append(EDGES[starts], EDGES[-1]),
+        "share": tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1),
+        "top20": np.array(summary.column("share_top20").to_pylist(), dtype=float),
+        "low": np.array(summary.column("share_below_0.01").to_pylist(), dtype=float),
+    }
 
 
 def check(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[str] = ()) -> None:
@@ -305,8 +310,12 @@ def notes(sums: Sums) -> list[str]:
         query.MISSING: "without a value",
         query.NOT_FINITE: "nan or infinite",
     }
-    known = ((counts[code], why) for code, why in left_out.items() if code in counts)
-    sentences = [f"{number:,} of {sum(counts.values()):,} tokens left out: {why}" for number, why in known]
+    all_tokens = sum(counts.values())
+    sentences = [
+        f"{counts[code]:,} of {all_tokens:,} tokens left out: {reason}"
+        for code, reason in left_out.items()
+        if code in counts
+    ]
     if counts.get(query.ROUNDED):
         sentences.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((cells["tokens"] - cells["logprobs"])[sums.usable].sum())
@@ -355,7 +364,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     while distances:
         # Of neighbouring steps, the one that comes nearest to the factor.
         at = min(distances, key=distances.__getitem__)
-        distances = {other: each for other, each in distances.items() if abs(other - at) > _MOST_STEPS}
+        distances = {step: distances[step] for step in distances if abs(step - at) > _MOST_STEPS}
         to_bits, to_nats = ("from nats to bits", _BITS), ("from bits to nats", 1 / _BITS)
         words, factor = to_bits if change[at - 1] > 0 else to_nats
         yield (
@@ -392,8 +401,8 @@ def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
 def logprob_mismatch(sums: Sums) -> Iterator[str]:
     """A note if the mean log-probability is not minus the mean entropy, as for samples of the policy."""
     cells = sums.rows(sums.usable)
-    tokens, known = int(cells["tokens"].sum()), int(cells["logprobs"].sum())
-    if not sums.has_logprob or known < max(1000, 0.99 * tokens):
+    tokens, with_logprob = int(cells["tokens"].sum()), int(cells["logprobs"].sum())
+    if not sums.has_logprob or with_logprob < max(1000, 0.99 * tokens):
         return
     steps, where = np.unique(cells["step"], return_inverse=True)
     surprise = np.bincount(where, -cells["logprob_total"] / query.LOGPROB_POINT)

@@ -208,8 +208,8 @@ class Sums:
             raise InputError("file-corrupt", message, hint) from None
         metadata = metadata_of(table.schema.metadata)
         if metadata.get("format") != FORMAT or "bin" not in table.column_names:
-            known = f"format {shown(str(metadata.get('format', 'none')))}, expected {shown(FORMAT)}"
-            message = f"{shown(path.name)} has the name of a file of token sums, but holds {known}"
+            message = f"{shown(path.name)} has the name of a file of token sums, but holds "
+            message += f"format {shown(str(metadata.get('format', 'none')))}, expected {shown(FORMAT)}"
             hint = "move it elsewhere, or write it again with entropylaw tokens"
             raise InputError("not-token-sums", message, hint)
         try:
@@ -236,7 +236,7 @@ def add_rows(parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str
     columns = dict(parts[0])
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
     if len(parts) > 1:
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+        columns = {name: np.concatenate([table[name] for table in parts]) for name in columns}
     order = _order([columns[name] for name in keys])
     for name in columns:
         columns[name] = columns[name][order]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import functools
 import inspect
+import math
 import os
 import random
 import sys
@@ -25,7 +26,8 @@ import pandas as pd
 import entropylaw
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import UnreadFileWarning
-from entropylaw.options import CompareOptions, options_of
+from entropylaw.option import options_of
+from entropylaw.options import CompareOptions
 from tests.conftest import processor_time
 
 LIMIT = 10.0
@@ -45,89 +47,27 @@ class Odd:
         raise RuntimeError("no text")
 
 
-VALUES: dict[str, Any] = {
-    "none": None,
-    "empty text": "",
-    "text": "abc",
-    "number as text": "0.5",
-    "nul": "a\0b",
-    "surrogate": "\udcff",
-    "lines": "a\nb\x1b[2J",
-    "long text": "x" * 300_000,
-    "bytes": b"abc",
-    "dict": {"a": 1.0},
-    "empty dict": {},
-    "dict of nothing": {"": None, 3: []},
-    "set": {1.0, 2.0},
-    "generator": (x for x in ()),
-    "object": object(),
-    "odd": Odd(),
-    "class": Odd,
-    "function": len,
-    "lambda": lambda *_: 1 / 0,
-    "flag": True,
-    "nan": float("nan"),
-    "inf": float("inf"),
-    "huge int": 10**400,
-    "endless int": 10**5000,
-    "huge negative int": -(10**400),
-    "large": 1e300,
-    "tiny": 1e-300,
-    "zero": 0,
-    "minus one": -1,
-    "negative": -1.0,
-    "half": 0.5,
-    "two": 2,
-    "complex": 0.5 + 1j,
-    "date": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
-    "empty": [],
-    "list of one": [1],
-    "short": [0.5, 0.4],
-    "ragged": [[1.0], [1.0, 2.0]],
-    "nested": NESTED,
-    "texts": ["a"] * N,
-    "numbers as texts": ["0.5"] * N,
-    "nones": [None] * N,
-    "nans": [float("nan")] * N,
-    "infs": np.full(N, np.inf),
-    "last inf": np.append(STEP[:-1], np.inf),
-    "one nan": np.append(STEP[:-1], np.nan),
-    "huge ints": [10**400] * N,
-    "larges": STEP * 1e300,
-    "denormals": STEP * 1e-320,
-    "tinies": STEP * 1e-300,
-    "equal": np.full(N, 0.5),
-    "zeros": np.zeros(N),
-    "negatives": -STEP,
-    "rising": STEP / N,
-    "doubled": np.repeat(STEP, 2)[:N],
-    "complexes": STEP + 1j,
-    "flags": STEP > 3,
-    "dates": np.arange(N).astype("datetime64[D]"),
-    "spans": np.arange(N).astype("timedelta64[s]"),
-    "objects": np.array([object()] * N),
-    "records": np.zeros(N, dtype=[("a", float)]),
-    "scalar array": np.array(0.5),
-    "array of one": np.array([0.5]),
-    "empty array": np.zeros(0),
-    "two dimensions": np.ones((N, 2)),
-    "five dimensions": np.ones((1, 2, 1, 2, 1)),
-    "masked": np.ma.masked_array(STEP, STEP > 100),
-    "all masked": np.ma.masked_array(STEP, STEP > 0),
-    "long doubles": np.full(N, np.finfo(np.longdouble).max),
-    "no path": Path("nowhere.csv"),
-    "folder": Path(__file__).parent / "__pycache__",
-    "series": FRAME["entropy"],
-    "frame": FRAME,
-    "empty frame": pd.DataFrame(),
-    "frame of twins": pd.concat([FRAME, FRAME["val_acc"]], axis=1),
-    "frame of odd names": FRAME.rename(columns={"entropy": "", "val_acc": 3}),
-    "frame of objects": pd.DataFrame({"step": [object()] * 3, "entropy": [[1]] * 3, "val_acc": [{}] * 3}),
-    "twice as long": pd.concat([FRAME, FRAME]),
-    "levels": FRAME.set_index(["step", "entropy"]),
-    "nullable": pd.array([1.0, None] * (N // 2), dtype="Float64"),
-    "categories": pd.Categorical(["a", "b"] * (N // 2)),
-}
+_ANY = (
+    *(None, "", "abc", "0.5", "a\0b", "\udcff", "a\nb\x1b[2J", "x" * 300_000, b"abc", {"a": 1.0}, {}),
+    *({"": None, 3: []}, {1.0, 2.0}, (x for x in ()), object(), Odd(), Odd, len, lambda *_: 1 / 0, True),
+    *(math.nan, math.inf, 10**400, 10**5000, -(10**400), 1e300, 1e-300, 0, -1, -1.0, 0.5, 2, 0.5 + 1j),
+    *(datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), [], [1], [0.5, 0.4], [[1.0], [1.0, 2.0]], NESTED),
+    *(["a"] * N, ["0.5"] * N, [None] * N, [math.nan] * N, [10**400] * N),
+    *(np.full(N, np.inf), np.append(STEP[:-1], np.inf), np.append(STEP[:-1], np.nan), STEP * 1e300),
+    *(STEP * 1e-320, STEP * 1e-300, np.full(N, 0.5), np.zeros(N), -STEP, STEP / N, np.repeat(STEP, 2)[:N]),
+    *(STEP + 1j, STEP > 3, np.arange(N).astype("datetime64[D]"), np.arange(N).astype("timedelta64[s]")),
+    *(np.array([object()] * N), np.zeros(N, dtype=[("a", float)]), np.array(0.5), np.array([0.5])),
+    *(np.zeros(0), np.ones((N, 2)), np.ones((1, 2, 1, 2, 1)), np.full(N, np.finfo(np.longdouble).max)),
+    *(np.ma.masked_array(STEP, STEP > 100), np.ma.masked_array(STEP, STEP > 0)),
+    *(Path("nowhere.csv"), Path(__file__).parent / "__pycache__"),
+    *(FRAME["entropy"], FRAME, pd.DataFrame(), pd.concat([FRAME, FRAME["val_acc"]], axis=1)),
+    *(FRAME.rename(columns={"entropy": "", "val_acc": 3}), pd.concat([FRAME, FRAME])),
+    pd.DataFrame({"step": [object()] * 3, "entropy": [[1]] * 3, "val_acc": [{}] * 3}),
+    *(FRAME.set_index(["step", "entropy"]), pd.array([1.0, None] * (N // 2), dtype="Float64")),
+    pd.Categorical(["a", "b"] * (N // 2)),
+)
+VALUES = {f"{number}, {type(value).__name__}": value for number, value in enumerate(_ANY)}
+"""Hostile values, by their number and type."""
 
 
 @functools.cache
@@ -164,6 +104,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     return calls
 
 
+@functools.cache
 def parameters(name: str) -> list[str]:
     """The parameters of a callable, with the options behind its ``**options``."""
     function, _ = good()[name]

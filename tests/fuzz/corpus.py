@@ -7,19 +7,28 @@ import gzip
 import io
 import json
 import math
+import struct
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.fuzz import binary
 from tests.fuzz.law import STEPS, entropy, reward
 from tests.unit import test_ingest_consoles_a as consoles_a
 from tests.unit import test_ingest_consoles_b as consoles_b
+from tests.unit import test_ingest_mlflow as mlflow
 from tests.unit import test_ingest_notebook as notebooks
+from tests.unit import test_ingest_swanlab as swanlab
+from tests.unit import test_ingest_tensorboard as tensorboard
+from tests.unit import test_ingest_trackio as trackio
+from tests.unit import test_ingest_trainer_state as trainer_state
 from tests.unit import test_ingest_trl_console as trl
+from tests.unit import test_ingest_wandb as wandb
+from tests.unit import test_ingest_wandb_exports as wandb_exports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +117,11 @@ def _parquet(first: int = 1) -> bytes:
 
 
 def _trainer_state() -> bytes:
-    entries: list[dict[str, object]] = []
+    entries = []
     for step in STEPS:
-        entries.append({"epoch": step / 10, "step": step, "entropy": entropy(step), "reward": reward(step)})
-        entries.append({"epoch": step / 10, "step": step, "eval_reward": reward(step), "eval_runtime": 3.0})
-    whole = {"best_metric": None, "epoch": 1.2, "global_step": 12, "log_history": entries, "max_steps": 12}
-    return json.dumps(whole, indent=2, sort_keys=True).encode()
+        entries.append(trainer_state.training(step, entropy=entropy(step), reward=reward(step)))
+        entries.append(trainer_state.evaluation(step))
+    return trainer_state.text(entries).encode()
 
 
 def _verl() -> bytes:
@@ -126,9 +134,7 @@ def _verl() -> bytes:
 
 
 def _chart(metric: str, value: Callable[[int], float]) -> bytes:
-    names = [f"grpo - {metric}{bound}" for bound in ("", "__MIN", "__MAX")]
-    rows = [["Step", *names], *([str(step), *[repr(value(step))] * 3] for step in STEPS)]
-    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows).encode()
+    return wandb_exports.chart({"grpo": {step: value(step) for step in STEPS}}, metric).encode()
 
 
 def _curve(value: Callable[[int], float]) -> bytes:
@@ -137,9 +143,8 @@ def _curve(value: Callable[[int], float]) -> bytes:
 
 
 def _swanlab() -> bytes:
-    names = [f"grpo-1-{metric}{end}" for metric in ("reward", "entropy") for end in ("_step", "_timestamp")]
-    rows = [f"{step},{reward(step)!r},17607{step:08d},{entropy(step)!r},17607{step:08d}" for step in STEPS]
-    return "\n".join([",".join(["step", *names]), *rows, ""]).encode()
+    rows = [[step, reward(step), entropy(step)] for step in STEPS]
+    return swanlab.exported(["grpo-1-reward", "grpo-1-entropy"], rows)
 
 
 def _history() -> bytes:
@@ -152,31 +157,57 @@ def _run_history() -> bytes:
     return "\n".join([",train/global_step,train/entropy,train/reward", *rows, ""]).encode()
 
 
-_MLFLOW_META = (
-    b"artifact_uri: s3://x\nexperiment_id: '1'\nlifecycle_stage: active\nrun_id: r1\nrun_name: grpo\n"
-)
 _CONFIG = (
     b"wandb_version: 1\nactor:\n  desc: null\n  value: {entropy_coeff: 0.001, loss_agg_mode: token-mean}\n"
 )
 
 
-def _mlflow_folder(target: str) -> Sample:
-    def curve(value: Callable[[int], float]) -> bytes:
-        return _lines(lambda step: f"{1_700_000_000_000 + step} {value(step)!r} {step}\n")
+def _wandb() -> bytes:
+    rows = []
+    for step in STEPS:
+        values = {"actor/entropy": entropy(step), "critic/score/mean": reward(step)}
+        rows.append(wandb.row(step, **values, deep={"a": {"b": 2}}, n=None))
+    return wandb.log([wandb.about(settings="x"), *rows])[0]
 
-    files = {
-        "1/r1/meta.yaml": _MLFLOW_META,
-        "1/r1/metrics/actor/entropy": curve(entropy),
-        "1/r1/metrics/critic/score/mean": curve(reward),
-        "1/r1/params/temperature": b"0.7",
-    }
-    return Sample(format="mlflow", files=files, target=target)
+
+def _events(first: int = 1) -> bytes:
+    events = []
+    for step in range(first, first + 12):
+        curves = {"train/entropy": entropy(step), "train/reward": reward(step)}
+        values = [tensorboard.scalar(name, value) for name, value in curves.items()]
+        values.append(tensorboard.tensor("kl", tensorboard.DOUBLE, b"\x31" + struct.pack("<d", 0.25)))
+        events.append(tensorboard.event(step, *values))
+    return tensorboard.log(events)[0]
+
+
+def _trackio() -> bytes:
+    curves = {"train/entropy": entropy, "train/reward": reward}
+    return trackio.filled(
+        *((step, {name: value(step) for name, value in curves.items()} | {"kl": "NaN"}) for step in STEPS)
+    )
+
+
+def _mlflow(target: str = "") -> Sample:
+    """A folder, or the database."""
+    curves = {"actor/entropy": entropy, "critic/score/mean": reward}
+    logged = [(1000 * step, key, value(step), step) for step in STEPS for key, value in curves.items()]
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        if not target:
+            runs = {(mlflow.ID, "grpo", "active"): logged}
+            path = mlflow.write_database(root / "a.db", runs, [("temperature", "0.7", mlflow.ID)])
+            return Sample(format="mlflow-db", files={"mlflow.db": Path(path).read_bytes()})
+        folder = Path(mlflow.write_folder(root, logged, {"temperature": "0.7"}))
+        files = {
+            str(path.relative_to(root)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
+        return Sample(format="mlflow", files=files, target=f"1/{mlflow.ID}/{target}")
 
 
 def _wandb_folder(target: str, *, log: bytes = b"") -> Sample:
     folder = "run-20260101_000000-ab12"
     files = {
-        f"{folder}/run-ab12.wandb": log or binary.wandb(),
+        f"{folder}/run-ab12.wandb": log or _wandb(),
         f"{folder}/files/output.log": _verl(),
         f"{folder}/files/config.yaml": _CONFIG * 6,
     }
@@ -221,19 +252,19 @@ def _plain() -> dict[str, Sample]:
         "prime-trainer": _single("prime-rl", "trainer.log", PRIME_TRAINER, whole=False),
         "prime-orchestrator": _single("prime-rl", "orchestrator.log", PRIME_ORCHESTRATOR, whole=False),
         "notebook": _single("ipynb", "x.ipynb", notebooks.small(STEPS)),
-        "wandb": _single("wandb", "run-ab12.wandb", binary.wandb()),
+        "wandb": _single("wandb", "run-ab12.wandb", _wandb()),
         "wandb-chart": _single("wandb-chart", "x.csv", _chart("train/reward", reward), whole=False),
-        "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", binary.tfevents()),
+        "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", _events()),
         "tensorboard-csv": _single("tensorboard-csv", "run-a-tag-reward.csv", _curve(reward), whole=False),
         "swanlab-csv": _single("swanlab-csv", "x.csv", _swanlab()),
-        "trackio": _single("trackio", "x.db", binary.trackio()),
-        "mlflow-db": _single("mlflow-db", "mlflow.db", binary.mlflow_database()),
+        "trackio": _single("trackio", "x.db", _trackio()),
+        "mlflow-db": _mlflow(),
     }
 
 
 def _folders() -> dict[str, Sample]:
     """Logs of several files, of which one is damaged."""
-    events = {f"run/events.out.tfevents.{i}.host": binary.tfevents(12 * i + 1) for i in range(2)}
+    events = {f"run/events.out.tfevents.{i}.host": _events(12 * i + 1) for i in range(2)}
     parts = {f"run/part-{i}.parquet": _parquet(12 * i + 1) for i in range(2)}
     charts = {"e.csv": _chart("train/entropy", entropy), "r.csv": _chart("train/reward", reward)}
     curves = {"run-a-tag-entropy.csv": _curve(entropy), "run-a-tag-reward.csv": _curve(reward)}
@@ -242,8 +273,8 @@ def _folders() -> dict[str, Sample]:
         "wandb-folder": _wandb_folder("run-ab12.wandb"),
         "wandb-folder-config": _wandb_folder("files/config.yaml"),
         "wandb-folder-console": _wandb_folder("files/output.log", log=b":W&B\xe1\xbe\x00" + bytes(100)),
-        "mlflow-folder": _mlflow_folder("1/r1/metrics/actor/entropy"),
-        "mlflow-folder-meta": _mlflow_folder("1/r1/meta.yaml"),
+        "mlflow-folder": _mlflow("metrics/actor/entropy"),
+        "mlflow-folder-meta": _mlflow("meta.yaml"),
         "tfevents-folder": Sample(format="tfevents", files=events),
         "parquet-parts": Sample(format="parquet", files=parts),
         "wandb-charts": Sample(format="wandb-chart", files=charts),
@@ -269,11 +300,13 @@ def samples() -> dict[str, Sample]:
         for suffix, pack in PACKED.items():
             files = {sample.damaged + suffix: pack(sample.data)}
             found[name + suffix] = Sample(format=sample.format, files=files, whole=sample.whole)
-        if _is_text(sample.data) and sample.format != "ipynb":  # nobody saves notebooks as UTF-16
+        if is_text(sample) and sample.format != "ipynb":  # nobody saves notebooks as UTF-16
             files = {sample.damaged: sample.data.decode().encode("utf-16")}
             found[f"{name}-utf16"] = Sample(format=sample.format, files=files, whole=sample.whole)
     return found | _folders()
 
 
-def _is_text(data: bytes) -> bool:
-    return b"\0" not in data and not data.startswith((b"PAR1", b":W&B"))
+def is_text(sample: Sample) -> bool:
+    """Whether a sample's damaged file is text in UTF-8."""
+    data, path = sample.data, sample.damaged
+    return b"\0" not in data and not (data.startswith((b"PAR1", b":W&B")) or path.endswith((*PACKED,)))

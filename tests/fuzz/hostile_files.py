@@ -6,12 +6,14 @@ import gzip
 import json
 
 from tests.fuzz.corpus import Sample
+from tests.unit import test_ingest_tensorboard_csv as tensorboard
+from tests.unit.test_ingest_trl_console import entry
 
 _TABLE = "step,entropy,reward\n"
 
 
-def _html() -> str:
-    output = {"output_type": "display_data", "data": {"text/html": ["<table>" + "<tr><td>" * 30_000]}}
+def _html(text: str) -> str:
+    output = {"output_type": "display_data", "data": {"text/html": ["<table>" + text]}}
     return json.dumps({"cells": [{"cell_type": "code", "outputs": [output]}], "nbformat": 4})
 
 
@@ -31,6 +33,28 @@ def _chart() -> str:
     header = ",".join(f'"{label}","{label}__MIN","{label}__MAX"' for label in labels)
     return f'"Step",{header}\n1{",1,1,1" * len(labels)}\n'
 
+
+#: Pieces of what TRL prints and of TensorBoard's curves: quadratic in their number, it would take minutes.
+_ENTRIES = (
+    *("{'a': ", "{'loss': 0.0, ", "{'loss': '", "{'loss': a(", "{'loss': [1, ", "{'loss': {", "{'loss': 1"),
+    *("1%|", " 1%| | 1/2 [x]", "\r          \r", "\x1b[1", "\n\x1b[A", ":    ", " ", "'", "\\'"),
+)
+_POINTS = ("[", "[ ", "[1", "[1.7e9,", "[[1.7e9, 1, ", "1", " ", "Wall time,", '"', "run-x-tag-")
+
+
+def _between(unit: str) -> str:
+    return f"{entry(1)}\n{unit * (500_000 // len(unit))}\n{entry(2)}\n"
+
+
+_NOTEBOOKS = (
+    *('{"cells": ' + "[" * 99_999, '{"cells": [' + "{}," * (1 << 20) + '{}], "nbformat": 4}'),
+    *('{"cells": [' + "[]," * (1 << 22) + '[]], "nbformat": 4}', '{"cells": 5, "nbformat": 4}'),
+    *('{"cells": [], "nbformat": 4' + "9" * 9999 + "}", '{"worksheets": [1, {"cells": 2}], "nbformat": 3}'),
+    '{"cells": [1, {"outputs": [2, {"output_type": "stream"}, {"output_type": "pyout", "data": 3}]}]}',
+    '{"cells": [{"outputs": [{"output_type": "stream", "text": "\\ud800 step:1 - a:b\\n"}]}]}',
+    *(_html("<tr>" * 50_000 + "<th " * 50_000 + "<td>" + "x" * 99_999 + "</table>"), _html("<!--" * 50_000)),
+    _html("<table" * 100_000),
+)
 
 #: Name of the file and its text, by what is hostile about it.
 _FILES: dict[str, tuple[str, str]] = {
@@ -61,6 +85,24 @@ _FILES: dict[str, tuple[str, str]] = {
     "tables without an end": ("x.log", "Step 1\n┏━┳━┓\n" * 10_000),
     "panels without an end": ("x.log", "╭── Metrics ──╮\n│ a" * 10_000),
     "dicts without an end": ("x.log", "INFO - Step 1: \n{\n" * 10_000),
+    "rollouts of values that are none": (
+        "x.log",
+        "rollout 1: {'rollout/raw_reward': 0.5, " + "'a': ?, " * 50_000,
+    ),
+    "rollouts in rollouts": ("x.log", "rollout 1: {'" * 50_000),
+    "names that stay open": ("x.log", "rollout 1: {'rollout/a': " + ", 'x" * 100_000),
+    "metrics that go deep": ("x.log", 'metrics_tag: {"step": 1, "metrics": ' + '{"a":' * 100_000),
+    "a metric of digits": ("x.log", 'metrics_tag: {"step": 1, "metrics": {"a": ' + "9" * 500_000 + "}}"),
+    "a list of metrics": ("x.log", 'metrics_tag: {"step": 1, "metrics": [' + "0," * 1_000_000 + "0]}"),
+    "bars of a table": ("x.log", "Train step 1/2 done.\n" + "│" * 500_000),
+    "headings of tables": ("x.log", "Train step 1/2 done.\n" * 50_000 + "│"),
+    "prefixes that stay open": ("x.log", "(" * 500_000 + "pid=1) Step 1\nactor:\n  a: 1"),
+    **{f"entries {n}": ("x.log", _between(unit)) for n, unit in enumerate(_ENTRIES)},
+    **{f"points {n}": (tensorboard.NAME, tensorboard.CSV + unit * 200_000) for n, unit in enumerate(_POINTS)},
+    **{
+        f"points in JSON {n}": (tensorboard.NAME, tensorboard.JSON[:-1] + unit * 200_000)
+        for n, unit in enumerate(_POINTS)
+    },
     "parts without an end": (
         "x.log",
         "SUCCESS Step 1 | 5.1s | Loss 0.1 | Entropy 0.4 | Mismatch KL 0.1 " + "| a " * 50_000,
@@ -71,8 +113,9 @@ _FILES: dict[str, tuple[str, str]] = {
         "Step 1\nactor:\n" + "".join(" " * i + "a:\n" for i in range(1, 1000)),
     ),
     "a notebook that goes deep": ("x.ipynb", '{"cells": [' + "[" * 50_000),
-    "a notebook with rows": ("x.ipynb", _html()),
+    "a notebook with rows": ("x.ipynb", _html("<tr><td>" * 30_000)),
     "a state that goes deep": ("trainer_state.json", '{"log_history": [' + '{"step": 1, "a": ' * 20_000),
+    **{f"a notebook of {n}": ("x.ipynb", text) for n, text in enumerate(_NOTEBOOKS)},
     "quotes": ("x.csv", f'{_TABLE}1,"0.5' + '""' * 50_000),
     "digits": ("x.jsonl", '{"step": 1, "entropy": ' + "9" * 100_000 + "}\n"),
     "dashes": ("x.csv", _swanlab()),

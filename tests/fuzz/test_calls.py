@@ -4,20 +4,16 @@
 """
 
 import os
+import warnings
 
 import numpy as np
 import pytest
 
 import entropylaw
-from tests.fuzz.calls import VALUES, chosen, failure, failures, good, parameters
+from entropylaw.analysis.phases import phase_cautions
+from tests.fuzz.calls import failure, failures, good
 
 CALLS = int(os.environ.get("ENTROPYLAW_FUZZ_CALLS", "96"))
-
-
-def test_every_parameter_of_every_function_is_drawn():
-    drawn = {(name, parameter) for name, hostile in map(chosen, range(20_000)) for parameter in hostile}
-    assert drawn == {(name, parameter) for name in good() for parameter in parameters(name)}
-    assert {value for _, hostile in map(chosen, range(20_000)) for value in hostile.values()} == {*VALUES}
 
 
 @pytest.mark.parametrize("name", good())
@@ -67,3 +63,22 @@ def test_settings_in_memory_are_checked():
     with pytest.raises(entropylaw.UsageError, match="level: expected a number between 0 and 1, found 'high'"):
         entropylaw.fit_logs([], wrong)
     assert entropylaw.fit_logs([], FitOptions(level=np.float32(0.5))).settings.level == 0.5
+
+
+@pytest.mark.parametrize(
+    "argument", ["step", "planning", "execution", "aggregate", "planning_share", "length"]
+)
+@pytest.mark.parametrize("value", [1e300, 1e-300, 1e-320])
+def test_curves_of_phases_out_of_scale(argument, value):
+    step = np.arange(1.0, 33.0)
+    given = {"step": step, "planning": np.exp(-step / 9), argument: step * value}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(entropylaw.EntropyLawError) as caught:
+            entropylaw.fit_phases(**given)
+    assert caught.value.slug == "out-of-scale"
+
+
+def test_lengths_that_are_all_missing_say_nothing():
+    step = np.arange(12.0)
+    assert list(phase_cautions(step, {"length": np.full(12, np.nan)}, {})) == []

@@ -213,17 +213,7 @@ def comparisons() -> str:
 
 
 READ = (
-    *(
-        "assembly",
-        "axes",
-        "consoles_a",
-        "consoles_b",
-        "forks",
-        "formats",
-        "swanlab",
-        "tensorboard",
-        "tensorboard_csv",
-    ),
+    *("assembly", "axes", "consoles_a", "consoles_b", "forks", "formats", "notebook", "swanlab"),
     *("tensorboard", "tensorboard_csv", "trackio", "trainer_state", "trl_console", "wandb", "wandb_exports"),
 )
 

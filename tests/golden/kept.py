@@ -18,12 +18,12 @@ def kept(name: str) -> Path:
     return FOLDER / f"{name}.txt"
 
 
-def played(name: str) -> str:
+def played(name: str, documents: set[str] | None = None) -> str:
     """The transcript of a case, run now in a folder of its own, or what is said of results made by hand."""
     if name in BY_HAND:
         return shortened(BY_HAND[name]())
     with tempfile.TemporaryDirectory() as scratch:
-        return transcript(CASES[name].commands, CASES[name].inputs, Path(scratch))
+        return transcript(CASES[name].commands, CASES[name].inputs, Path(scratch), documents)
 
 
 def stale() -> list[Path]:

@@ -1,14 +1,20 @@
-"""Every command prints and writes what its golden transcript says."""
+"""Every command prints and writes what its golden transcript says, and documents that follow their schema."""
 
 from __future__ import annotations
 
 import json
 
+import jsonschema
 import pytest
 
+from entropylaw.documents.codec import decode, dumps
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.schema import json_schema
 from tests.golden.kept import FOLDER, NAMES, kept, played, stale
 from tests.golden.shape import kept_json
 from tests.golden.transcript import difference
+
+SCHEMAS = {kind.schema: kind for kind in KINDS.values()}
 
 LARGEST = 700_000
 """Bytes of all transcripts: they are in every clone, and somebody reads their differences."""
@@ -18,9 +24,20 @@ LARGEST = 700_000
 @pytest.mark.parametrize("name", NAMES)
 def test_golden(name: str) -> None:
     assert kept(name).exists(), f"no transcript is kept; write it by: python -m tests.golden {name}"
-    differing = difference(kept(name).name, kept(name).read_text("utf-8"), played(name))
+    documents: set[str] = set()
+    differing = difference(kept(name).name, kept(name).read_text("utf-8"), played(name, documents))
     if differing:
         pytest.fail(f"{differing}\n\nwrite it anew by: python -m tests.golden {name}", pytrace=False)
+    for text in documents:
+        follows_its_schema(text)
+
+
+def follows_its_schema(text: str) -> None:
+    """A document is valid, and the same bytes where it is read and written again."""
+    body = json.loads(text)
+    if kind := SCHEMAS.get(body.get("schema")):
+        jsonschema.Draft202012Validator(json_schema(kind)).validate(body)
+        assert dumps(decode(kind.type, body).to_json()) == text
 
 
 def test_every_transcript_has_a_case_and_all_are_small() -> None:

@@ -43,11 +43,16 @@ def surroundings(folder: Path) -> Iterator[None]:
         yield
 
 
-def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]], folder: Path) -> str:
+def transcript(
+    commands: Sequence[str],
+    inputs: Sequence[Callable[[Path], None]],
+    folder: Path,
+    documents: set[str] | None = None,
+) -> str:
     """Write the inputs into an empty folder and run the commands there, one after another.
 
     After each command stand its output, its exit code, and every file that it wrote: what is text with its
-    content. What stands earlier in the transcript is not repeated.
+    content. What stands earlier in the transcript is not repeated. ``documents`` gets the JSON as it is.
     """
     for write in inputs:
         write(folder)
@@ -64,6 +69,8 @@ def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]]
             printed = {"stdout": finished.stdout, "stderr": finished.stderr}
             files = {path: after[path].decode("utf-8") if path.endswith(SHOWN) else "" for path in written}
             for title, whole in (printed | files).items():
+                if documents is not None and whole.startswith("{"):
+                    documents.add(whole)
                 text = _without_digests(whole, made)
                 if text in known:
                     parts.append(f"--- {title}: as {known[text]}\n")
@@ -93,8 +100,8 @@ def difference(name: str, old: str, new: str) -> str:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """Path → content of every file, without what a report remembers for the next time."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and ".entropylaw" not in path.parts)
+    """Path → content of every file."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.as_posix(): path.read_bytes() for path in paths}
 
 

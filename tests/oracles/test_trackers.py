@@ -1,8 +1,10 @@
 """Files of the trackers and of transformers' Trainer, written by these themselves."""
 
+import math
+
 import pytest
 
-from tests.oracles.trace import VALIDATION, assert_read, trace
+from tests.oracles.trace import VALIDATION, assert_read
 
 
 @pytest.fixture
@@ -16,13 +18,23 @@ def wandb_offline(need, tmp_path, monkeypatch):
     return need("wandb")
 
 
+OTHERS = {
+    4: {"odd": math.inf, "text": "a few words", "list": [1, 2, 3]},
+    5: {"odd": -math.inf, "flag": True, "empty": {}},
+    7: {"odd": 5e-324, "tokens": 1 << 40},
+    8: {"odd": 1.7976931348623157e308, "dotted.name": -8, "ünïcödé/名": 1.5},
+    10: {"odd": 123456789012345678901234567890, "key with blanks": 2, "x" * 200: 3.5},
+}
+"""What people log beside metrics, by step."""
+
+
 @pytest.mark.parametrize("apart", [False, True], ids=["in one call", "evaluations in calls of their own"])
 def test_wandb(run, wandb_offline, tmp_path, apart):
-    """Trainers call log twice at a step, and log their own step with each call."""
+    """Trainers call log twice at a step, and log their own step with each call; and they log much else."""
     logger = wandb_offline.init(project="oracles", name="a run", dir=str(tmp_path))
     for step, record in run.records():
         if not apart:
-            logger.log(record, step=step)
+            logger.log(record | OTHERS.get(step, {}), step=step)
             continue
         evaluation = {VALIDATION: record.pop(VALIDATION)} if VALIDATION in record else {}
         for part in filter(None, (record, evaluation)):
@@ -31,6 +43,11 @@ def test_wandb(run, wandb_offline, tmp_path, apart):
     wandb_offline.teardown()  # on a busy machine, its service still writes when finish() returns
     (path,) = tmp_path.rglob("*.wandb")
     found = assert_read(path, run)
+    for step, logged in {} if apart else OTHERS.items():
+        row = found.step.tolist().index(step)
+        values = {name: float(value) for name, value in logged.items() if name in found.columns}
+        assert {name: found.columns[name][row] for name in values} == values
+        assert len(values) == sum(type(value) in (int, float) for value in logged.values())
     assert (found.name, found.step_column) == ("a run", "train/global_step" if apart else "_step")
 
 
@@ -114,15 +131,3 @@ def test_transformers_trainer_state(run, need, tmp_path, part):
     path = tmp_path / "trainer_state.json"
     state.save_to_json(str(path))
     assert_read(path, run)
-
-
-def test_the_run_is_what_the_tests_need():
-    """A nan that was logged, values that float32 does not hold, fewer evaluations than steps."""
-    run = trace()
-    records = dict(run.records())
-    assert [step for step, record in records.items() if any(value != value for value in record.values())]
-    assert sum(VALIDATION in record for record in records.values()) == len(records) // 10
-    rounded = run.as_float32
-    with pytest.raises(AssertionError):
-        assert_read(run.frame(), rounded)
-    assert_read(run.frame(), run)

@@ -149,6 +149,7 @@ REARRANGED = {
 
 @pytest.mark.usefixtures("fitted_once")
 @pytest.mark.parametrize("change", REARRANGED)
+@few
 @given(seed=FEW, order=SEEDS, suffix=FORMATS)
 def test_the_arrangement_of_a_log_does_not_matter(change, seed, order, suffix):
     records = records_of(*a_run(seed))
@@ -230,23 +231,8 @@ def test_charts_of_one_run_are_the_run_however_they_are_cut_and_named(seed, cut,
     assert joined["answer"] == alone["answer"]
 
 
-def test_the_command_line_gives_the_same_for_other_arrangements(run, tmp_path):
-    records = records_of(*a_run(3))
-    mixed = REARRANGED["rows in another order"](records, np.random.default_rng(3))
-    twice = [record for record in records for _ in range(2)]
-    logs = [(records, "csv"), (mixed, "csv"), (twice, "csv"), (mixed, "jsonl"), (twice, "parquet")]
-    laws = []
-    for number, (rows, suffix) in enumerate(logs):
-        (folder := tmp_path / f"{number}").mkdir()
-        write(folder / f"one.{suffix}", rows)
-        assert run("fit", f"one.{suffix}", "-o", "one.json", "--quiet", cwd=folder).returncode == 0
-        body = json.loads((folder / "one.json").read_text(encoding="utf-8"))
-        assert body["inputs"][0]["rows"] == len(rows)
-        laws.append(body["runs"][0]["answer"])
-    assert all(law == laws[0] for law in laws)
-
-
 @pytest.mark.usefixtures("fitted_once")
+@few
 @given(seed=FEW, order=st.permutations(range(3)))
 def test_the_order_of_the_files_does_not_matter(seed, order):
     with tempfile.TemporaryDirectory() as folder:
@@ -261,6 +247,7 @@ def test_the_order_of_the_files_does_not_matter(seed, order):
 # Units and origins
 
 
+@few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
 # The scale of this run's residuals changes for certain: nothing is said of long memory.
 @example(shift=0.0, scale=1.0, unit=1.0, origin=0, seed=511)

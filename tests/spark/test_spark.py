@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.options import TokenOptions
 from entropylaw.tokens import query
-from entropylaw.tokens.backends import duckdb_backend, spark_backend
 from entropylaw.tokens.columns import names_by_role, resolve
 from entropylaw.tokens.files import find
+from entropylaw.tokens.on_duckdb import duckdb_backend
+from entropylaw.tokens.options import TokenOptions
 from tests.conftest import nightly
 
 NAN = float("nan")
-ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "40000"))
+ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "8000"))
 CHUNK = 1_000_000
 
 pytestmark = [
@@ -99,6 +99,7 @@ def test_the_same_bytes_from_both(tokens, tmp_path, summarised):
     assert None not in table.column("entropy_se_prompts").to_pylist()
 
 
+@nightly
 def test_sequences_in_json_lines_too(tmp_path, summarised):
     folder = tmp_path / "token_exports" / "step_3"
     folder.mkdir(parents=True)
@@ -141,6 +142,7 @@ def test_rows_without_an_identifier_and_flags_of_text(tmp_path, summarised):
     assert max(table.column("responses").to_pylist()) > 10
 
 
+@nightly
 def test_partitions_named_by_folders_too(tokens, tmp_path, summarised):
     table = pq.read_table(next(tokens.iterdir())).slice(0, 2000)
     pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
@@ -172,6 +174,8 @@ def test_each_query_has_the_same_rows(tmp_path):
         columns |= {'a `b` "c': pa.array(range(39)), "position": pa.array([0, 1, 2] * 13)}
         columns |= {"entropy": pa.array(ODD * 3), "logprob": pa.array([-0.5, NAN, None] * 13)}
         pq.write_table(pa.table(columns), tmp_path / f"part-{at}.parquet")
+    from entropylaw.tokens.on_spark import spark_backend  # where pyspark is installed
+
     with spark_backend("local[2]") as spark, duckdb_backend() as duckdb:
         for at in range(3):
             options = TokenOptions(response=('a `b` "c',))

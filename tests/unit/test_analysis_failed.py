@@ -27,14 +27,14 @@ def broken(tmp_path, monkeypatch):
         write_csv(tmp_path / "logs" / f"{name}.csv", n=30 + longer)
 
     def broken_step(step):
-        real = getattr(answers, step)
+        real = answers.COMPUTED[step]
 
         def raising(run, *rest):
             if getattr(run, "name", "") == "b" or getattr(run, "run", "") == "b":
                 raise ZeroDivisionError("made up")
             return real(run, *rest)
 
-        monkeypatch.setattr(answers, step, raising)
+        monkeypatch.setitem(answers.COMPUTED, step, raising)
 
     return broken_step
 
@@ -42,7 +42,7 @@ def broken(tmp_path, monkeypatch):
 @pytest.mark.parametrize("call", CALLS)
 def test_an_exception_refuses_its_run_alone(broken, call):
     arguments, code = CALLS[call]
-    broken(call if hasattr(answers, call) else "fit")
+    broken(call if call in answers.COMPUTED else "fit")
     done = typed(*arguments)
     assert done.returncode == code, done.stderr
     if call == "ahead":
@@ -57,5 +57,4 @@ def test_a_run_that_is_the_only_one(broken, monkeypatch):
     broken("fit")
     assert_error(typed("fit", "logs/b.csv"), "analysis-failed", 4)
     monkeypatch.setenv("ENTROPYLAW_DEBUG", "1")
-    with pytest.raises(ZeroDivisionError):
-        typed("fit", "logs/b.csv")
+    assert "ZeroDivisionError: made up" in typed("fit", "logs/b.csv").stderr.splitlines()[-1]

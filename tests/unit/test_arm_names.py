@@ -11,8 +11,9 @@ from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import read_all
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Source
-from entropylaw.pipeline.arms import Member, grouped
+from entropylaw.pipeline.arms import config_of, grouped
 from entropylaw.pipeline.compare import by_arm
+from entropylaw.pipeline.inputs import Input
 from entropylaw.run_names import arm_by_seed, split_arm
 from tests.typed import write_csv
 from tests.unit.test_ingest_wandb import about, log, row
@@ -101,7 +102,7 @@ def test_arguments_that_name_no_arms(arguments, arms, slug):
     assert caught.value.slug == slug
 
 
-def member(name: str, config=None, columns=None, words=None, path: str = "log.csv") -> Member:
+def member(name: str, config=None, columns=None, words=None, path: str = "log.csv") -> Input:
     run = Run(
         name=name,
         source=Source(path=path, format="csv", sha256="", rows=3),
@@ -110,7 +111,7 @@ def member(name: str, config=None, columns=None, words=None, path: str = "log.cs
         config=config or {},
         words=words or {},
     )
-    return Member(name, path, run=run)
+    return Input(name=name, path=path, run=run)
 
 
 def names(members, how=None):
@@ -189,7 +190,7 @@ def test_arms_by_a_column_or_a_key():
     ("how", "slug", "words"),
     [
         ("zzz", "no-such-arm", "'grpo_s0'"),
-        ("(zz", "bad-option", "no regular expression"),
+        ("(zz", "bad-option", "not a regular expression"),
         ("config:lrr", "no-such-key", "config:lrr"),
         ("stage", "arm-varies", "'rl', 'sft'"),
         ("grpo", "too-few-arms", "grpo: 2 runs (grpo_s0, grpo_s1); in no arm: 'rloo_s0'"),
@@ -215,7 +216,7 @@ def test_what_is_read_of_a_run_for_its_arm(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"seed": 3, "stages": [{"kind": "rl"}]}))
     (run,) = read_all([str(log)], columns=["algo"]).runs
     assert run.words == {"algo": ("grpo", "grpo", "", "grpo")}
-    assert Member(run.name, str(log), run=run).config == {"seed": 3, "stages/0/kind": "rl"}
+    assert config_of(Input(name=run.name, path=str(log), run=run)) == {"seed": 3, "stages/0/kind": "rl"}
     assert read_all([str(log)]).runs[0].words == {}
 
 
@@ -226,7 +227,7 @@ def test_the_group_of_a_run_at_wandb_is_read(tmp_path):
         (tmp_path / f"run-id{number}.wandb").write_bytes(log(records)[0])
     runs = read_all([str(tmp_path)]).runs
     assert [run.settings for run in runs] == [{}] * 3
-    found, _ = names([Member(run.name, run.source.path, run=run) for run in runs])
+    found, _ = names([Input(name=run.name, path=run.source.path, run=run) for run in runs])
     assert found == {"grpo": ("sunny-0", "sunny-1"), "rloo": ("sunny-2",)}
 
 
@@ -237,5 +238,5 @@ def test_runs_of_one_table_keep_the_text_of_their_own_rows(tmp_path):
     log.write_text("\n".join(rows) + "\n")
     runs = read_all([str(log)], columns=["arm"]).runs
     assert [run.words["arm"] for run in runs] == [("a",) * 4] * 2 + [("b",) * 4] * 2
-    found, _ = names([Member(run.name, str(log), run=run) for run in runs])
+    found, _ = names([Input(name=run.name, path=str(log), run=run) for run in runs])
     assert found == {"a": ("a, seed=0", "a, seed=1"), "b": ("b, seed=0", "b, seed=1")}

@@ -10,8 +10,8 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 
 from entropylaw.report.figures import NAMED, plotting
-from entropylaw.report.figures.arms import arms_figure, differences_figure
-from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.report.figures.arms import arms_figure
+from entropylaw.report.figures.differences import differences_figure
 from entropylaw.results.result import replace
 from tests import arms
 from tests.drawing import assert_words_can_be_read, drawn_words
@@ -51,11 +51,10 @@ def test_words_are_on_the_paper_large_enough_and_apart(name):
     assert figure.get_size_inches()[0] == plotting.WIDTH
     assert figure.get_size_inches()[1] < 9.0
     assert_words_can_be_read(figure)
+    numbers_of_an_axis_are_apart(figure)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_numbers_of_an_axis_are_apart(name):
-    figure = FIGURES[name]()
+def numbers_of_an_axis_are_apart(figure):
     with plotting.style():
         figure.canvas.draw()
     for axes in figure.axes:
@@ -63,12 +62,6 @@ def test_numbers_of_an_axis_are_apart(name):
         boxes = [label.get_window_extent() for label in labels if label.get_visible()]
         for a, b in combinations(boxes, 2):
             assert not a.overlaps(b), [label.get_text() for label in labels]
-
-
-@pytest.mark.parametrize("name", ["two pairs, arms", "seven arms, arms", "seven arms, differences"])
-def test_the_same_bytes(name):
-    for kind in ("svg", "png", "pdf"):
-        assert figure_bytes(FIGURES[name](), kind, "x") == figure_bytes(FIGURES[name](), kind, "x")
 
 
 def test_few_arms_share_their_axes_and_every_comparison_has_a_band():

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 
 import pytest
 
 from entropylaw.escaping import COLUMNS, WIDTH
 from entropylaw.report.blocks import Table, Verdict
 from entropylaw.report.describe import describe
-from entropylaw.report.describe.stages import direction
-from entropylaw.report.render import MEDIA, rendered
-from entropylaw.report.single_page import single_page
+from entropylaw.report.pages import single_page
+from entropylaw.report.render import rendered
 from entropylaw.results.arms import Decision
-from entropylaw.results.result import replace
 from tests import arms
 from tests.pages import Page
-from tests.unit.test_report_samples import HOSTILE
 
 
 def verdicts(result):
@@ -30,30 +26,6 @@ def test_only_a_decided_difference_has_a_colour(decision):
     pair = arms.pair("clip_cov", decision=decision)
     (found,) = verdicts(arms.comparison("clip_cov", pairs=(pair,)))
     assert found.ok == {Decision.above: True, Decision.below: False}.get(decision)
-
-
-def table_lines(text, head):
-    """The lines of a table in a text, without those of its head."""
-    lines = iter(text.splitlines())
-    next(line for line in lines if line.startswith(head))
-    rows = []
-    for line in lines:
-        if re.match(r"  \S", line) is None and line.strip():
-            continue
-        if not re.match(r"  \S+ {2,}(higher|lower|same|not)", line):
-            break
-        rows.append(line)
-    return rows
-
-
-def test_many_arms_have_a_line_each():
-    names = [f"arm_{place}" for place in range(20)]
-    result = arms.comparison(*names)
-    text = rendered(result, "text")
-    assert [row.split()[0] for row in table_lines(text, "  arm ")] == names
-    assert not verdicts(result)
-    # What was grouped, the failed runs, two rows per arm, and some lines of method.
-    assert len(text.splitlines()) < 60
 
 
 @pytest.mark.parametrize(
@@ -89,45 +61,6 @@ def test_a_given_spread_is_repeated_on_every_line():
     assert all(row[-1] == "0.02 as given" for table in repeated for row in table.rows)
     rows = csv.DictReader(io.StringIO(rendered(many, "csv")))
     assert {row["between_sd"] for row in rows} == {"0.02"}
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [(arms.estimate(0.02), "rises"), (arms.estimate(-0.02), "falls"), (arms.estimate(0.005), "not decided")],
-)
-def test_a_change_has_a_direction_where_its_interval_excludes_0(change, expected):
-    assert direction(change) == expected
-    assert direction(arms.unknown("one seed")) == "not decided"
-    result = arms.comparison(stages=(arms.stage(change=0.0),))
-    stage = replace(result.stages[0], change=change)
-    assert expected in rendered(replace(result, stages=(stage,)), "text")
-
-
-@pytest.mark.parametrize("names", [(HOSTILE,), (HOSTILE, "caution", "a", "b")])
-@pytest.mark.parametrize("medium", [*MEDIA, "page", "notebook"])
-def test_names_are_text(names, medium):
-    result = arms.complete(*names)
-    if medium in ("page", "notebook"):
-        page = Page(single_page(result) if medium == "page" else result._repr_html_())
-        assert not page.open
-        assert not {"script", "img", "iframe"} & set(page.tags)
-        assert HOSTILE.replace("\n", "\\n") in page.text
-        assert len(page.ids) == len(set(page.ids))
-        assert set(page.references) <= set(page.ids)
-        return
-    text = rendered(result, medium)
-    assert "\x1b" not in text
-    assert "etc/" in text
-    if medium == "markdown":
-        assert "<script" not in text
-        assert not re.search(r"(?<!\\)\]\(http", text)
-
-
-@pytest.mark.parametrize("names", [("a",), arms.MANY])
-def test_the_same_result_has_the_same_bytes(names):
-    assert single_page(arms.complete(*names)) == single_page(arms.complete(*names))
-    for medium in MEDIA:
-        assert rendered(arms.complete(*names), medium) == rendered(arms.complete(*names), medium)
 
 
 def test_the_page_has_the_answer_the_figures_and_every_run():

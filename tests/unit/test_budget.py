@@ -9,22 +9,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
-    "logs": 8_500,
-    "roles": 1_270,
-    "analysis": 8_236,
-    "report": 6_455,
-    "tokens": 3_060,
-    "results": 2_505,
-    "cli": 2_575,
-    "pipeline": 2_551,
+    "logs": 8_762,
+    "roles": 1_324,
+    "analysis": 8_291,
+    "report": 6_812,
+    "tokens": 3_163,
+    "results": 2_510,
+    "cli": 2_682,
+    "pipeline": 2_754,
     "engine": 2_290,
-    "top": 1_666,
-    "gates": 1_208,
-    "documents": 1_019,
-    "all lines": 41_335,
-    "all statements": 24_650,
-    "other lines": 1_871,
-    "other bytes": 57_575,
+    "top": 1_815,
+    "gates": 1_156,
+    "documents": 1_048,
+    "all lines": 42_607,
+    "all statements": 25_600,
+    "other lines": 1_792,
+    "other bytes": 52_116,
 }
 """Package → its lines of Python at most; the sum, the statements, and the text that is not Python."""
 

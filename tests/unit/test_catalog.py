@@ -1,8 +1,6 @@
 """The catalog: whole names, the right trainer, and a page that says the same."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -11,7 +9,9 @@ import pytest
 from docs import reference
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import parse, trainers
-from entropylaw.logs.sources import bundles, registry
+from entropylaw.logs.load import read_runs
+from entropylaw.roles.select import select
+from tests.typed import imported
 
 FILE = Path(catalog.__file__).with_name("trainers.toml")
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -104,22 +104,6 @@ def test_a_trainers_own_key_comes_first():
     assert best.key.meaning.timing == "before the update"
 
 
-def test_every_trainer_has_a_reward_and_positive_entropies_save_one():
-    for trainer in trainers():
-        assert trainer.entropy, trainer.name
-        assert trainer.training, trainer.name
-    negated = [t.name for t in trainers() if any(key.meaning.sign < 0 for key in t.entropy)]
-    assert negated == ["stable-baselines3"]
-
-
-def test_the_page_holds_the_tables():
-    page = PAGE.read_text(encoding="utf-8")
-    for table in (reference.formats_table, reference.folders_table, reference.refused_table):
-        assert table() in page
-    assert reference.entropy_table() in page
-    assert reference.rewards_table() in page
-
-
 def test_the_pages_tables_hold_every_key_of_the_file():
     entropies, rewards = reference.entropy_table(), reference.rewards_table()
     for trainer in tomllib.loads(FILE.read_text(encoding="utf-8"))["trainer"]:
@@ -137,17 +121,14 @@ def test_the_pages_tables_hold_every_key_of_the_file():
         ('title = "verl"', "", "trainer 'verl'", "missing required field `title`"),
         ('title = "verl"', "title = 3", "trainer 'verl'", "Expected `str`, got `int` - at `$.title`"),
         ('name = "verl"', 'name = "areal"', "trainer 'areal'", "occurs twice"),
-        ("halves = true", 'halves = "yes"', "trainer 'prime-rl'", "Expected `bool`, got `str`"),
         ("halves = true", "halfs = true", "trainer 'prime-rl'", "unknown field `halfs`"),
         ("sign = -1", "sign = 2", "trainer 'stable-baselines3'", "Invalid enum value 2 - at `$.entropy[0]"),
         ('like = "verl"', 'like = "verll"', "trainer 'prime'", "entropy: like = 'verll' needs a trainer"),
         ('like = "verl"', 'like = "verl"\nnote = "x"', "trainer 'prime'", "entropy: like = 'verl' needs"),
-        ('keys = ["actor/entropy"]', 'keys = "x"', "trainer 'dapo'", "Expected `array`, got `str`"),
         ('keys = ["actor/entropy"]', "keys = [1]", "trainer 'dapo'", "Expected `str`, got `int`"),
         ('keys = ["actor/entropy"]', "keys = []", "trainer 'dapo'", "entropy: an entry has no keys"),
         ('initial = "val/"', 'initials = "val/"', "trainer 'prime'", "unknown field `initials`"),
         ("[names]", "[names]\nlengths = []", "the file", "unknown field `lengths` - at `$.names`"),
-        ("[names]", "[other]", "the file", "unknown field `other`"),
         ("\nlength = [", "\nplanning_length = [", "the file", "unknown field `planning_length`"),
     ],
 )
@@ -159,23 +140,18 @@ def test_an_error_in_the_file_names_trainer_and_key(before, after, where, proble
     assert problem in str(caught.value)
 
 
-def test_help_does_not_read_the_file():
-    code = (
-        "import sys; sys.argv = ['entropylaw', '--help']\n"
-        "from entropylaw.__main__ import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "assert 'entropylaw.logs.catalog' not in sys.modules and 'numpy' not in sys.modules\n"
-        "import entropylaw.logs.catalog as loader, entropylaw.roles.select\n"
-        "assert not loader._contents.cache_info().currsize, 'read on import'"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+def test_help_does_not_read_the_file(tmp_path):
+    assert imported(["--help"], ("entropylaw.logs.catalog", "numpy"), tmp_path) == []
 
 
-def test_every_reader_says_what_it_reads():
-    for reader in (*registry.READERS, *bundles.bundle_readers()):
-        if getattr(reader, "refuses", False):
-            assert reader.why
-            assert reader.hint
-        else:
-            assert len(reader.about) > 20
+@pytest.mark.parametrize(
+    ("entropy", "reward", "expected"),
+    [
+        ("optim/entropy", "env/all/reward/total", ("sampled", "before the update")),
+        ("actor/entropy", "critic/score/mean", ("exact", "before the update")),
+    ],
+)
+def test_a_series_says_which_entropy_it_is(entropy, reward, expected):
+    (run,) = read_runs({"step": range(9), entropy: [1 - i / 9 for i in range(9)], reward: range(9)})
+    meaning = select(run).entropy_choice.meaning
+    assert (meaning.estimator, meaning.timing) == expected

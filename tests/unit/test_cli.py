@@ -9,8 +9,10 @@ import pytest
 
 from entropylaw.documents.loading import load_fit
 from entropylaw.reproducible import rounded
-from tests.conftest import LAB, ROOT
+from tests.conftest import ROOT
 from tests.typed import RUN, assert_error, imported, write_csv
+
+pytestmark = pytest.mark.usefixtures("one_cache")
 
 
 def write_phases(path: Path) -> Path:
@@ -23,7 +25,7 @@ def write_phases(path: Path) -> Path:
 
 
 def folder(path: Path) -> dict[str, bytes]:
-    files = (p for p in sorted(path.rglob("*")) if p.is_file() and ".entropylaw" not in p.parts)
+    files = (p for p in sorted(path.rglob("*")) if p.is_file())
     return {str(p.relative_to(path)): p.read_bytes() for p in files}
 
 
@@ -84,41 +86,18 @@ def test_two_logs_of_one_name_keep_two_documents(run, tmp_path):
     assert load_fit(tmp_path / "reports/ppo.fit.json").inputs[0].path == "one/ppo.csv"
 
 
-def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
-    run("fit", RUN)
-    path = tmp_path / "reports/clean_start_s0.fit.json"
-    document = json.loads(path.read_text())
-    (entry,) = document["runs"]
-    for change, slug in [
-        ({"schema": "entropylaw/fit/99"}, "other-document-version"),
-        ({"schema": "entropylaw/prediction/3"}, "not-a-document"),
-        ({"runs": [{**entry, "answer": {**entry["answer"], "gain": "much"}}]}, "damaged-document"),
-    ]:
-        (tmp_path / "changed.json").write_text(json.dumps(document | change))
-        assert_error(run("predict", "changed.json", "--target-entropy", "0.1"), slug, 3)
-
-
 def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):
-    assert run("report", write_phases(tmp_path / "two.csv"), "-o", "whole").returncode == 0
+    figures = ("--figures", "svg")
+    assert run("report", write_phases(tmp_path / "two.csv"), "-o", "whole", *figures).returncode == 0
     assert json.loads((tmp_path / "whole/runs/two.json").read_text())["runs"][0]["phases"]
-    assert run("report", "whole/runs/two.json", "-o", "again").returncode == 0
+    assert run("report", "whole/runs/two.json", "-o", "again", *figures).returncode == 0
     assert folder(tmp_path / "whole") == folder(tmp_path / "again")
-
-
-def test_same_input_same_bytes_in_two_processes(run, run_process, lab, tmp_path):
-    log = write_phases(tmp_path / "y.csv")
-    for name, start in (("one", run), ("two", run_process)):
-        assert start("report", log, "-o", name, "--figures", "svg").returncode == 0
-        outputs = [part for suffix in ("json", "csv", "md") for part in ("-o", f"{name}/fit.{suffix}")]
-        assert start("fit", RUN, *outputs).returncode == 0
-    assert json.loads((tmp_path / "one/runs/y.json").read_text())["runs"][0]["phases"]
-    assert folder(tmp_path / "one") == folder(tmp_path / "two")
 
 
 def test_no_absolute_path_in_any_output(run, tmp_path):
     (tmp_path / "empty.csv").touch()
     log = write_phases(tmp_path / "x.csv")
-    assert run("report", log, tmp_path / "empty.csv", "-o", "out").returncode == 0
+    assert run("report", log, tmp_path / "empty.csv", "-o", "out", "--figures", "svg").returncode == 0
     assert json.loads((tmp_path / "out/runs/x.json").read_text())["runs"][0]["phases"]
     for path, content in folder(tmp_path / "out").items():
         assert os.fsencode(tmp_path) not in content, path
@@ -127,7 +106,7 @@ def test_no_absolute_path_in_any_output(run, tmp_path):
 HEAVY = ("numpy", "pandas", "scipy", "lmfit", "matplotlib", "pyarrow", "ibis", "duckdb", "rich", "jinja2")
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "report", "columns"])
+@pytest.mark.parametrize("command", ["", "fit", "predict", "report", "columns", "compare"])
 def test_help_imports_nothing_heavy_and_ends_in_an_example(run, command):
     arguments = [*command.split(), "--help"]
     assert imported(arguments, HEAVY, ROOT) == []
@@ -142,14 +121,3 @@ def test_the_version_and_settings_import_nothing_heavy_and_a_fit_no_more_than_it
     write_csv(tmp_path / "x.csv")
     later = ("lmfit", "matplotlib", "pandas", "jinja2")
     assert imported(["fit", "x.csv", "-o", "-"], later, tmp_path) == []
-
-
-def test_charts_are_one_run_in_a_report_too(run, tmp_path):
-    formats = ROOT / "data" / "formats" / "grpo_s0"
-    charts = [formats / f"wandb_ui_{name}.csv" for name in ("entropy", "val_acc")]
-    assert run("fit", LAB / "clean_start_s0", "-o", "f.json").returncode == 0
-    done = run("report", charts[0], "f.json", charts[1], "-o", "out", "--figures", "none")
-    assert (done.returncode, "error" in done.stderr) == (0, False)
-    rows = json.loads((tmp_path / "out" / "report.json").read_text())["rows"]
-    cells = [(row["run"], "ceiling" in row["cells"]) for row in rows]
-    assert cells == [("clean_start_s0", True), ("grpo_s0", True)]

@@ -79,19 +79,6 @@ def test_logs_are_forecast_and_tested_for_phases_where_a_gate_needs_it(check, la
     assert outcomes(done)["clean_start_s0", "saturation_step<401"] == "passed"
 
 
-def test_a_folder_of_fits_is_all_of_them(check, fits):
-    named = check(f"{FIT} {INVALID}", "fails")
-    (fits / "reports").mkdir()
-    for name in (FIT, INVALID):
-        (fits / name).rename(fits / "reports" / name)
-    folder = check("reports", "fails")
-    assert (folder.returncode, folder.stdout) == (5, named.stdout)
-    (fits / "reports" / "notes.txt").write_text("no fit")
-    beside = check("reports", "fails", "-q")
-    assert (beside.returncode, beside.stdout) == (5, named.stdout)
-    assert "1 file" in beside.stderr
-
-
 def test_the_document_names_what_was_read_and_nothing_of_the_machine(check, fits):
     (fits / "elsewhere").mkdir()
     done = check(fits / FIT, f"regression({fits / FIT})>1%", *JSON, cwd=fits / "elsewhere")
@@ -113,7 +100,7 @@ def test_a_baseline_is_read_from_a_document(check, fits):
     for path in (fits / "broken.json", LAB / "clean_start_s0" / "metrics.parquet"):
         done = check(FIT, f"regression({path})>1%")
         assert_error(done, "not-a-document", 5)
-        assert f"{path.name} is no document of entropylaw" in done.stderr
+        assert f"{path.name} is not a document of entropylaw" in done.stderr
 
 
 @pytest.fixture
@@ -134,10 +121,6 @@ def test_a_report_is_read_by_its_folder_and_by_its_index(check, pages):
     (pages / "runs" / "grpo_s0.json").write_text("{")
     broken = check("pages/report.json", "ceiling<0.1", *JSON)
     assert (broken.returncode, outcomes(broken)["pages/runs/grpo_s0.json", "ceiling<0.1"]) == (5, "unknown")
-    (pages / "runs" / "grpo_s0.json").unlink()
-    missing = check("pages/report.json", "ceiling<0.1", *JSON)
-    assert (missing.returncode, outcomes(missing)) == (5, outcomes(broken))
-    assert "error[file-not-found]" in missing.stderr
 
 
 def test_a_table_of_a_report_names_what_to_give(check, pages):
@@ -156,20 +139,6 @@ def test_a_table_of_a_report_names_what_to_give(check, pages):
 )
 def test_usage_errors(check, fits, gates, more, slug):
     assert_error(check(FIT, gates, *more), slug, 2)
-
-
-def test_a_bad_document_stops_no_other_and_is_listed(check, fits):
-    body = json.loads((fits / FIT).read_text())
-    body["runs"][0]["answer"]["ceiling"]["low"] = "x"
-    (fits / "bad.json").write_text(json.dumps(body))
-    done = check(f"bad.json {FIT}", "ceiling<0.1", *JSON)
-    assert_error(done, "damaged-document", 5)
-    assert "$.runs[0].answer.ceiling.low" in done.stderr
-    assert {name: outcome for (name, _), outcome in outcomes(done).items()} == {
-        "bad.json": "unknown",
-        "clean_start_s0": "passed",
-    }
-    assert_error(check("bad.json", "ceiling<0.1"), "damaged-document", 5)
 
 
 def test_the_steps_summary_is_appended_to(check, fits):
@@ -203,16 +172,3 @@ def test_stored_fits_need_neither_numpy_nor_pydantic(fits):
     gates = ["--fail-if", "ceiling<0.1", "--fail-if", f"regression({FIT})>90%"]
     outputs = ["-o", "a.json", "-o", "a.md", "-o", "a.xml", "--format", "junit", "--quiet"]
     assert imported(["check", FIT, *gates, *outputs], heavy, fits) == []
-
-
-def test_values_of_options_are_converted_and_wrong_ones_refused_in_our_words(run, check, lab):
-    for level in ("0.9", " 0.9", "9e-1"):
-        done = check(RUN, "ceiling<0.1", *JSON, "--level", level)
-        assert json.loads(done.stdout)["cases"][0]["level"] == 0.9
-    for flag, value in (("--level", "high"), ("--format", "xml"), ("--pair", "none")):
-        done = check(RUN, "ceiling<0.1", flag, value)
-        assert_error(done, "bad-option", 2)
-        assert f"{flag} {value!r}, expected " in done.stderr
-        assert f"give {flag} " in done.stderr
-    done = run("check")
-    assert (done.returncode, "Missing argument" in done.stderr) == (2, True)

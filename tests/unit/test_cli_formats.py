@@ -12,9 +12,7 @@ import pytest
 
 from entropylaw.cli import output
 from entropylaw.documents.loading import load_fit
-from entropylaw.options import SUFFIXES
-from entropylaw.report.render import rendered
-from tests import arms
+from entropylaw.kinds import SUFFIXES
 from tests.conftest import LAB
 from tests.typed import typed
 
@@ -31,7 +29,6 @@ CALLS = {
     "columns": ("columns", LOG),
     "tokens": ("tokens", "tokens.jsonl"),
 }
-BEGINS = {"text": re.compile(r"\S"), "markdown": re.compile(r"#+ \S"), "latex": re.compile(r"% \\use")}
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +47,17 @@ def call(command, *more):
 
 
 def assert_is(text, format):
-    if format == "json":
-        assert isinstance(json.loads(text), dict)
-    elif format == "csv":
+    if format == "csv":
         head, *rows = csv.reader(io.StringIO(text))
         assert rows
         assert {len(row) for row in rows} == {len(head)}
     else:
-        assert BEGINS[format].match(text)
+        assert text.startswith(r"% \use")
 
 
-@pytest.mark.parametrize("format", SUFFIXES)
+@pytest.mark.parametrize("format", ["csv", "latex"])
 @pytest.mark.parametrize("command", CALLS)
-def test_a_command_prints_every_format(folder, command, format):
+def test_a_command_prints_formats_that_no_transcript_shows(folder, command, format):
     files = ("-o", "-") if command == "fit" else ()
     done = typed(*call(command, "--format", format, *files), cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -83,16 +78,6 @@ def test_latex_has_the_tables_of_the_markdown_and_text_that_is_no_command(folder
         assert all(row.endswith(r" \\") for row in rows)
     (row,) = re.findall(r"\| ceiling by the law \| (\S+) \| (\[.*?\]) \|", markdown)
     assert f"ceiling by the law & {' & '.join(row)} &" in text
-
-
-def test_names_are_no_commands_of_latex():
-    hostile = r"50%_a&b{x}#1$\input~^" + "\n" + r"\input{etc}"
-    lines = rendered(arms.complete(hostile), "latex").splitlines()
-    cells = "\n".join(line for line in lines if not line.startswith("%"))
-    commands = {"begin", "end", "toprule", "midrule", "bottomrule"}
-    escapes = {"textbackslash", "textasciitilde", "textasciicircum"}
-    assert set(re.findall(r"\\([A-Za-z]+)", cells)) == commands | escapes
-    assert not re.search(r"(?<!\\)[%#$_]", cells)
 
 
 class Terminal(io.StringIO):

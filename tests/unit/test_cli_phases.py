@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import phase_series
 from entropylaw.roles.series import PhaseSeries
@@ -77,12 +77,6 @@ def test_wrong_options(run, bent, tmp_path, arguments, code, words):
     assert set(tmp_path.iterdir()) == before
 
 
-def test_the_column_that_is_not_there_is_named_by_its_option(run, bent):
-    done = run("phases", bent, "--execution", "entropy_execusion")
-    assert "which --execution names" in done.stderr
-    assert "did you mean 'entropy_execution'" in done.stderr
-
-
 def test_several_runs_a_picture_each_and_a_last_block(run, bent, tmp_path):
     other = {"entropy_planning": decay(0.9, None, 3), "entropy_execution": decay(0.4, 30, 4)}
     log(tmp_path / "other.csv", other)
@@ -131,9 +125,12 @@ def test_a_report_has_a_page_over_the_phases_of_several_runs(run, tmp_path):
     assert not (tmp_path / "out" / "phases.html").exists()
 
 
-def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
+def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, lab, tmp_path):
     pytest.importorskip("duckdb")
-    assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet").returncode == 0
+    from entropylaw.pipeline.tokens import token_histogram
+
+    source = lab / "grpo_s0" / "tokens.parquet"
+    assert run("tokens", source, "-o", "steps.parquet").returncode == 0
     # The lab keeps the tokens of six steps: a picture, and too few for a turn.
     done = run("phases", "steps.parquet", "--figure", "pictures")
     assert (done.returncode, "error[too-few-points]" in done.stderr) == (4, True)
@@ -142,15 +139,7 @@ def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
     series = phase_series(only(tmp_path / "steps.parquet"))
     assert series.planning_column.column == "entropy_planning"
     assert (series.share_column, series.length_column) == ("planning_share", "response_length")
-
-
-def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
-    pytest.importorskip("duckdb")
-    from entropylaw.tokens.summary import read_histogram
-
-    source = lab / "grpo_s0" / "tokens.parquet"
-    assert run("tokens", source, "-o", "steps.parquet").returncode == 0
-    histogram = read_histogram(str(tmp_path / "steps.hist.parquet"))
+    histogram = token_histogram(str(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
     assert histogram.step.tolist() == sorted(set(step.tolist()))
@@ -241,17 +230,6 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     assert done.stderr == skipped
 
 
-def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):
-    table = {"entropy_semantic": decay(1.5, 50), "entropy_execution": decay(0.4)}
-    path = log(tmp_path / "plans.csv", table)
-    done = run("phases", path, "--planning", "entropy_semantic")
-    said = " ".join(done.stdout.split())
-    assert "a semantic entropy is no part of the token entropy" in said
-    assert "share of planning tokens" not in said
-    log(tmp_path / "both.csv", CLASSES)
-    assert "the log has no share of planning tokens" in " ".join(run("phases", "both.csv").stdout.split())
-
-
 def test_the_share_of_tokens_from_counts(tmp_path):
     counts = {"tokens_planning": np.full(80, 30), "tokens_execution": np.full(80, 90)}
     series = series_of(tmp_path / "a.csv", CLASSES | counts)
@@ -273,9 +251,3 @@ def test_changes_that_are_no_phase(tmp_path):
     (tmp_path / "d.csv").write_text("\n".join([*lines[:50], *again]) + "\n")
     (caution,) = phase_series(only(tmp_path / "d.csv")).findings
     assert "the run was resumed" in caution.sentence
-
-
-def test_one_column_for_both(tmp_path):
-    with pytest.raises(UsageError) as caught:
-        series_of(tmp_path / "a.csv", {"entropy_planning": decay(0.9)}, execution="entropy_planning")
-    assert caught.value.slug == "same-column"

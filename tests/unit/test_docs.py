@@ -124,15 +124,3 @@ def test_no_file_over_500_lines():
         p.name: n for p in (ROOT / "entropylaw").rglob("*.py") if (n := len(p.read_text().splitlines())) > 500
     }
     assert not long
-
-
-def test_the_command_page_has_every_command_and_option():
-    from entropylaw.cli.command import NAMES, function_of
-    from entropylaw.options import options_of
-
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    for name in NAMES:
-        _, _, section = page.partition(f"## `entropylaw {name}`\n")
-        for known in options_of(function_of(name).options).values():
-            for flag in known.flags:
-                assert flag.replace("/", " / ") in section.partition("\n## ")[0], (name, flag)

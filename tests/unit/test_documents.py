@@ -12,9 +12,9 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, dumps, encode
-from entropylaw.documents.document import FitDocument
+from entropylaw.documents.document import FitDocument, refused_backtest
 from entropylaw.documents.loading import find_document, load_fit, load_json
-from entropylaw.errors import EntropyLawError
+from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.quantities import Unknown
 from entropylaw.gates.subjects import stored_subjects
@@ -95,6 +95,15 @@ CHANGES = {
     "a huge number": ((*LAW, "r_squared"), lambda old: 10**400),
     "answer and refusal": (("runs", 0, "refusal"), lambda old: {"slug": "x", "message": "x", "hint": "x"}),
     "neither": (FIT, lambda old: None),
+    "a finding": ((*FIT, "findings"), lambda old: [3]),
+    "no findings": ((*FIT, "findings"), lambda old: "bad"),
+    "a number for an answer": (FIT, lambda old: 3),
+    "a number for a name": (("runs", 0, "run"), lambda old: 7),
+    "no law": (LAW, lambda old: None),
+    "no ceiling": ((*FIT, "ceiling"), lambda old: None),
+    "a text for a number": ((*FIT, "ceiling", "low"), lambda old: "0.5"),
+    "a switch for a number": ((*LAW, "ceiling", "low"), lambda old: True),
+    "a list for a number": ((*LAW, "n"), lambda old: []),
 }
 OF_ARRAYS = (
     *("text in an array", "a number beyond a double", "a ragged array"),
@@ -207,6 +216,12 @@ def test_rubbish_is_no_document(tmp_path, content):
     with pytest.raises(EntropyLawError) as caught:
         load_fit(tmp_path / "x.json")
     assert caught.value.slug == "not-a-document"
+
+
+def test_a_reason_names_no_absolute_path():
+    log = "/home/somebody/logs/x.csv"
+    refused = refused_backtest(log, None, FitError("x", f"{log} is short", ""), "short")
+    assert refused.refusal == "logs/x.csv is short"
 
 
 def test_paths_are_shown_without_the_machine(monkeypatch, tmp_path):

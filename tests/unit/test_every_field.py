@@ -1,6 +1,7 @@
-"""Every field of every result is shown in every medium, or on the list in ``not_shown`` with a reason.
+"""Every field of every result is shown in some medium beside JSON, or on the list with a reason.
 
-Each field of real results is changed, one after another, and what is rendered must change with it.
+Each field of real results is changed, one after another, and what is rendered must change with it. What each
+medium shows is in the golden transcripts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.cli import output
@@ -24,9 +24,7 @@ from entropylaw.documents.codec import decode
 from entropylaw.documents.document import (
     BacktestDocument,
     CheckDocument,
-    CheckedFile,
     FitDocument,
-    GateCase,
     PredictionDocument,
     ReportDocument,
     RunPhases,
@@ -38,7 +36,6 @@ from entropylaw.report import pages
 from entropylaw.report.describe.runs import index_row
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
-from entropylaw.results.columns import TokenSummary
 from entropylaw.results.result import field_names, replace
 from entropylaw.roles.explain import explain
 from tests import arms
@@ -48,15 +45,10 @@ from tests.golden import inputs
 from tests.golden.transcript import surroundings
 from tests.made import report_runs
 from tests.unit import test_phase_report as phase_samples
-from tests.unit.not_shown import NO_EXAMPLE, NOT_SHOWN
 from tests.unit.test_control_and_offer import with_validation
-from tests.unit.test_report_samples import report_csv, report_markdown
 
 Render = Callable[[Any], object]
 
-FORMATS = ("text", "markdown", "csv")
-
-ABOUT = {"class": {"rule": "column 'is_planning'"}}
 
 GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"holds\"' --fail-if refused"
 
@@ -64,7 +56,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "fit": (
         FitDocument,
         (
-            "fit clean_start_s0 clean_start_s1 grpo_s0 --eval-size 512 --entropy-sd 0.01 "
+            "fit clean_start_s0 grpo_s0 --eval-size 512 --entropy-sd 0.01 "
             "--entropy entropy --reward val_acc --step step --pair same -o -",
             "fit three.csv --run run --seam 20 --seam 150 -o -",
             "fit sft_after_grpo_s0 --find-seams -o -",
@@ -82,37 +74,118 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "predict few.csv --at-step 800",
         ),
     ),
-    "backtest": (BacktestDocument, ("backtest three.csv clean_start_s0", "backtest mixed")),
+    "backtest": (BacktestDocument, ("backtest three.csv", "backtest mixed")),
     "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
 }
 """Results → their type, and commands whose JSON they are."""
 
-MEDIA: dict[str, dict[str, Render]] = {
+ON_PAPER = tuple(partial(output.rendered, format=name) for name in ("markdown", "text", "csv"))
+
+MEDIA: dict[str, tuple[Render, ...]] = {
     # On a terminal with all details.
-    "fit": {name: partial(output.rendered, format=name) for name in ("markdown", "csv")}
-    | {"text": partial(output.rendered, format="details")},
-    "prediction": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "backtest": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "phases": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "junit")},
-    "report": {
-        "markdown": report_markdown,
-        "csv": report_csv,
-        "html": lambda document: [
+    "fit": (partial(output.rendered, format="details"), *ON_PAPER),
+    "report": (
+        lambda document: [
             *(pages.run_page(document, run, {}) for run in document.runs),
-            pages.index_page(
-                [index_row(run, "slug") for run in document.runs],
-                warnings=document.warnings,
-            ),
+            pages.index_page([index_row(run, "slug") for run in document.runs], warnings=document.warnings),
         ],
-    },
-    "columns": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "arms": {name: partial(rendered, medium=name) for name in ("details", *FORMATS[1:])},
-    "tokens": {
-        "text": lambda columns: rendered(TokenSummary(columns=columns, about=ABOUT, notes=()), "text"),
-    },
+        *(partial(rendered, medium=name) for name in ("markdown", "csv")),
+    ),
+    "arms": tuple(partial(rendered, medium=name) for name in ("details", "markdown", "csv")),
+    **dict.fromkeys(("prediction", "backtest", "phases", "columns"), ON_PAPER),
+    "check": (*ON_PAPER[:2], partial(output.rendered, format="junit")),
 }
-"""Results → media beside JSON."""
+"""Results → what renders them beside JSON, what shows most of them first."""
+
+FITS, AHEAD, CURVES = ("fit", "report"), ("prediction", "report"), ("phases", "report")
+
+NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("fit", "prediction", "backtest", "phases", "check"),
+        r"(inputs|config)\..*|version|schema",
+        "where a result comes from: the JSON has it, and a report's page",
+    ),
+    (("fit", "phases"), r"settings\..*", "an option: what came of it is shown"),
+    (("fit",), r"ESTIMATES\.level", "the level is above the table"),
+    ((*FITS, "prediction"), r"ESTIMATES\.std_error", "it says less than the interval"),
+    (
+        FITS,
+        r"runs\.answer\.p_(first|no_curve)",
+        "where the first evaluations are off the curve, or no curve fits, a caution says so",
+    ),
+    (FITS, r"runs\.answer\.law\.shifts", "the level shifts at them are shown"),
+    (FITS, r"runs\.answer\.law\.smoothing_error", "the noise that the smoothing removes is shown"),
+    (FITS, r"runs\.answer\.(law\.)?run", "the run's own name is shown"),
+    (FITS, r"runs\.answer\.law\.fitted", "the figure of the residuals draws it"),
+    (("fit",), r"runs\.answer\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
+    (FITS, r"runs\.answer\.law\.reward_now\..*", "the averaged reward now is shown"),
+    (FITS, r"runs\.answer\.forms\.parameters", "a fact about the form, in its formula"),
+    (FITS, r"runs\.answer\.forms\.(ceiling|headroom)\.note", "it stands beside the averaged ceiling"),
+    (FITS, r"runs\.answer\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
+    (
+        (*FITS, "prediction"),
+        r"runs\.((forecast|answer)\.)?findings\.values\.KEY",
+        "the code says which values there are",
+    ),
+    (
+        FITS,
+        r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
+        r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|reward_column\.column).*",
+        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
+    ),
+    (("fit",), r"runs\.summary", "the answers are shown"),
+    (
+        (*FITS, "columns"),
+        r"(runs\.)?(entropy|reward)(_column)?\.meaning\.(role|trainer|sign)",
+        "the catalog's own words: `why` says which key it is, a note that a sign was undone",
+    ),
+    (("columns",), r"source\.sha256", "the file is named by its path"),
+    (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
+    (
+        AHEAD,
+        r"runs\.forecast\.(run|block|origins|members\.(formula|error))",
+        "the members have names, weights and what they give together",
+    ),
+    (AHEAD, r"runs\.spending\.(run|reward\.note|reward_now\..*)", "as in the forecast"),
+    (AHEAD, r"runs\.spending\.share", "the entropy that it gives is shown"),
+    (("prediction",), r"runs\.predictions\.observation\.value", "its middle is the mean's"),
+    (("backtest",), r"overall\.best", "the sentence on what errs least names it"),
+    (CURVES, r"runs\.phases\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
+    (CURVES, r"runs\.(phases\.)?CURVE_column\.(usable|why)", "the column is named"),
+    (CURVES, r"runs\.phases\.run", "the run's own name is shown"),
+    (("phases",), r"runs\.phases\.dropped(\.KEY)?", "the run's own list has them"),
+    (("report",), r"runs\.phases\.CURVE\.(lag1|noise)", "the test's p-values say how well the curve fits"),
+    (("report",), r"runs\.phases\.later", "the interval of the difference, and the order, say it"),
+    (
+        ("report",),
+        r"runs\.phases\.CURVE\.(n|step|first_step|detectable)",
+        "the run has the same, the figure draws it, or it is for curves without a turn",
+    ),
+    (
+        ("check",),
+        r"cases\.(value|low|high|level|method|limit|word|sources)|gates|point|even_if_fails",
+        "the sentence of the case has it, and the JSON as a number",
+    ),
+    (
+        ("arms",),
+        r"arms\.(mean|low|high|runs\.(entropy|reward))|pairs\.band\.mean",
+        "curves, which the figure draws",
+    ),
+)
+"""Results that leave out fields, a regular expression of the fields, and why."""
+
+NO_EXAMPLE = {
+    ("Fit", "skipped"): "the evaluations of every run here determine all forms",
+    ("BacktestDocument", "warnings"): "no file beside the logs here is left out",
+    ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
+    ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
+    ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",
+    ("ColumnReport", "coefficients"): "no run here logs a coefficient",
+    ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
+    ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
+    ("Source", "parts"): "no run here is joined from several files",
+}
+"""Class and field that no result here has a value in → why."""
 
 
 ACROSS = replace(phase_samples.across(), delta=phase_samples.estimate(0.4, 0.3, 0.5))
@@ -152,35 +225,19 @@ def results(kind: str) -> tuple[Any, ...]:
         if kind == "columns":
             runs = read_all(["clean_start_s0", "three.csv", "mixed"]).runs
             return tuple(map(explain, runs))
-        if kind == "tokens":
-            ended(["tokens", "tokens.jsonl", "-o", "steps.parquet"], None)
-            return (
-                {name: tuple(cells) for name, cells in pq.read_table("steps.parquet").to_pydict().items()},
-            )
         result, commands = COMMANDS[kind]
         bodies = (ended([*shlex.split(command), "--format", "json"], None) for command in commands)
-        return tuple(_decoded(result, json.loads(body.stdout)) for body in bodies)
+        return tuple(decode(result, json.loads(body.stdout)) for body in bodies)
 
 
 def _write_logs(folder: Path) -> None:
-    inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0", "sft_after_grpo_s0", "width_96_s0")(folder)
+    inputs.lab("clean_start_s0", "grpo_s0", "sft_after_grpo_s0", "width_96_s0")(folder)
     inputs.three(folder)
     inputs.mixed(folder)
-    inputs.tokens(folder)
     (folder / "entropylaw.toml").touch()
     rows = inputs.evaluations(6)
     with_validation(folder / "validations.jsonl", 10)
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
-
-
-def _decoded(result: Any, body: Any) -> Any:
-    if result is not CheckDocument:
-        return decode(result, body)
-    cases = tuple(GateCase(**{**case, "sources": tuple(case["sources"])}) for case in body["cases"])
-    files = tuple(CheckedFile(**file) for file in body["inputs"])
-    texts = {name: tuple(body[name]) for name in ("gates", "warnings")}
-    config = ConfigFile(**body["config"])
-    return CheckDocument(**{**body, **texts, "cases": cases, "inputs": files, "config": config})
 
 
 def _phases() -> RunPhases:
@@ -287,12 +344,12 @@ def folded(where: str) -> str:
 
 
 @cache
-def seen(kind: str, medium: str) -> dict[str, bool]:
+def seen(kind: str) -> dict[str, bool]:
     """Place of each field → whether what is rendered depends on it."""
-    render, listed = MEDIA[kind][medium], "|".join(reasons(kind, medium))
+    listed = "|".join(reasons(kind))
     found: dict[str, bool] = {}
     for result in results(kind):
-        before = render(result)
+        pictures = [(render, render(result)) for render in MEDIA[kind]]
         hidden: dict[str, list[Change]] = {}
         for where, change in changes(result, ""):
             place = folded(where)
@@ -300,62 +357,41 @@ def seen(kind: str, medium: str) -> dict[str, bool]:
                 if listed and re.fullmatch(listed, place):
                     hidden.setdefault(place, []).append(change)
                 else:
-                    found[place] = _differs(render, before, result, [change])
+                    found[place] = _differs(pictures, result, [change])
         for place, every in hidden.items():
             # Where all of them may change together and nothing is seen of it, nothing is seen of one.
-            if _differs(render, before, result, every, of_error=True):
-                found[place] = any(_differs(render, before, result, [change]) for change in every)
+            if _differs(pictures, result, every, of_error=True):
+                found[place] = any(_differs(pictures, result, [change]) for change in every)
     return found
 
 
 def _differs(
-    render: Render, before: object, result: Any, every: list[Change], *, of_error: bool = False
+    pictures: list[tuple[Render, object]], result: Any, every: list[Change], *, of_error: bool = False
 ) -> bool:
     """Whether a result is rendered in another way after some changes; ``of_error`` if it cannot be."""
     # Another word where one of a list belongs cannot be rendered.
     with contextlib.suppress(LookupError, ValueError):
         # The last first: a key is renamed after its value is changed.
-        return render(reduce(lambda old, change: change(old), reversed(every), result)) != before
+        changed = reduce(lambda old, change: change(old), reversed(every), result)
+        return any(render(changed) != before for render, before in pictures)
     return of_error
 
 
-def reasons(kind: str, medium: str) -> list[str]:
-    """The fields that are listed as not shown in a medium."""
-    name = f"{kind} {medium}"
-    return [field for media, fields in NOT_SHOWN.items() if name in media for field in fields.values()]
+def reasons(kind: str) -> list[str]:
+    """The fields that are listed as not shown of a kind of result."""
+    return [fields for kinds, fields, _ in NOT_SHOWN if kind in kinds]
 
 
-MEDIA_OF_RESULTS = [(kind, medium) for kind, media in MEDIA.items() for medium in media]
-
-
-@pytest.mark.parametrize(("kind", "medium"), MEDIA_OF_RESULTS)
-def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
-    left = reasons(kind, medium)
-    listed = {place for place in seen(kind, medium) for field in left if re.fullmatch(field, place)}
-    missing = {place for place, shown in seen(kind, medium).items() if not shown}
+@pytest.mark.parametrize("kind", MEDIA)
+def test_every_field_is_shown_or_listed(kind: str) -> None:
+    listed = {place for place in seen(kind) for fields in reasons(kind) if re.fullmatch(fields, place)}
+    missing = {place for place, shown in seen(kind).items() if not shown}
     assert sorted(missing - listed) == [], "show them, or list them with a reason"
     assert sorted(listed - missing) == [], "these are shown after all: take them off the list"
-    useless = [field for field in left if not any(re.fullmatch(field, place) for place in missing)]
+    useless = [
+        fields for fields in reasons(kind) if not any(re.fullmatch(fields, place) for place in missing)
+    ]
     assert useless == [], "these entries name no field"
-
-
-@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "tokens", "arms")])
-def test_json_has_every_field(kind: str) -> None:
-    for result in results(kind):
-        assert lost(result, result.to_json()) == set()
-
-
-def lost(value: Any, body: Any) -> set[str]:
-    """Fields that the JSON of a result lacks."""
-    if names := field_names(value):
-        members = dict(zip(getattr(value, "__struct_encode_fields__", names), names, strict=True))
-        inside = ((getattr(value, name), body[key]) for key, name in members.items() if key in body)
-        return (members.keys() - set(body)).union(*(lost(one, other) for one, other in inside))
-    if isinstance(value, Mapping):
-        return set(map(str, value)).difference(body).union(*(lost(value[key], body[key]) for key in value))
-    if isinstance(value, tuple):
-        return set().union(*(lost(one, other) for one, other in zip(value, body, strict=True)))
-    return set()
 
 
 def test_every_field_has_an_example() -> None:

@@ -13,7 +13,6 @@ from entropylaw.options import CompareOptions
 from entropylaw.results import Estimate
 from entropylaw.results.arms import QUANTITIES, Arm, ArmComparison, Difference, Pair
 from tests.gate_documents import case, cases, document, fitted
-from tests.typed import assert_error, imported, typed
 
 GATE = "difference(clip, grpo).reward_at_entropy<0"
 
@@ -184,22 +183,6 @@ def test_a_wrong_expression_says_what_to_write(text, words):
     assert words in caught.value.message
 
 
-def test_a_check_of_a_stored_comparison(tmp_path):
-    from entropylaw.documents.codec import dumps
-
-    path = tmp_path / "comparison.json"
-    path.write_text(dumps(compared(("clip", "grpo", estimate(-0.02, -0.04, -0.01)))))
-    assert typed("check", path.name, "--fail-if", GATE, cwd=tmp_path).returncode == 5
-    turned = typed("check", path.name, "--fail-if", "difference(grpo, clip).ceiling<0", cwd=tmp_path)
-    assert (turned.returncode, "PASSED" in turned.stdout) == (0, True)
-    wrong = typed("check", path.name, "--fail-if", "difference(grp, clip).ceiling<0", cwd=tmp_path)
-    assert_error(wrong, "no-such-arm", 2)
-    # A folder of documents is read, too, and a comparison is no unread file.
-    assert typed("check", ".", "--fail-if", GATE, cwd=tmp_path).returncode == 5
-    heavy = ("numpy", "scipy", "pyarrow")
-    assert imported(["check", path.name, "--fail-if", "difference(grpo, clip).a<0"], heavy, tmp_path) == []
-
-
 @pytest.mark.parametrize("arm", ["clip", "grpo", "", "rloo"])
 def test_a_difference_of_an_arm_with_a_file_that_could_not_be_read_is_unknown(arm):
     data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
@@ -224,16 +207,3 @@ def test_a_pair_that_is_there_twice_is_refused():
     for one, words in ((data, "each pair of arms once"), (turned, "each pair"), (twice, "each quantity")):
         with pytest.raises(InputError, match=words):
             cases([one], GATE)
-
-
-def test_a_damaged_comparison_fails(tmp_path):
-    from entropylaw.documents.codec import dumps
-    from entropylaw.gates.subjects import read_document
-
-    data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
-    data["comparison"]["pairs"][0]["arm"] = 3
-    with pytest.raises(InputError, match=r"comparison\.pairs\[0\]\.arm"):
-        read_document(data, "x.json")
-    path = tmp_path / "x.json"
-    path.write_text(dumps(data))
-    assert typed("check", path.name, "--fail-if", GATE, cwd=tmp_path).returncode != 0

@@ -116,26 +116,6 @@ def test_whole_units_match(gram, text, covered):
     assert set(names) == (set(grams_of(gram).grams) if covered.strip("·") else set())
 
 
-def test_the_longest_is_counted_and_the_shorter_ones_still_cover():
-    grams = grams_of("so we", "we need to check", "check it", "need")
-    names, seen = found(grams, "so we need to check it so we")
-    assert names == ["we need to check", "so we"]
-    assert seen == "so we need to check it·so we"
-
-
-def test_more_words_win_over_more_units():
-    grams = grams_of("wait, so, but", "but let us try")
-    assert found(grams, "wait, so, but let us try")[0] == ["but let us try"]
-
-
-def test_long_grams_are_marked_separately():
-    grams = grams_of("let us try", "wait")
-    matches = match_tokens(grams, [b"Wait", b" let", b" us", b" try", b" it"])
-    assert matches.covered.tolist() == [True, True, True, True, False]
-    assert matches.covered_long.tolist() == [False, True, True, True, False]
-    assert (matches.start.tolist(), matches.stop.tolist()) == ([0, 1], [1, 4])
-
-
 def test_no_gram_and_no_token():
     assert len(match_tokens(grams_of("wait"), []).covered) == 0
     assert not match_tokens(long_only(grams_of("wait")), [b"wait"]).covered.any()

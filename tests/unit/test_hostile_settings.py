@@ -17,7 +17,7 @@ UNREADABLE = {
     "nested": "[" * 100_000,
     "alias alone": "a: *b",
     "binary": "\x00",
-    "many": "a: [" + "1," * 200_000,
+    "many": "a: [" + "1," * 200_000 + "1]",
     "long": "a: " + "x" * (1 << 20),
 }
 READABLE = {

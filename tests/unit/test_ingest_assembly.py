@@ -2,7 +2,6 @@
 
 import pytest
 
-from entropylaw.logs.load import read_runs
 from entropylaw.logs.sources.assemble import display_name
 
 NAN = float("nan")
@@ -19,13 +18,6 @@ def curve(steps, shift=0.0):
 
 def after(*parts):
     return {name: [cell for part in parts for cell in part[name]] for name in parts[0]}
-
-
-def test_two_hundred_columns():
-    table = {"step": list(range(5)), **{f"col/{i}": [float(i)] * 5 for i in range(220)}}
-    (run,) = read_runs(table)
-    assert len(run.columns) == 220
-    assert run.columns["col/219"].tolist() == [219.0] * 5
 
 
 @pytest.mark.parametrize(

@@ -9,31 +9,9 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_runs
-from entropylaw.logs.readers.console import dict_pairs
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.registry import reader_of
 from entropylaw.roles.select import select
 
 STEPS = range(1, 13)
-
-
-def read(reader, text):
-    return reader.read(Content("x.log", text if isinstance(text, bytes) else text.encode()))
-
-
-def filled(table, name):
-    """The values of a column, with their steps, where it has any."""
-    step = next(
-        table.columns[key] for key in ("step", "train/global_step", "training_step") if key in table.columns
-    )
-    pairs = zip(step, table.columns[name], strict=True)
-    return {a: b for a, b in pairs if b == b}
-
-
-def a_run(tmp_path, text, name="x.log"):
-    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-    (run,) = read_runs(tmp_path / name)
-    return run
 
 
 def chosen(run):
@@ -130,19 +108,6 @@ def test_the_two_files_of_the_metrics_monitor_are_joined(tmp_path):
     with pytest.raises(InputError, match="no reward column") as caught:
         select(read_runs(tmp_path / "metrics.jsonl")[0])
     assert "two processes" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "12:00:00 SUCCESS Step 3 | Time: 5.12s | Loss: 0.5 | Accuracy: 0.4 | Grad. Norm: 0.1\n",
-        "12:00:00 SUCCESS Step 3 |   5.12s | Loss 0.5000 | Grad. Norm 0.1 | LR 1e-6\n",
-        "DEBUG Micro Step 0/4 | Loss 0.1 | Entropy 0.2 | Mismatch KL 0.0\n",
-        "Episode 3 | Reward 0.5 | Entropy 0.1\n",
-    ],
-)
-def test_what_is_no_reinforcement_learning_of_prime_rl(text):
-    assert not reader_of("prime-rl").recognises(Content("x.log", text.encode()))
 
 
 # --- OpenRLHF ---------------------------------------------------------------------------------------------
@@ -261,14 +226,6 @@ TEXTS = {
     "tinker": (TINKER, RLLM),
     "open-instruct": (OPEN_INSTRUCTS,),
 }
-
-
-def test_a_dict_without_end_costs_little():
-    values, ended, _ = dict_pairs("{" + "".join(f"'k{n}': 1, " for n in range(9_000)), 1)
-    assert len(values) == 1 << 13
-    assert not ended
-    assert dict_pairs("{'a': " + "[" * 10_000 + "1", 1) == ({}, False, 1)
-    assert dict_pairs("{'a': '" + "\\'" * 10_000, 1) == ({}, False, 1)
 
 
 def monitored():

@@ -20,7 +20,7 @@ from tests.unit import test_ingest_wandb_exports as wandb
 VERL = forks.verl(1, {"actor/entropy": 0.3, "critic/score/mean": 0.1})
 CONSOLES = [
     ("verl", VERL * 3),
-    *((name, text) for name, (_, text) in consoles_a.READERS.items()),
+    *((name, text) for name, text in consoles_a.WHOLE.items()),
     *((name, text) for name, texts in consoles_b.TEXTS.items() for text in texts),
     (
         "trl",
@@ -38,20 +38,6 @@ SAMPLES = [
     ("swanlab-csv", "a.csv", swanlab.exported(["a-r", "b-r"], [[n, 0.1, 0.2] for n in range(20)]).decode()),
     ("wandb-chart", "x.csv", wandb.hostile_chart()),
     ("ipynb", "n.ipynb", notebooks.small([1, 2, 3]).decode()),
-]
-FOREIGN = [
-    "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nKeyError: {'a': 1}\n",
-    "Traceback (most recent call last):\n  File \"x.py\", line 1\nKeyError: 'reward'\nStep 3: \nnone\n",
-    "Collecting torch\n  Downloading torch-2.9.1.whl (900 MB)\n     ━━━━━ 90/900 MB │ 3.1 MB/s\nStep 1\n",
-    "Collecting torch\n  Downloading torch-2.5.1 (906 MB)\nStep 1/3 : FROM python\n",
-    '{"step": 1, "actor": {"entropy_loss": 0.4}}\n',
-    "step,entropy,reward\n1,0.5,0.1\n",
-    "Step 1\nTools:\n  hammer: 1\n\nStep 2\nTools:\n  saw: 2\n",
-    "rollout 1: {'a': 1}\nstep 2: {'loss': 0.5}\nperf 3: {}\n",
-    "pipeline step 3 start...\nnothing\n",
-    "Train step 3/4 done.\n| a | 1 |\n│ name │ value │\n",
-    "Global step 3 | Reward 0.5\nMetrics\n┃ Metric ┃\n",
-    "\n",
 ]
 # In these formats, the last number of a file has no mark at its end: one that was cut off may be half of it.
 UNMARKED = {"verl", "prime-rl", "easyr1", "tensorboard-csv", "swanlab-csv"}
@@ -79,12 +65,6 @@ def test_no_console_reads_the_file_of_another(reader, name, text):
     consoles = {one for one, _ in CONSOLES}
     found = [one.name for one in READERS if one.name in consoles and one.recognises(content)]
     assert found == [reader] * (reader in consoles)
-
-
-@pytest.mark.parametrize("text", FOREIGN)
-def test_no_console_reads_what_another_program_prints(text):
-    names = {name for name, _ in CONSOLES}
-    assert not any(reader_of(name).recognises(Content("x.log", text.encode())) for name in names)
 
 
 @each_sample(SAMPLES[:-1])
@@ -118,11 +98,17 @@ def test_flipped_bits_give_rows_or_a_refusal(reader, name, text):
         reader_of(reader).recognises(Content(name, copy))
         found.append(rows_or_refusal(lambda part: read(reader, name, part), copy))
     assert whole in found
-    if reader in consoles_a.READERS:
-        assert sum(rows > 0 for rows in found) > 200
+    if reader in consoles_a.WHOLE:
+        assert sum(rows > 0 for rows in found) > 2 * len(found) / 3
 
 
 @pytest.mark.parametrize("reader", sorted({name for name, _ in CONSOLES}))
 @pytest.mark.parametrize("data", [b"", b"\0" * 9, b"nothing of the kind\n", b"Step 3: \n{'", b"\xff\xfe"])
 def test_a_console_without_a_record_is_refused(reader, data):
     refused("no-records", read, reader, "x.log", data)
+
+
+def test_a_dict_with_more_pairs_than_metrics_have_is_left_out():
+    pairs = "".join(f", 'k{number}': 1" for number in range(9_000))
+    table = read("trl", "x.log", f"{trl.entry(1)[:-1]}{pairs}}}\n{trl.entry(2)}\n")
+    assert (table.rows, len(table.columns)) == (1, 6)

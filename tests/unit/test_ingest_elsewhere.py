@@ -4,7 +4,6 @@ import bz2
 import gzip
 import hashlib
 import lzma
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -53,13 +52,15 @@ def test_compressed_files_are_read_as_what_is_in_them(tmp_path, name, suffix):
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path, suffix):
-    rows = "".join(f"{s},{np.sin(s)},{np.cos(s)}\n" for s in range(1, 80_000))
+    # A block of bzip2 has 900 kB, and is whole or nothing.
+    last = 60_000 if suffix == ".bz2" else 8_000
+    rows = "".join(f"{s},{np.sin(s)},{np.cos(s)}\n" for s in range(1, last))
     whole = PACKED[suffix](("step,entropy,reward\n" + rows).encode())
     path = tmp_path / f"x.csv{suffix}"
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.warns(UnreadFileWarning, match="breaks off or is damaged"):
         (run,) = read_runs(path)
-    assert 0 < len(run.step) < 79_999
+    assert 0 < len(run.step) < last - 1
     assert run.columns["reward"][5] == np.cos(6)
     assert any("breaks off or is damaged" in note for note in run.notes)
     path.write_bytes(whole[:9])
@@ -82,27 +83,19 @@ def test_a_file_elsewhere_is_read_through_fsspec():
         files.rm("/runs", recursive=True)
 
 
-def test_what_reads_elsewhere_may_be_missing(monkeypatch):
-    with pytest.raises(UsageError) as caught:
-        read_runs("nowhere://x.csv")
-    assert caught.value.slug in ("remote-unknown", "remote-not-installed")
-    monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(UsageError, match="s3fs") as caught:
-        read_runs("s3://bucket/x.csv")
-    assert caught.value.slug == "remote-not-installed"
-    assert caught.value.hint == "pip install s3fs, or copy the file here first"
+ABSENT = {"s3": "s3fs"} | dict.fromkeys(("http", "https", "HTTPS"), "aiohttp requests")
 
 
-@pytest.mark.parametrize("kind", ["http", "https", "HTTPS"])
-def test_the_package_that_is_missing_is_that_of_the_kind_of_url(monkeypatch, kind):
-    def missing(path):
+@pytest.mark.parametrize(("address", "missing"), ABSENT.items())
+def test_what_reads_elsewhere_may_be_missing(monkeypatch, address, missing):
+    def absent(path):
         raise ImportError
 
-    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    monkeypatch.setattr("fsspec.core.url_to_fs", absent)
     with pytest.raises(UsageError) as caught:
-        read_runs(f"{kind}://host.example/x.csv")
+        read_runs(f"{address}://host.example/x.csv")
     assert caught.value.slug == "remote-not-installed"
-    assert caught.value.hint == "pip install aiohttp requests, or copy the file here first"
+    assert caught.value.hint == f"pip install {missing}, or copy the file here first"
 
 
 @pytest.mark.parametrize(("name", "text"), [("x.csv", CSV), ("x.jsonl", JSONL), ("x.log", VERL)])

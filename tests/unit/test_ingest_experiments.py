@@ -7,13 +7,10 @@ import threading
 
 import pytest
 
-from entropylaw import fit_logs
 from entropylaw.errors import UsageError
-from entropylaw.logs import catalog
 from entropylaw.logs.load import read_all, read_runs
 from tests.fuzz.binary import wandb_frames
 from tests.hostile import refused, write
-from tests.typed import typed
 from tests.unit.test_ingest_tensorboard import start
 from tests.unit.test_ingest_wandb import row
 
@@ -62,16 +59,6 @@ def test_the_folders_of_a_resumed_wandb_run_are_one_run(tmp_path):
     assert "SECRET" not in repr(reading)
 
 
-def test_first_lines_of_other_files_appear_nowhere(tmp_path):
-    write(tmp_path, "runs/metrics.csv", CSV)
-    write(tmp_path, "token", "SECRET\n")
-    write(tmp_path, "key.txt", "API_KEY=SECRET\n")
-    write(tmp_path, "metadata.json", '{"step": "SECRET", "entropy": "SECRET"}\n{"step": "SECRET"}\n')
-    document = fit_logs([str(tmp_path)])
-    assert len(document.fitted) == 1
-    assert "SECRET" not in json.dumps(document.to_json())
-
-
 @pytest.mark.parametrize("name", ["slurm-1.err", "job.o123", "job.e123", "train.log.1", "x.stdout"])
 def test_logs_of_queues_and_rotated_ones_are_found(tmp_path, name):
     lines = (f"step:{s} - actor/entropy:{1 / s} - critic/score/mean:{s / 50}\n" for s in STEPS)
@@ -102,10 +89,6 @@ def test_a_pipe_is_read_where_it_is_named_and_refused_in_a_folder(tmp_path):
     assert len(run.step) == 40
 
 
-def test_a_device_is_refused():
-    assert "a device or a socket" in refused("file-unreadable", read_runs, "/dev/zero").message
-
-
 def test_archives_are_refused_with_what_to_do(tmp_path):
     write(tmp_path, "x.csv", CSV)
     for name, mode in (("x.tar", "w"), ("x.tar.gz", "w:gz")):
@@ -125,25 +108,3 @@ def test_what_is_neither_path_nor_table_is_said_so():
     for wrong in (5, ["a.csv", "b.csv"]):
         with pytest.raises(UsageError, match="a path or a table was expected"):
             read_runs(wrong)
-
-
-def test_a_table_with_very_many_columns_is_looked_up_at_once():
-    names = [f"layer/{i}/weight/norm" for i in range(100_000)]
-    assert catalog.detect([*names, "actor/entropy"]).trainer.name == "verl"
-    found = catalog.matches("entropy", [*names, "actor/entropy"], catalog.detect([]).trainer)
-    assert [match.column for match in found] == ["actor/entropy"]
-
-
-def test_columns_takes_several_logs_and_folders(tmp_path):
-    write(tmp_path, "a.csv", CSV)
-    write(tmp_path, "b/bad.csv", CSV.replace("step", "when"))
-    write(tmp_path, "b/good.csv", CSV.replace("1,1.0,", "1,1.5,"))
-    write(tmp_path, "config.yaml", "temperature: {value: 0.6}\nentropy_coef: {value: 0.01}\n")
-    done = typed("columns", "a.csv", "b", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "error[no-step-column]" in done.stderr
-    assert "Warning" not in done.stderr
-    assert done.stdout.count("trainer ") == 2
-    assert "temperature 0.6" in done.stdout
-    assert "caution" in done.stdout
-    assert "entropy term of weight 0.01" in done.stdout

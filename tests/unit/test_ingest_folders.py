@@ -182,14 +182,8 @@ def test_a_wandb_folder_whose_log_is_damaged_is_read_from_the_console(tmp_path):
     console(folder)
     (folder / "run-abcdefgh.wandb").write_bytes(b":W&B\xe1\xbe\x00" + bytes(100))
     write(folder, "files/wandb-summary.json", '{"_step": 40, "_runtime": 3, "actor/entropy": 0.1}')
-    write(
-        folder,
-        "files/config.yaml",
-        "wandb_version: 1\n_wandb:\n  value: {host: secret.example.org}\n"
-        "actor_rollout_ref:\n  desc: null\n  value:\n"
-        "    actor: {entropy_coeff: 0.001, loss_agg_mode: token-mean}\n"
-        "    rollout: {temperature: 0.6, val_kwargs: {temperature: 0}}\n",
-    )
+    config = "actor_rollout_ref: {value: {actor: {entropy_coeff: 0.001}, rollout: {temperature: 0.6}}}\n"
+    write(folder, "files/config.yaml", "wandb_version: 1\n_wandb: {value: {host: secret}}\n" + config)
     reading = read_all([str(tmp_path)])
     assert reading.failures == ()
     (run,) = reading.runs
@@ -213,21 +207,3 @@ def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
     with pytest.raises(InputError, match="seq-mean-token-sum") as caught:
         select(read_runs(path)[0])
     assert caught.value.slug == "entropy-not-a-mean"
-
-
-@pytest.mark.parametrize(
-    "text", ["a: [", "[" * 100_000, "a: &a [*a, *a]\n", "- 1\n", "\x00", "a: !!python/object:os.system {}"]
-)
-def test_a_configuration_that_is_none_is_left_out(tmp_path, text):
-    write(tmp_path, "metrics.csv", "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
-    write(tmp_path, "config.yaml", text)
-    (run,) = read_runs(tmp_path)
-    assert run.settings == {}
-
-
-def test_references_upon_references_do_not_grow_without_end(tmp_path):
-    lines = ["a0: &a0 {x: 1}"]
-    lines += [f"a{i}: &a{i} {{{', '.join(f'k{j}: *a{i - 1}' for j in range(9))}}}" for i in range(1, 12)]
-    write(tmp_path, "config.yaml", "\n".join(lines))
-    write(tmp_path, "metrics.csv", "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
-    assert len(read_runs(tmp_path)[0].settings) <= 20_000

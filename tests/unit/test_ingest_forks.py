@@ -1,18 +1,12 @@
-"""Trainers that print or log as others do: forks of verl, ms-swift, NeMo RL."""
+"""Trainers that print or log as others do: forks of verl, ms-swift."""
 
 import json
 
-from entropylaw.logs.load import read_runs
-from tests.hostile import refused
 from tests.unit.test_ingest_consoles_b import STEPS
 
 
 def verl(step, pairs):
-    return (
-        f"(TaskRunner pid=1) step:{step} - "
-        + " - ".join(f"{key}:{value}" for key, value in pairs.items())
-        + "\n"
-    )
+    return f"(TaskRunner pid=1) step:{step}{''.join(f' - {key}:{value}' for key, value in pairs.items())}\n"
 
 
 def ms_swift(step):
@@ -22,40 +16,17 @@ def ms_swift(step):
     return values | {"elapsed_time": "1m 2s", "memory(GiB)": 45.6, "train_speed(iter/s)": 0.1}
 
 
-def test_nemo_rls_console_has_no_entropy(tmp_path):
-    """It is refused: the reward alone is no log of a run."""
-    text = "".join(
-        f"\n{'=' * 25} Step {step}/100 {'=' * 25}\n▶ Generating responses for batch of size 32...\n\n"
-        "📊 Training Results:\n  • Loss: 0.0123\n  • Generation KL Error: 0.0012\n  • Avg Reward: 0.1234\n"
-        "  • Mean Generation Length: 345.6000\n\n⏱️  Timing:\n  • Total step time: 12.34s\n"
-        for step in STEPS
-    )
-    (tmp_path / "x.log").write_text(text, encoding="utf-8")
-    refused("not-a-log", read_runs, tmp_path / "x.log")
-
-
+SOLVED = {"batch/solve_none": 3, "batch/solve_partial": 5}
 FORKS = {
-    "rllm": {
-        "batch/solve_none": 3,
-        "batch/solve_partial": 5,
-        "actor/entropy": 0.3,
-        "reward/solver/mean": 0.5,
-    },
+    "rllm": SOLVED | {"actor/entropy": 0.3, "reward/solver/mean": 0.5},
     "prime": {"train_verify_score/all": 0.5, "actor/entropy_loss": "0.310", "critic/score/mean": "0.400"},
     "dapo": {"train/num_gen_batches": 2, "actor/entropy": "np.float64(0.3)", "critic/score/mean": -0.5},
 }
 BARS = {step: f"\rTrain: {step:3d}%|█  | {step}/438 [00:19<11:24,  3.51s/it]" for step in STEPS}
+FILE = "".join(json.dumps(ms_swift(step)) + "\n" for step in STEPS)
+CONSOLE = "".join(f"{ms_swift(step)}\n{bar}\n" for step, bar in BARS.items())
 SAMPLES = {
-    name: ("verl", "x.log", "".join(verl(step, pairs) for step in STEPS)) for name, pairs in FORKS.items()
-} | {
-    "ms-swift's file": (
-        "jsonl",
-        "logging.jsonl",
-        "".join(json.dumps(ms_swift(step)) + "\n" for step in STEPS),
-    ),
-    "ms-swift's console": (
-        "trl",
-        "x.log",
-        "".join(f"{ms_swift(step)}\n{bar}\n" for step, bar in BARS.items()),
-    ),
+    **{name: ("verl", "x.log", "".join(verl(s, pairs) for s in STEPS)) for name, pairs in FORKS.items()},
+    "ms-swift's file": ("jsonl", "logging.jsonl", FILE),
+    "ms-swift's console": ("trl", "x.log", CONSOLE),
 }

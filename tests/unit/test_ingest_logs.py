@@ -31,15 +31,19 @@ TRAINING = [
     ("tinker-metrics-jsonl/arithmetic_metrics.jsonl", 100, (7.78e-05, 0.773), (0.676, 1)),
     ("tinker-metrics-jsonl/distillation_on_metrics.jsonl", 35, (0.0047, 5.59), (0, 0)),
     ("custom-jsonl-countdown/grpo_zero_entropy.jsonl", 500, (0, 0), (0.124, 1.5)),
+    ("trl-trainer-state/sparse_reward_trainer_state.json", 100, (0.0699, 0.0943), (0, 0.125)),
+    ("trl-trainer-state/wordle_stage2_eval_rows_trainer_state.json", 160, (0.378, 0.884), (-2.07, 2.51)),
+    ("trl-console-tqdm/exp1a__rho0.30_seed42.log", 40, (1.1e-12, 8.23), (0, 0.95)),
+    ("trl-console-tqdm/exp1a__rho1.50_seed43.log", 40, (0.0915, 0.276), (0.1, 0.975)),
     ("custom-jsonl-countdown/grpo_trl.jsonl", 49, (0.143, 0.242), (0.723, 1.44)),
 ]
-REWARD = {"verl": "critic/score/mean", "tinker": "env/all/reward/total", "generic": "mean_reward"}
+REWARD = {"verl": "critic/score/mean", "tinker": "env/all/reward/total", "trl": "reward"}
 
 
 @pytest.mark.parametrize(("name", "rows", "entropy", "reward"), TRAINING, ids=[case[0] for case in TRAINING])
 def test_training_rewards(name, rows, entropy, reward):
     (run,) = read_runs(LOGS / name)
-    series = select(run, reward=REWARD[explain(run).trainer])
+    series = select(run, reward=REWARD.get(explain(run).trainer, "mean_reward"))
     assert len(series.step) == rows
     assert (series.entropy.min(), series.entropy.max()) == pytest.approx(entropy, rel=5e-3)
     assert (series.reward.min(), series.reward.max()) == pytest.approx(reward, rel=5e-3)

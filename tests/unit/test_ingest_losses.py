@@ -51,21 +51,27 @@ def test_text_in_the_reward_is_a_lost_evaluation_with_its_line(tmp_path: Path) -
     assert "secret" not in done.stdout
 
 
-def test_a_number_logged_again_replaces_the_text(tmp_path: Path) -> None:
-    (run,) = read_runs(log(tmp_path, [*changed((10, "50,1.5,oops"))[:11], *ROWS[10:]]))
-    assert run.spoiled == {}
-    assert not select(run).dropped
+OOPS = changed((10, "50,1.5,oops"))
 
 
-def test_lines_are_unknown_where_records_have_several(tmp_path: Path) -> None:
-    (run,) = read_runs(log(tmp_path, ["", *changed((10, "50,1.5,oops"))]))
-    assert "(first text of 4 characters; step 50), taken" in run.notes[0]
-
-
-def test_of_many_texts_three_places_are_given(tmp_path: Path) -> None:
-    (run,) = read_runs(log(tmp_path, changed(*((i, f"{5 * i},1.5,oops") for i in range(3, 9)))))
-    assert "steps 15, 20, 25 and 3 more; lines 5, 6, 7 and 3 more)" in run.notes[0]
-    assert dict(select(run).dropped) == {REWARD_IS_TEXT: 6}
+@pytest.mark.parametrize(
+    ("rows", "note", "dropped"),
+    [
+        # A number that is logged again replaces the text.
+        ([*OOPS[:11], *ROWS[10:]], "", {}),
+        # Lines are unknown where records have several.
+        (["", *OOPS], "(first text of 4 characters; step 50), taken", {REWARD_IS_TEXT: 1}),
+        (
+            changed(*((i, f"{5 * i},1.5,oops") for i in range(3, 9))),
+            "steps 15, 20, 25 and 3 more; lines 5, 6, 7 and 3 more)",
+            {REWARD_IS_TEXT: 6},
+        ),
+    ],
+)
+def test_where_texts_are(tmp_path: Path, rows: list[str], note: str, dropped: dict[str, int]) -> None:
+    (run,) = read_runs(log(tmp_path, rows))
+    assert note in "".join(run.notes)
+    assert dict(select(run).dropped) == dropped
 
 
 def test_a_missing_entropy_has_its_step(tmp_path: Path) -> None:
@@ -127,12 +133,10 @@ def test_a_nan_in_the_place_of_a_reward_is_counted_by_column_and_cause(tmp_path:
     dropped = {"reward is not a number": 2, "reward is infinite": 1, "entropy is not a number": 1}
     (run,) = read_runs(tmp_path / name)
     assert dict(select(run).dropped) == dropped
-    done = typed("fit", name, "--no-save", "--format", "json", cwd=tmp_path)
-    assert json.loads(done.stdout)["runs"][0]["dropped"] == dropped
-    text = " ".join(typed("fit", name, "--no-save", cwd=tmp_path).stdout.split())
-    assert (
-        "4 evaluations dropped: entropy is not a number (1); reward is infinite (1); reward is not a" in text
-    )
+    typed("fit", name, "-o", "fit.json", "-o", "fit.txt", cwd=tmp_path)
+    assert json.loads((tmp_path / "fit.json").read_text())["runs"][0]["dropped"] == dropped
+    text = " ".join((tmp_path / "fit.txt").read_text().split())
+    assert "4 evaluations dropped: entropy is not a number (1); reward is infinite (1); reward is not" in text
 
 
 def test_missing_values_of_arrays_are_counted_by_column_and_cause() -> None:

@@ -9,11 +9,9 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.logs.runs.splitting import SUPERSEDED
 from entropylaw.logs.sources import bundles as mlflow_store
 from entropylaw.logs.sources.bundles import MlflowFolder
 from entropylaw.logs.sources.content import Content
@@ -120,54 +118,31 @@ def logged_in(run, key):
     return {step: value for step, value in found if not math.isnan(value)}
 
 
-@pytest.fixture(params=["folder", "database"])
-def table_of(request, tmp_path):
-    """Read what one run logged from a folder, and from a database."""
-    if request.param == "folder":
-        return lambda logged: read_folder(write_folder(tmp_path, logged))
-    return lambda logged: read_database(write_database(tmp_path / "a.db", {(ID, "grpo", "active"): logged}))
-
-
-def test_nothing_private_is_read(table_of):
-    table = table_of(values())
-    assert "secret" not in repr(table)
-
-
 # Folders
 
 
 def test_the_files_of_a_run(tmp_path):
     folder = write_folder(tmp_path, values(), {"lr": "1e-6", "actor/clip": "0.2", "none": "", "blank": " \n"})
     listed = [Path(path).relative_to(folder).as_posix() for path in MlflowFolder().files(folder)]
-    assert listed == [
-        "meta.yaml",
-        "metrics/actor/entropy",
-        "metrics/critic/score/mean",
-        f"metrics/{VALIDATION}",
-        "params/actor/clip",
-        "params/lr",
-    ]
-    assert read_folder(folder).settings == {"lr": "1e-6", "actor/clip": "0.2"}
+    metrics = [f"metrics/{key}" for key in (ENTROPY, SCORE, VALIDATION)]
+    assert listed == ["meta.yaml", *metrics, "params/actor/clip", "params/lr"]
+    table = read_folder(folder)
+    assert table.settings == {"lr": "1e-6", "actor/clip": "0.2"}
+    assert "secret" not in repr(table)
 
 
-def test_the_folder_may_be_named_from_within(tmp_path, monkeypatch):
-    monkeypatch.chdir(write_folder(tmp_path, values(), meta=META.replace("run_name", "other")))
-    assert read_folder(".").columns["run"][0] == ID
-
-
-@pytest.mark.parametrize(
-    "meta", ["experiment_id: '1'\nartifact_location: x\n", "name: a\nrun_id: b\nversion: 1\n", ""]
-)
-def test_other_folders_are_no_runs(tmp_path, meta):
-    assert MlflowFolder().files(write_folder(tmp_path, values(), meta=meta)) == ()
-
-
-def test_folders_that_are_not_there_or_hold_little(tmp_path):
+def test_folders_of_runs_and_others(tmp_path, monkeypatch):
     folder = write_folder(tmp_path, values())
     for other in (tmp_path, tmp_path / "none", f"{tmp_path}\0", Path(folder) / "metrics"):
         assert MlflowFolder().files(str(other)) == ()
-    shutil.rmtree(Path(folder) / "metrics")
-    assert MlflowFolder().files(folder) == ()
+    for meta in ("experiment_id: '1'\nartifact_location: x\n", "name: a\nrun_id: b\nversion: 1\n", ""):
+        (Path(folder) / "meta.yaml").write_text(meta)
+        assert MlflowFolder().files(folder) == ()
+    (Path(folder) / "meta.yaml").write_text(META.replace("run_name", "other"))
+    monkeypatch.chdir(folder)
+    assert read_folder(".").columns["run"][0] == ID
+    shutil.rmtree("metrics")
+    assert MlflowFolder().files(".") == ()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
@@ -180,16 +155,6 @@ def test_what_is_no_file_is_left_out(tmp_path):
     assert len(MlflowFolder().files(folder)) == 4
 
 
-def test_large_metrics_of_which_nothing_is_made_are_left_out(tmp_path):
-    folder = write_folder(tmp_path, values())
-    contents = [load(path) for path in MlflowFolder().files(folder)]
-    for content in contents:
-        content.size, content.useful = 1 << 30, lambda name: name != SCORE
-    table = MlflowFolder().read(folder, contents)
-    assert table.unread == (SCORE,)
-    assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
-
-
 def test_names_that_yaml_writes():
     yaml = pytest.importorskip("yaml")
     chance = random.Random(3)
@@ -197,71 +162,6 @@ def test_names_that_yaml_writes():
         name = "".join(chance.choices("ab Z0-_:#'\"\\é中😀\t\x7f/.,[]{}&*!|>%@`", k=size)).strip()
         written = yaml.dump({"a": 1, "run_name": name, "user_id": "u"}, allow_unicode=True)
         assert mlflow_store.run_name(written) == name
-
-
-# MLflow itself
-
-
-@pytest.fixture(params=["file", "sqlite"])
-def store(request, tmp_path, monkeypatch):
-    """A client of either store, and what reads a run of it as this project does."""
-    pytest.importorskip("mlflow")
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    from mlflow import MlflowClient
-
-    if request.param == "file":
-        client = MlflowClient((tmp_path / "mlruns").as_uri())
-        return client, lambda run: read_folder(
-            str(tmp_path / "mlruns" / run.info.experiment_id / run.info.run_id)
-        )
-    pytest.importorskip("sqlalchemy")
-    pytest.importorskip("alembic")
-    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    return client, lambda run: read_database(tmp_path / "mlflow.db")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_every_value_that_mlflow_has(store):
-    from mlflow.entities import Metric, Param
-
-    client, read = store
-    run = client.create_run(client.create_experiment("e"), run_name='it\'s: "a" 😀 ' + "long " * 30)
-    again = [(time + 10**6, key, value + 1, step) for time, key, value, step in values(range(6, 11))]
-    odd = [
-        (10**13 + step, "odd", value, 20 + step)
-        for step, value in enumerate((math.nan, math.inf, -math.inf, 0.1))
-    ]
-    written = [*values(), *again, *odd]
-    for time in sorted({time for time, *_ in written}):
-        batch = [Metric(key, value, time, step) for at, key, value, step in written if at == time]
-        client.log_batch(run.info.run_id, metrics=batch)
-    client.log_batch(
-        run.info.run_id, params=[Param("actor/clip", "0.2"), Param("text", "a\nb"), Param("no", "")]
-    )
-    client.set_terminated(run.info.run_id)
-    table = read(client.get_run(run.info.run_id))
-    assert table.settings == {"actor/clip": "0.2", "text": "a\nb"}
-    assert table.columns["run"][0] == run.info.run_name.strip()
-    (ours,) = runs_of(table)
-    assert ours.step.tolist() == [*range(1, 11), 20, 21, 22, 23]
-    assert ours.dropped == {SUPERSEDED: 3}
-    for key in (ENTROPY, SCORE, VALIDATION, "odd"):
-        history = client.get_metric_history(run.info.run_id, key)
-        last = {metric.step: metric.value for metric in sorted(history, key=lambda metric: metric.timestamp)}
-        theirs = np.array([last.get(step, math.nan) for step in ours.step])
-        theirs[np.abs(theirs) == np.finfo(float).max] *= math.inf  # what the database has for infinity
-        assert ours.columns[key].tobytes() == theirs.tobytes()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_run_deleted_in_mlflow(store):
-    client, read = store
-    run = client.create_run(client.create_experiment("e"), run_name="gone")
-    for step in range(3):
-        client.log_metric(run.info.run_id, ENTROPY, 0.5, step=step)
-    client.delete_run(run.info.run_id)
-    assert any("deleted" in note for note in read(run).notes)
 
 
 def with_file(key, text):

@@ -1,16 +1,12 @@
 """Notebooks: made by hand as Jupyter saves them, and damaged; no cell's source code is ever a log."""
 
 import json
-import tracemalloc
 
-import numpy as np
 import pytest
 
-from entropylaw.errors import InputError
-from entropylaw.logs.readers.delimited import TOO_LONG
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
-from tests.hostile import assembled, refused, rows_or_refusal
+from tests.hostile import refused
 
 VERL = "\x1b[36m(TaskRunner pid=7)\x1b[0m step:{0} - actor/entropy:0.{1} - critic/score/mean:0.{0}\n"
 SOURCE = "print('step:99 - actor/entropy:9.0 - critic/score/mean:9.0')\n"
@@ -73,18 +69,10 @@ def read(data):
     return reader_of("ipynb").read(Content("n.ipynb", data))
 
 
-def runs(data):
-    return assembled("ipynb", read(data), "n")
-
-
 def small(steps):
     """A notebook with the lines of some steps, source code, a text and a table."""
     table = trainer_table(["Step", "reward"], [[1, 0.5], [2, 0.6]])
     return notebook(markdown(), code(stream(verl(steps))), code(shown(html=table)))
-
-
-NAN = float("nan")
-ROUNDED = "the Trainer's table shows six decimals, to which its values are rounded"
 
 
 def progress():
@@ -128,142 +116,56 @@ def nbformat_3():
 
 PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 1000 + "=\n"}}
 
-SAMPLES = {
-    "verl's lines, and no source code": (
-        notebook(markdown(), code(), code(stream(verl([1, 2, 3])))),
-        {"step": [1, 2, 3], "actor/entropy": [0.89, 0.88, 0.87]},
-        "(verl)",
-    ),
-    "pictures": (
-        notebook(code(PICTURE, stream(verl([1, 2])), PICTURE)),
-        {"step": [1, 2], "actor/entropy": [0.89, 0.88]},
-        "(verl)",
-    ),
-    "a training that goes on in a later cell": (
-        notebook(code(stream("Collecting x\n" * 9000)), code(stream(verl([1, 2]))), code(stream(verl([3])))),
-        {"step": [1, 2, 3]},
-        "(verl)",
-    ),
-    "streams in their order": (
-        notebook(progress()),
-        {"step": [1, 2, 3, 4], "entropy": [1, 0.5, 1 / 3, 0.25]},
-        "progress bar",
-    ),
-    "two trainings that count by their bars": (
-        notebook(progress(), markdown(), progress()),
-        {"step": [1, 2, 3, 4] * 2, "entropy": [1, 0.5, 1 / 3, 0.25] * 2},
-        "(trl)",
-    ),
-    "unsloth": (
-        html_notebook(
-            ["Step", "Training Loss", "reward", "completions / mean_length", "kl", "rewards / f / mean"],
-            [[1, 0.0, 0.25, 200.0, 0, 0.3], [2, 0.001, 0.5, 190.5, 0.0004, "No Log"]],
-        ),
-        {
-            "step": [1, 2],
-            "loss": [0, 0.001],
-            "reward": [0.25, 0.5],
-            "completions/mean_length": [200, 190.5],
-            "kl": [NAN, 0.0004],
-            "rewards/f/mean": [0.3, NAN],
-        },
-        ROUNDED,
-    ),
-    "what an evaluation measured": (
-        html_notebook(
-            ["Step", "Training Loss", "Validation Loss", "Reward", "Reward Std", "Rewards/f/mean", "Entropy"],
-            [[10, "No log", 0.1, 0.5, 0.1, 0.5, 0.7], [20, 0.2, 0.1, 0.6, 0.1, 0.6, 0.6]],
-        ),
-        {
-            "step": [10, 20],
-            "loss": [NAN, 0.2],
-            "eval_loss": [0.1, 0.1],
-            "eval_reward": [0.5, 0.6],
-            "eval_reward_std": [0.1, 0.1],
-            "eval_rewards/f/mean": [0.5, 0.6],
-            "eval_entropy": [0.7, 0.6],
-        },
-        ROUNDED,
-    ),
-    "two tables with other columns": (
-        notebook(
-            code(shown(html=trainer_table(["Step", "Training Loss"], [[1, 0.5]]))),
-            code(shown(html=trainer_table(["Step", "reward"], [[1, 0.25], [2, 0.5]]))),
-        ),
-        {"step": [1, 1, 2], "loss": [0.5, NAN, NAN], "reward": [NAN, 0.25, 0.5]},
-        ROUNDED,
-    ),
-    "a displayed history": (
-        history("displayed"),
-        {"step": [10, 20], "entropy": [NAN, 0.25]},
-        "another log in them (the Trainer's table) was left out",
-    ),
-    "a printed history": (
-        history("printed"),
-        {"step": [10, 20], "entropy": [NAN, 0.25]},
-        "another log in them (the Trainer's table) was left out",
-    ),
-    "JSON lines among other prints": (json_lines(), {"step": [1, 2, 3], "entropy": [0.5] * 3}, "(jsonl)"),
-    "nbformat 3": (nbformat_3(), {"step": [1, 2], "reward": [0.5, 0.6]}, ROUNDED),
+GOES_ON = (code(stream("Collecting x\n" * 9000)), code(stream(verl([1, 2]))), code(stream(verl([3]))))
+UNSLOTH = html_notebook(
+    ["Step", "Training Loss", "reward", "completions / mean_length", "kl", "rewards / f / mean"],
+    [[1, 0.0, 0.25, 200.0, 0, 0.3], [2, 0.001, 0.5, 190.5, 0.0004, "No Log"]],
+)
+MEASURED = html_notebook(
+    ["Step", "Training Loss", "Validation Loss", "Reward", "Reward Std", "Rewards/f/mean", "Entropy"],
+    [[10, "No log", 0.1, 0.5, 0.1, 0.5, 0.7], [20, 0.2, 0.1, 0.6, 0.1, 0.6, 0.6]],
+)
+TABLES = (
+    trainer_table(["Step", "Training Loss"], [[1, 0.5]]),
+    trainer_table(["Step", "reward"], [[1, 0.25], [2, 0.5]]),
+)
+NOTEBOOKS = {
+    "verl's lines, and no source code": notebook(markdown(), code(), code(stream(verl([1, 2, 3])))),
+    "pictures": notebook(code(PICTURE, stream(verl([1, 2])), PICTURE)),
+    "a training that goes on in a later cell": notebook(*GOES_ON),
+    "a training that starts again in a later cell": notebook(*GOES_ON, code(stream(verl([1, 2])))),
+    "streams in their order": notebook(progress()),
+    "two trainings that count by their bars": notebook(progress(), markdown(), progress()),
+    "unsloth": UNSLOTH,
+    "what an evaluation measured": MEASURED,
+    "a row longer than the header": html_notebook(["Step", "reward"], [[1, 0.5], [2, 0.4, 0.3]]),
+    "two tables with other columns": notebook(*(code(shown(html=table)) for table in TABLES)),
+    "a displayed history": history("displayed"),
+    "a printed history": history("printed"),
+    "JSON lines among other prints": json_lines(),
+    "nbformat 3": nbformat_3(),
 }
-"""Notebook, expected columns (all of a table), and what a note of it says."""
+SAMPLES = {title: ("ipynb", "n.ipynb", data) for title, data in NOTEBOOKS.items()}
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_the_log_of_a_notebook(name):
-    data, columns, note = SAMPLES[name]
-    content = Content("n.ipynb", data)
-    assert reader_of("ipynb").recognises(content)
-    table = reader_of("ipynb").read(content)
-    assert table.rows >= len(columns["step"])
-    for column, values in columns.items():
-        np.testing.assert_array_equal(table.columns[column], values)
-    if note == ROUNDED:
-        assert [*table.columns] == [*columns]
-    assert any(note in each for each in table.notes), table.notes
-    assert table.notes[0].startswith("read from the outputs of the notebook (")
-
-
-def test_a_training_that_starts_again_in_a_later_cell_is_another_run():
-    first, second = runs(notebook(code(stream(verl([1, 2, 3]))), code(stream(verl([1, 2])))))
-    assert (list(first.step), list(second.step)) == ([1, 2, 3], [1, 2])
-
-
-@pytest.mark.parametrize(
-    "html",
-    [
-        trainer_table(["", "step", "reward"], [[0, 1, 0.5], [1, 2, 0.6]]),
-        trainer_table(["Training Loss", "Validation Loss", "Step"], [["No log", 0.1, 3]]),
-        trainer_table(["Step", "Training Loss"], []),
-        trainer_table(["Step", "Training Loss"], [["one", 0.1]]),
-        trainer_table(["Step", "Training Loss"], [[1, 0.1]]).replace("</table>", ""),
-        "<table",
-        "",
-    ],
+OTHER_TABLES = (
+    trainer_table(["", "step", "reward"], [[0, 1, 0.5], [1, 2, 0.6]]),
+    trainer_table(["Training Loss", "Validation Loss", "Step"], [["No log", 0.1, 3]]),
+    trainer_table(["Step", "Training Loss"], []),
+    trainer_table(["Step", "Training Loss"], [["one", 0.1]]),
+    trainer_table(["Step", "Training Loss"], [[1, 0.1]]).replace("</table>", ""),
+    *("<table", ""),
 )
-def test_other_tables_are_no_log(html):
-    refused("no-records", read, notebook(code(shown(html=html))))
-
-
-def test_a_row_longer_than_the_header_is_counted():
-    html = trainer_table(["Step", "Training Loss"], [[1, 0.5], [2, 0.4, 0.3]])
-    table = read(notebook(code(shown(html=html))))
-    assert table.dropped == {TOO_LONG: 1}
-    assert (table.rows, len(table.columns["step"])) == (2, 1)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"model": "m", "lr": 1e-6}\n',
-        '{"step": 1, "lr": 1}\n{"step": 2, "lr": 1}\n',
-        '{"entropy": 1}\n{"entropy": 2}\n',
-        "a,b\n1,2\n3,4\n",
-        "Epoch 1: loss 0.5\n",
-    ],
+OTHER_PRINTS = (
+    *('{"model": "m", "lr": 1e-6}\n', '{"step": 1, "lr": 1}\n{"step": 2, "lr": 1}\n'),
+    *('{"entropy": 1}\n{"entropy": 2}\n', "a,b\n1,2\n3,4\n", "Epoch 1: loss 0.5\n"),
 )
-def test_other_prints_are_no_log(text):
-    error = refused("no-records", read, notebook(markdown(), code(stream(text)), code()))
+OTHERS = (*(shown(html=html) for html in OTHER_TABLES), *map(stream, OTHER_PRINTS))
+
+
+@pytest.mark.parametrize("output", OTHERS, ids=range(len(OTHERS)))
+def test_other_tables_and_prints_are_no_log(output):
+    error = refused("no-records", read, notebook(markdown(), code(output), code()))
     assert "1 cell with outputs of 3 cells looked at" in error.message
     assert "cleared" in error.hint
 
@@ -278,61 +180,9 @@ def test_it_is_recognised_whatever_comes_first(first, indent):
         assert reader_of("ipynb").recognises(Content(name, json.dumps(value, indent=indent).encode()))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'{"step": 1, "entropy": 0.5}\n{"step": 2, "entropy": 0.4}\n',
-        b'{"best_metric": null, "log_history": [{"step": 1, "reward": 0.5}]}',
-        b'{"cells": 3, "step": 1}\n{"cells": 4, "step": 2}\n',
-        json.dumps({"text": notebook(code()).decode()}).encode() + b"\n",
-        b'{"metadata": {}, "cells": [{"cell_type": "neuron"}]}',
-        b"step:1 - actor/entropy:0.5\n",
-        b"",
-    ],
-)
-def test_other_files_are_not_taken_for_notebooks(data):
-    assert not reader_of("ipynb").recognises(Content("n.ipynb", data))
-
-
 def test_a_notebook_that_was_cut_off_is_corrupt():
     data = notebook(code(stream(verl([1, 2, 3]))))
     content = Content("n.ipynb", data[: len(data) // 2])
     assert reader_of("ipynb").recognises(content)
     error = refused("file-corrupt", reader_of("ipynb").read, content)
     assert "breaks off" in error.message
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"[1]",
-        b"{" * 99_999,
-        b'{"cells": ' + b"[" * 99_999,
-        b'{"cells": [' + b"{}," * (1 << 20) + b'{}], "nbformat": 4}',
-        b'{"cells": [], "nbformat": 4' + b"9" * 9999 + b"}",
-        b'{"cells": 5, "nbformat": 4}',
-        b'{"cells": [1, {"outputs": [2, {"output_type": "stream"}, {"output_type": "pyout", "data": 3}]}]}',
-        b'{"cells": [{"outputs": [{"output_type": "stream", "text": "\\ud800 step:1 - a:b\\n"}]}]}',
-        b'{"worksheets": [1, {"cells": 2}], "nbformat": 3}',
-    ],
-    ids=range(9),
-)
-def test_hostile_notebooks_give_rows_or_a_refusal(data):
-    rows_or_refusal(read, data)
-
-
-def test_hostile_tables_take_no_time():
-    pieces = ("<table>", "<tr>" * 50_000, "<th " * 50_000, "<td>" + "x" * 99_999, "<!--" * 50_000, "</table>")
-    assert rows_or_refusal(read, notebook(code(shown(html="".join(pieces))))) == 0
-    assert rows_or_refusal(read, notebook(code(shown(html="<table" * 100_000)))) == 0
-
-
-def test_many_empty_values_do_not_fill_the_memory():
-    data = b'{"cells": [' + b"[]," * (1 << 22) + b'[]], "nbformat": 4}'
-    tracemalloc.start()
-    with pytest.raises(InputError) as caught:
-        read(data)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert caught.value.slug == "file-corrupt"
-    assert peak < 10 * len(data)

@@ -1,7 +1,6 @@
 """SwanLab's CSV files, made by hand as the swanlab package parses them, and damaged."""
 
 import numpy as np
-import pytest
 
 from entropylaw.logs.runs.joining import joined
 from entropylaw.logs.sources.content import Content
@@ -35,24 +34,6 @@ def test_the_files_of_one_experiment_are_joined():
     assert run.name == "grpo-1"
     assert list(run.step) == [0, 1, 2, 3]
     assert np.array_equal(run.columns["entropy"], [np.nan, 0.4, 0.3, 0.2], equal_nan=True)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        *(
-            "step,loss",
-            "step",
-            "step,a-loss_step",
-            "step,a-loss_step,a-kl_timestamp",
-            "step,loss_step,loss_timestamp",
-        ),
-        *("Step,a - loss,a - loss__MIN,a - loss__MAX", "a-loss_step,a-loss_timestamp", "", "step:1 - a:2"),
-        'step,"a-loss_step',
-    ],
-)
-def test_other_files_are_not_taken_for_it(header):
-    assert not reader_of("swanlab-csv").recognises(Content("a.csv", f"{header}\n1,2,3,4\n".encode()))
 
 
 def test_names_of_nothing_but_dashes():

@@ -1,22 +1,16 @@
 """Trackio's databases: made by hand in the layouts of several versions, by Trackio itself, and damaged."""
 
 import json
-import os
 import random
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from entropylaw.errors import InputError
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.opening import load
 from entropylaw.logs.sources.registry import reader_of
-from tests.hostile import assembled, flipped, refused, rows_or_refusal
+from tests.hostile import flipped, refused, rows_or_refusal
 
 METRICS = """CREATE TABLE metrics (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, timestamp TEXT NOT NULL,
@@ -88,36 +82,6 @@ def test_its_table_is_found_behind_much_else(tmp_path):
     assert reader_of("trackio").recognises(Content("p.db", content.data))
 
 
-@pytest.mark.parametrize("beside", ["both", "log only", "none"])
-def test_a_log_that_is_still_written(tmp_path, beside):
-    folder = tmp_path / "it's #1?"
-    folder.mkdir()
-    path = folder / "p.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute(METRICS)
-        database.commit()
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        some_steps(database)
-        database.commit()
-        if beside == "both":
-            assert len(reader_of("trackio").read(load(str(path))).columns["step"]) == 5
-            return
-        copy = folder / "copy.db"
-        copy.write_bytes(path.read_bytes())
-        if beside == "log only":
-            (folder / "copy.db-wal").write_bytes((folder / "p.db-wal").read_bytes())
-    before = sorted(folder.iterdir())
-    content = load(str(copy))
-    assert reader_of("trackio").recognises(content)
-    if beside == "none":
-        with pytest.raises(InputError, match="no-records"):
-            reader_of("trackio").read(content)
-    else:
-        assert len(reader_of("trackio").read(content).columns["step"]) == 5
-    assert sorted(folder.iterdir()) == before
-
-
 def test_what_comes_from_elsewhere_lacks_its_write_ahead_log_and_says_so(tmp_path):
     content = small(tmp_path)
     assert not reader_of("trackio").read(content).notes
@@ -160,27 +124,6 @@ def test_pages_that_lead_to_themselves_end(tmp_path):
     lead(inner[0], inner[1])
     error = refused("file-corrupt", read, bytes(data))
     assert "again and again" in error.message
-
-
-def test_what_trackio_itself_writes(tmp_path):
-    pytest.importorskip("trackio")
-    script = (
-        "from trackio.sqlite_storage import SQLiteStorage\n"
-        "for run in ('first', 'second'):\n"
-        "    records = [{'train/reward': 0.1 * n, 'train/entropy': 1 / (1 + n)} for n in range(4)]\n"
-        "    SQLiteStorage.bulk_log(project='p', run=run, metrics_list=records, steps=[0, 5, 10, 15])\n"
-    )
-    subprocess.run(
-        [sys.executable, "-c", script], check=True, env=os.environ | {"TRACKIO_DIR": str(tmp_path)}
-    )
-    before = sorted(tmp_path.iterdir())
-    content = load(str(tmp_path / "p.db"))
-    assert reader_of("trackio").recognises(content)
-    first, second = assembled("trackio", content, "p")
-    assert (first.name, second.name) == ("first", "second")
-    assert list(first.step) == [0, 5, 10, 15]
-    assert list(second.columns["train/entropy"]) == [1, 1 / 2, 1 / 3, 1 / 4]
-    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_damaged_databases_give_rows_or_a_refusal(tmp_path):

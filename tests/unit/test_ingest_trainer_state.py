@@ -3,18 +3,6 @@
 import json
 import math
 
-import numpy as np
-import pytest
-
-from entropylaw.logs.load import read_runs
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.registry import reader_of
-from entropylaw.roles.select import select
-from tests.conftest import PUBLIC_LOGS
-
-REAL = PUBLIC_LOGS / "trl-trainer-state"
-real = pytest.mark.skipif(not REAL.is_dir(), reason="the public logs are not here")
-
 SUMMARY = {
     "epoch": 1.0,
     "step": 3,
@@ -51,90 +39,7 @@ def text(entries, indent=2):
     return json.dumps(state(entries), indent=indent, sort_keys=True) + "\n"
 
 
-def read(data):
-    content = Content("trainer_state.json", data if isinstance(data, bytes) else data.encode())
-    return reader_of("trainer-state").read(content)
-
-
-@pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_entries_become_rows(tmp_path, indent, encoding):
-    folder = tmp_path / "grpo_s1"
-    folder.mkdir()
-    path = folder / "trainer_state.json"
-    path.write_text(text([training(1), training(2), training(3)], indent), encoding=encoding)
-    (run,) = read_runs(path)
-    assert run.name == "grpo_s1"
-    assert run.source.format == "trainer-state"
-    assert run.source.rows == 3
-    assert run.step_column == "step"
-    assert run.step.tolist() == [1, 2, 3]
-    assert run.columns["reward"].tolist() == pytest.approx([0.1, 0.2, 0.3])
-    assert run.columns["epoch"].tolist() == pytest.approx([1 / 3, 2 / 3, 1])
-    assert run.dropped == {}
-    assert not any("cut off" in note for note in run.notes)
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (text([training(1)]), True),
-        (text([training(1)], None), True),
-        ("\n  " + text([]), True),
-        ("\ufeff" + text([training(1)]), True),
-        (text([training(1)])[:400], True),
-        ('{"step": 1, "log_history": "x"}\n', False),
-        ('{"step": 1, "reward": 0.5}\n', False),
-        ('["log_history", [1]]', False),
-        ("step,log_history\n1,[\n", False),
-        (b"\x80\x04\x95" + bytes(range(256)), False),
-    ],
-)
-def test_recognises(data, expected):
-    content = Content("x", data if isinstance(data, bytes) else data.encode())
-    assert reader_of("trainer-state").recognises(content) is expected
-
-
 SMALL = text([training(1), evaluation(1), training(2, entropy=math.nan), training(3), SUMMARY])
-
-
-@real
-def test_a_real_run():
-    (run,) = read_runs(REAL / "sparse_reward_trainer_state.json")
-    assert run.source.format == "trainer-state"
-    assert run.source.rows == 100
-    assert run.step.tolist() == list(range(1, 101))
-    assert run.dropped == {}
-    series = select(run)
-    assert len(series.step) == 100
-    assert series.entropy_choice.column == "entropy"
-    assert series.reward_choice.column == "reward"
-    assert (series.entropy.min(), series.entropy.max()) == pytest.approx((0.0699, 0.0943), abs=5e-5)
-    assert (series.reward.min(), series.reward.max()) == (0, 0.125)
-
-
-@real
-def test_a_real_run_with_evaluations():
-    (run,) = read_runs(REAL / "wordle_stage2_eval_rows_trainer_state.json")
-    assert run.source.rows == 168
-    assert run.step.tolist() == list(range(1, 161))
-    assert run.step[~np.isnan(run.columns["eval_reward"])].tolist() == list(range(20, 161, 20))
-    series = select(run, reward="reward")
-    assert len(series.step) == 160
-    assert (series.entropy.min(), series.entropy.max()) == pytest.approx((0.378, 0.884), abs=5e-4)
-    series = select(run, pair="same")
-    assert series.reward_choice.column == "eval_reward"
-    assert len(series.step) == 8
-
-
-@real
-def test_a_real_run_that_is_cut_off():
-    data = (REAL / "wordle_stage2_eval_rows_trainer_state.json").read_bytes()
-    table = read(data[: len(data) // 2])
-    steps = list(table.columns["step"])
-    assert steps == list(range(1, len(steps) + 1))
-    assert len(steps) > 70
-    assert "cut off" in table.notes[0]
 
 
 def cut_off(indent):

@@ -1,16 +1,5 @@
 """What TRL prints: written by hand as tqdm writes it, damaged, and real logs where they are at hand."""
 
-import pytest
-
-from entropylaw.logs.load import read_runs
-from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.registry import reader_of
-from entropylaw.roles.select import select
-from tests.conftest import PUBLIC_LOGS, processor_time
-from tests.hostile import rows_or_refusal
-
-REAL = PUBLIC_LOGS / "trl-console-tqdm"
-SHOWN = "steps are those that the progress bar showed when each entry was printed"
 SUMMARY = "{'train_runtime': 9.5, 'train_samples_per_second': 1.7, 'train_loss': 0.01, 'epoch': 0.5}"
 
 
@@ -64,74 +53,11 @@ def buffered(text, at_once):
     return "".join(parts), "".join(waiting)
 
 
-def read(data):
-    return reader_of("trl").read(Content("x.log", data if isinstance(data, bytes) else data.encode()))
-
-
 def lines(entries):
     return "".join(f"{one}\n" for one in entries)
 
 
 APART = lines(entry(5 * n) for n in range(1, 5)) + "".join(bar(n) for n in range(21))
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        ("noise\n" * 20_000 + entry(1), True),
-        (terminal(), True),
-        ("epoch 1\n{'loss': 0.5, 'epoch': ", False),
-        ("{'bos_token_id': None}\n", False),
-        ('{"loss": 0.5, "epoch": 1}\n', False),
-        (b"\x00\x01\x02\x03" * 100 + entry(1).encode(), False),
-    ],
-)
-def test_recognises(data, expected):
-    content = Content("x", data if isinstance(data, bytes) else data.encode())
-    assert reader_of("trl").recognises(content) is expected
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *(
-            "{'a': ",
-            "{'loss': 0.0, ",
-            "{'loss': '",
-            "{'loss': a(",
-            "{'loss': [1, ",
-            "{'loss': {",
-            "{'loss': 1",
-        ),
-        *("1%|", " 1%| | 1/2 [x]", "\r          \r", "\x1b[1", "\n\x1b[A", ":    ", " ", "'", "\\'"),
-    ],
-)
-def test_hostile_text_takes_time_in_proportion(unit):
-    """Quadratic, the least of these would take minutes."""
-    with processor_time(100.0):
-        rows_or_refusal(read, lines([entry(1), unit * (1_000_000 // len(unit)), entry(2)]))
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="the public logs are not here")
-@pytest.mark.parametrize(
-    ("name", "entropy", "reward"),
-    [
-        ("exp1a__rho0.30_seed42.log", (1.1e-12, 8.23), (0, 0.95)),
-        ("exp1a__rho1.50_seed43.log", (0.0915, 0.276), (0.1, 0.975)),
-    ],
-)
-def test_real_runs(name, entropy, reward):
-    """Their entries stand in the file up to eight at a time, 40 steps behind the first."""
-    (run,) = read_runs(REAL / name)
-    assert run.source.format == "trl"
-    assert run.step.tolist() == list(range(5, 201, 5))
-    assert run.dropped == {}
-    assert SHOWN in run.notes
-    series = select(run)
-    assert len(series.step) == 40
-    assert (series.entropy_choice.column, series.reward_choice.column) == ("entropy", "reward")
-    assert (series.entropy.min(), series.entropy.max()) == pytest.approx(entropy, rel=2e-2)
-    assert (series.reward.min(), series.reward.max()) == pytest.approx(reward, rel=5e-3)
 
 
 def of_value(written):

@@ -65,29 +65,6 @@ def refused(slug, reader, data, name="x.csv"):
 # Charts
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "step,actor/entropy,critic/score/mean\n1,0.5,0.2\n2,0.4,0.3\n",
-        '"step","entropy","reward"\n"1","0.5","0.2"\n',
-        "epoch,loss - train,loss - val\n1,0.5,0.2\n",
-        "step,train - loss,val - loss\n1,0.5,0.2\n",
-        "step,entropy - mean,kl,reward\n1,0.5,0.2,3\n",
-        "Step,a - 1,a - 2,b - 3,b - 4,c - 5\n1,2,3,4,5,6\n",
-        "id,x__MIN,x__MAX,x,name\n1,2,3,4,5\n",
-        "Wall time,Step,Value\n1,2,3\n",
-        "step:1 - actor/entropy:0.35 - critic/score/mean:0.4\n",
-        "2025-01-01 12:00:00,123 - INFO - main - start\n2025-01-01 12:00:01,123 - INFO - main - go\n",
-        '{"_step": 1, "a - b": 2}\n{"_step": 2, "a - b": 2}\n',
-        "Step\n1\n",
-        "",
-        "\n\n",
-    ],
-)
-def test_other_texts_are_no_charts(text):
-    assert not CHART.recognises(content(text))
-
-
 def hostile_chart():
     runs = {"a - b, c": curve(12), "two": {**curve(8), 3: (1, 0, 2)}}
     return chart(runs, axis="train/global_step", counter=lambda x: 2 * x)
@@ -162,7 +139,6 @@ TWICE = ["Step", *(f"a - r{kind}" for _ in range(2) for kind in ("", "__MIN", "_
 THRICE = [*TWICE, *(f"a#2 - r{kind}" for kind in ("", "__MIN", "__MAX"))]
 SEVERAL = {**curve(20), 4: (0.04, 0.01, 0.09), 7: (0.07, 0.06, 0.08)}
 LAST = chart({"a": dict.fromkeys(range(9), 0.123456)})
-BARE = chart({"a": curve(5), "b": curve(5)}, bounds=False)
 CHARTS = {
     "over W&B's step": chart({"one": curve(5), "two": curve(3, 1.0)}, "actor/entropy"),
     "runs of different length": chart({"long": curve(40), "short": curve(25, 2.0)}),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict
 from dataclasses import replace as dataclass_replace
 from functools import partial
 
@@ -11,8 +9,7 @@ import numpy as np
 import pytest
 
 from entropylaw.pipeline.steps import fit_logs
-from entropylaw.results.result import replace
-from lab import answers, comparisons, editions, findings, overview, page, second
+from lab import comparisons, editions, findings, overview, page, second
 from lab.comparisons import edition
 from lab.config import Config, Counts, Objective, Size, Stage, Start, read_config, write_config
 from lab.make import is_finished, left_of, record, recorded
@@ -39,38 +36,6 @@ TINY = Config(
 )
 
 
-def say_nothing(line: str) -> None:
-    """Print nothing."""
-
-
-def test_runs_of_one_arm_differ_in_the_seed_alone():
-    for config in RUNS.values():
-        if config.failure:
-            continue
-        first = RUNS[f"{config.arm}_s0"]
-        kept = {"counts": first.counts, "tokens_at": first.tokens_at, "also": first.also}
-        assert replace(config, run=first.run, seed=0, **kept) == first
-
-
-def test_a_failing_run_equals_its_twin_but_for_the_cause():
-    assert Counter(config.failure for config in FAILING) == {
-        "entropy collapse": 6,
-        "entropy explosion": 3,
-        "hacked reward": 3,
-        "numerical blow-up": 3,
-        "dead groups": 3,
-    }
-    for config in FAILING:
-        twin = RUNS[config.twin]
-        assert (twin.failure, twin.lost_at, twin.steps, twin.seed) == (None, None, config.steps, config.seed)
-        before, cause = config.stages
-        assert 0 < config.lost_at == before.steps < config.steps
-        assert asdict(before) == asdict(replace(twin.stages[0], steps=before.steps))
-        same = ("size", "start", "objective", "prompts", "samples", "minibatches", "lr", "gradient_limit")
-        assert [getattr(config, name) for name in same] == [getattr(twin, name) for name in same]
-        assert cause.objective or cause.lr
-
-
 @pytest.mark.parametrize("config", [RUNS["grpo_s0"], *FAILING, TINY], ids=lambda config: config.run)
 def test_a_config_is_read_as_it_was_written(config, tmp_path):
     write_config(config, {"torch": "0"}, tmp_path / "config.json")
@@ -80,16 +45,6 @@ def test_a_config_is_read_as_it_was_written(config, tmp_path):
 def test_finished_runs_have_the_settings_of_the_list():
     assert [name for name in FINISHED if not is_finished(RUNS[name], LAB2)] == []
     assert len(left_of(list(RUNS.values()), LAB2)) == len(RUNS) - len(FINISHED)
-
-
-def test_tables_without_runs_name_what_is_not_made(tmp_path):
-    nothing = edition({}, tmp_path)
-    assert comparisons.arms(nothing, ("rloo",), ()) == "Not made yet: `rloo`."
-    for table in (comparisons.sizes, comparisons.supervised, comparisons.orders, comparisons.spreads):
-        assert table(nothing).startswith("Not made yet: `")
-    assert page.failures(nothing) == "Not made yet."
-    assert answers.holds(nothing) == "Not made yet: `grpo`, `steady` and `width_96`."
-    assert answers.forgets(nothing).startswith("Not made yet: ")
 
 
 def test_a_number_against_the_size_is_a_line_through_the_means():

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from lab import chains
-from lab.arms import runs
-from lab.config import read_config, write_config
 from lab.domains import demonstrations, grade
 from lab.task import (
     DOMAINS,
@@ -138,14 +134,3 @@ def test_the_plan_ends_with_its_equals_sign():
     short = tokens("36=1692.", RESPONSE)[None]
     assert text_of(short[is_written(short)]) == "36=1692."
     assert (short[0, 2], short[0, 7]) == (GO, END)
-
-
-def test_configs_are_plain_json_with_unique_names(tmp_path):
-    path = tmp_path / "config.json"
-    for config in runs():
-        write_config(config, {"torch": "2.13.0"}, path)
-        data = json.loads(path.read_text())
-        assert (data["run"], data["made_with"]) == (config.run, {"torch": "2.13.0"})
-        assert read_config(path) == config
-        assert config.about
-    assert len({config.run for config in runs()}) == len(runs())

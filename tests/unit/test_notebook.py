@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,10 +18,9 @@ from entropylaw.report.describe import describe
 from entropylaw.results.forecast import SaturationForecast
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
-from tests.findings import stated
 from tests.pages import Page
 from tests.unit.test_phase_report import neither, ordered
-from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
+from tests.unit.test_report_samples import document, falling, refused, synthetic
 
 
 def ahead(name: str = "sample") -> entropylaw.Forecast:
@@ -38,24 +36,12 @@ def spending() -> SaturationForecast:
     return entropylaw.saturation_forecast(law.step, law.entropy, law.reward)
 
 
-def hostile_phases() -> entropylaw.PhaseFit:
-    found = ordered().phases
-    assert found is not None
-    return replace(found, run=HOSTILE, findings=stated("caution", f"caution about {HOSTILE}"))
-
-
 RESULTS: dict[str, Callable[[], Any]] = {
     "law": lambda: synthetic().answer,
     "law that fails": lambda: falling().answer,
     "phases": lambda: ordered().phases,
     "no turn": lambda: neither().phases,
     "forecast": ahead,
-}
-HOSTILES: dict[str, Callable[[], Any]] = {
-    "law": lambda: synthetic(HOSTILE).answer,
-    "phases": hostile_phases,
-    "forecast": lambda: ahead(HOSTILE),
-    "document": lambda: document(synthetic(HOSTILE), refused(HOSTILE), warnings=(HOSTILE,)),
 }
 
 
@@ -95,39 +81,10 @@ def test_a_law_that_fails_says_so_on_the_axes() -> None:
     assert axes.get_title(loc="left") == "fails: reward rises with entropy"
 
 
-@pytest.mark.parametrize("name", HOSTILES)
-def test_names_are_text(name: str) -> None:
-    page = Page(HOSTILES[name]()._repr_html_())
-    assert not page.open
-    assert not {"script", "img", "a", "iframe", "style"} & set(page.tags)
-    assert HOSTILE.replace("\n", "\\n") in page.text
-    assert not [key for key, _ in page.attributes if key.startswith("on")]
-    assert len(page.ids) == len(set(page.ids))
-    assert set(page.references) <= set(page.ids)
-    outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", HOSTILES[name]()._repr_html_())
-    assert not re.search(r"https?://", outside.replace("[b](http://c.example)", ""))
-
-
-@pytest.mark.parametrize("name", [*RESULTS, "document"])
-def test_the_same_result_has_the_same_table(name: str) -> None:
-    make = {**RESULTS, **HOSTILES}[name]
-    assert make()._repr_html_() == make()._repr_html_()
-    assert "<svg" in make()._repr_html_()
-    assert "var(" not in make()._repr_html_()
-
-
-def test_the_verdict_comes_before_the_numbers() -> None:
-    page = Page(falling().answer._repr_html_())  # type: ignore[union-attr]
-    words = (
-        "fails",
-        "reward rises with entropy",
-        "Still improving?",
-        "ceiling − reward now",
-        "Diagnostics",
-    )
-    places = [page.text.index(word) for word in words]
-    assert places == sorted(places)
-    assert "figure-title" not in falling().answer._repr_html_()  # type: ignore[union-attr]
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_table_has_figures_of_fixed_colours(name: str) -> None:
+    assert "<svg" in RESULTS[name]()._repr_html_()
+    assert "var(" not in RESULTS[name]()._repr_html_()
 
 
 def test_a_table_for_a_terminal_alone_is_on_no_page() -> None:
@@ -168,6 +125,15 @@ def test_a_document_has_a_row_for_every_run_and_figures_for_a_few() -> None:
     page = Page(many._repr_html_())  # type: ignore[attr-defined]
     assert "svg" not in page.tags
     assert page.tags.count("tr") == 60 + 1
+
+
+def test_a_result_has_its_methods_however_it_was_imported() -> None:
+    code = (
+        "import sys, entropylaw.results.result as module\n"
+        "assert module.note('not-one', n=3).sentence == 'not-one'\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), check=True)
 
 
 def test_matplotlib_is_loaded_when_a_result_is_looked_at_and_not_before() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from html.parser import HTMLParser
-
 import pytest
 
+from tests.pages import Page
 from tests.typed import assert_error, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -14,27 +12,16 @@ pytestmark = pytest.mark.usefixtures("one_cache")
 FAST = ("--no-phases", "--jobs", "1")
 
 
-class Page(HTMLParser):
-    """The ids of a page, what it links to, and its headings."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.ids, self.links, self.open = [], [], []
-        self.feed(text)
-        self.links += [f"#{name}" for name in re.findall(r"url\(#([^)]*)\)", text)]
-
-    def handle_starttag(self, tag, attrs):
-        named = dict(attrs)
-        self.ids += [named["id"]] if "id" in named else []
-        self.links += [named[name] for name in ("href", "src", "xlink:href") if name in named]
-        self.links += [f"#{one}" for one in named.get("aria-describedby", "").split()]
-
-
 def page(folder, name="out.html"):
     found = Page((folder / name).read_text("utf-8"))
     assert len(found.ids) == len(set(found.ids))
-    assert {link for link in found.links if link.removeprefix("#") not in found.ids} == set()
-    return found
+    described = [
+        name for key, value in found.attributes if key == "aria-describedby" for name in value.split()
+    ]
+    assert {*found.references, *described} <= set(found.ids)
+    links = {value for key, value in found.attributes if key in ("href", "src", "xlink:href")}
+    assert {link.removeprefix("#") for link in links} <= set(found.ids)
+    return links
 
 
 def test_one_run_is_its_page(run, tmp_path):
@@ -58,7 +45,7 @@ def test_several_runs_are_an_index_with_their_pages_below(run, tmp_path):
     assert done.returncode == 0
     assert not (tmp_path / "runs").exists()
     found = page(tmp_path)
-    assert {"#run:main", "#run:grid", "#run:short"} <= set(found.links)
+    assert {"#run:main", "#run:grid", "#run:short"} <= found
     text = (tmp_path / "out.html").read_text("utf-8")
     assert [f"<h1>{name}</h1>" in text for name in ("3 runs", "main", "grid", "short")] == [True] * 4
     assert "report.csv" not in text

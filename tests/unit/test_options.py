@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from entropylaw.cli.command import NAMES, all_settings, function_of
+from entropylaw.cli.command import NAMES, all_settings
+from entropylaw.cli.commands import command_of
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
 from entropylaw.kinds import COUNT, NUMBER, SAMPLES, SWITCH, one_of
+from entropylaw.option import option, options_of, part
 from entropylaw.options import (
     ClassColumns,
     ColumnOptions,
@@ -23,9 +25,6 @@ from entropylaw.options import (
     LogOptions,
     PhaseOptions,
     column,
-    option,
-    options_of,
-    part,
 )
 
 FAMILIES: dict[type, set[str]] = {
@@ -51,12 +50,12 @@ class Sample(ColumnOptions, Command):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_command_of_a_family_has_all_its_options(family):
     for name in NAMES:
-        own = options_of(function_of(name).options)
+        own = options_of(command_of(name))
         if name in FAMILIES[family]:
             assert not [field for field in options_of(family) if field not in own], name
         # In a figure's command --run is the name of a run.
         elif name != "plot":
-            assert not issubclass(function_of(name).options, family)
+            assert not issubclass(command_of(name), family)
 
 
 def test_every_option_of_a_family_is_a_setting():
@@ -66,7 +65,7 @@ def test_every_option_of_a_family_is_a_setting():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_flags_and_keys_of_a_command_are_its_own(name):
-    options = options_of(function_of(name).options).values()
+    options = options_of(command_of(name)).values()
     flags = [flag for known in options for word in known.flags for flag in word.split("/")]
     assert len(flags) == len(set(flags))
     keys = [known.key for known in options if known.key]
@@ -161,26 +160,9 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
     assert run("predict", log, "--target-entropy", "0.1", "--pair", "next").returncode == 0
 
 
-def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
-    """Level shifts included, and nothing is done twice."""
-    logs = [f"data/lab/{name}/metrics.parquet" for name in ("clean_start_s0", "clean_start_s1")]
-    more = ("--find-seams",)
-    pages = ("--no-phases", "--figures", "none", "--jobs", "1")
-    assert run("fit", *logs, *more, "-q", "-o", "x.json").returncode == 0
-    assert run("report", *logs, *more, *pages, "-o", "one").returncode == 0
-    assert run("report", "x.json", *pages, "-o", "two").returncode == 0
-    one = tmp_path / "one"
-    files = sorted(path.relative_to(one) for path in one.rglob("*.*") if path.is_file())
-    assert len(files) > 6
-    for file in files:
-        if ".entropylaw" not in file.parts:
-            assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
-    assert "2 of them as before" in run("report", *logs, *more, *pages, "-o", "one").stderr
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_of_commands_has_the_first_sentence_of_each(name):
-    assert str(function_of(name).__doc__).partition("\n")[0] == NAMES[name]
+    assert str(command_of(name).__doc__).partition("\n")[0] == NAMES[name]
     assert len(NAMES[name]) <= 50
 
 

@@ -8,9 +8,8 @@ from matplotlib.collections import FillBetweenPolyCollection
 
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import phase_figure, token_figure, turns_figure
-from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.results.columns import TokenHistogram
 from entropylaw.results.result import replace
+from entropylaw.results.tokens import TokenHistogram
 from entropylaw.tokens.query import EDGES
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import stated
@@ -40,12 +39,6 @@ def test_words_are_on_the_paper_large_enough_and_apart(name):
     figure = FIGURES[name]()
     assert figure.get_size_inches()[0] == plotting.WIDTH
     assert_words_can_be_read(figure)
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_the_same_bytes(name):
-    for kind in ("svg", "png", "pdf"):
-        assert figure_bytes(FIGURES[name](), kind, "x") == figure_bytes(FIGURES[name](), kind, "x")
 
 
 def test_the_title_is_the_verdict():

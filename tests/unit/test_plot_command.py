@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw.cli.plot import PlotCommand, plot
+from entropylaw.cli.commands.plot import PlotCommand
+from entropylaw.cli.plot import plot
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import PhasesDocument, from_fits
-from entropylaw.errors import EntropyLawError, FitError, InputError
+from entropylaw.errors import EntropyLawError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
@@ -90,6 +91,8 @@ def test_figures_of_a_report_and_of_phases(run, stored):
             "planning or execution",
         ),
         (("law", "one", "-o", "a.svg", "--style", "none"), 3, "unreadable-style", "No such file"),
+        # A style is a file, and no address.
+        (("law", "one", "-o", "a.svg", "--style", "https://x.y/z"), 3, "unreadable-style", "No such file"),
         (("law", "missing", "-o", "a.svg"), 3, "file-not-found", "missing"),
     ],
 )
@@ -110,33 +113,6 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
     assert (caught.value.exit_code, caught.value.slug) == (code, slug)
     assert said in f"{caught.value.message} {caught.value.hint}"
     assert not list(tmp_path.glob("a*"))
-
-
-def test_a_refusal_is_two_lines(run, stored):
-    done = run("plot", "law", stored["three"], "--run", HOSTILE, "-o", "a.svg")
-    assert done.returncode == 4
-    assert done.stderr.startswith("error[nothing-to-draw]: ")
-    assert len(done.stderr.splitlines()) == 2
-
-
-def test_a_forecast_that_cannot_be_says_why(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("short.fit.json").write_text(dumps(document(synthetic("few", n=6)).to_json()))
-    with pytest.raises(FitError, match="a forecast needs at least 8"):
-        plot(PlotCommand(figure="forecast", source="short.fit.json", output="a.svg"))
-    plot(PlotCommand(figure="law", source="short.fit.json", output="a.svg", quiet=True))
-    assert Path("a.svg").read_bytes().startswith(b"<svg")
-
-
-def test_a_style_is_a_file_and_no_address(stored, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="No such file") as caught:
-        plot(
-            PlotCommand(
-                figure="law", source=stored["one"], output="a.svg", style="https://example.com/a.mplstyle"
-            )
-        )
-    assert caught.value.slug == "unreadable-style"
 
 
 @pytest.mark.parametrize(("width", "pixels"), [("single", 1020), ("double", 2070), ("5.5", 1650)])

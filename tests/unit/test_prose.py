@@ -12,7 +12,12 @@ FIT = "fit data/lab/{}/metrics.parquet --no-save"
 
 SENTENCES = (
     ("README.md", "Where the law fails", FIT.format("grpo_s0"), "FAILS"),
-    ("docs/guide.md", "has a run of the first kind", FIT.format("grpo_s0"), "FAILS: another curve fits"),
+    (
+        "docs/guide.md",
+        "has a run of the first kind",
+        FIT.format("grpo_s0"),
+        "FAILS: the form with a free rate k fits far better",
+    ),
     (
         "docs/guide.md",
         "This one is of the second kind",

@@ -226,8 +226,7 @@ def test_the_series_name_what_was_dropped() -> None:
     assert "dropped: no reward at that step (80)" in text_of(series_figure(synthetic()))
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
-@pytest.mark.parametrize("name", ["sample", "many"])
+@pytest.mark.parametrize(("kind", "name"), [("svg", "sample"), ("png", "sample"), ("pdf", "many")])
 def test_same_bytes_whatever_the_user_s_settings(kind: plotting.Kind, name: str) -> None:
     run = RUNS[name]()
     first = figure_bytes(law_figure(run), kind, "salt")
@@ -257,11 +256,6 @@ def test_a_standalone_svg_has_no_outside_address() -> None:
     svg = sample(law_figure)
     assert svg.startswith("<svg ")
     assert not re.search(r"https?://", re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg))
-
-
-def test_refused_run_has_no_figures() -> None:
-    with pytest.raises(ValueError, match="no figures"):
-        law_figure(refused())
 
 
 def test_strange_letters_do_not_reach_the_font() -> None:
@@ -432,6 +426,8 @@ def test_a_run_that_is_too_short_has_no_forecast_and_says_why() -> None:
         ahead(synthetic("few", n=6))
     with pytest.raises(ValueError, match="no fit"):
         ahead(refused())
+    with pytest.raises(ValueError, match="no figures"):
+        law_figure(refused())
 
 
 def test_marks_that_look_alike_say_it_once() -> None:

@@ -14,16 +14,12 @@ from entropylaw.documents.document import (
     FitDocument,
     FitOptions,
     InputFile,
-    ReportDocument,
     RunFit,
-    fitted_run,
-    refused_run,
 )
 from entropylaw.errors import FitError
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Meaning, Source
 from entropylaw.report import words
-from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, LawTests, Residuals, Verdict, Why
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit, FormAnswer
@@ -78,7 +74,7 @@ def synthetic(
     fit = fit_law(entropy, reward, step, run=name)
     series = read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80})
     drop = entropy_drop(fit.law.step, fit.law.entropy, level=fit.level)
-    run = fitted_run(*series, fit, drop)
+    run = RunFit.of(*series, answer=fit, drop_per_100_steps=drop)
     return replace(run, summary=words.summary(run))
 
 
@@ -92,7 +88,7 @@ def refused(name: str = "short") -> RunFit:
     error = FitError(
         "too-few-evaluations", "3 usable evaluations, expected at least 5", "evaluate more often"
     )
-    run = refused_run(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error)
+    run = RunFit.refused(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error)
     return replace(run, summary=words.summary(run))
 
 
@@ -218,7 +214,7 @@ def by_hand(
 def run_by_hand(fit: Fit, name: str = "by hand") -> RunFit:
     nothing = np.zeros(0)
     error = FitError("none", "stands for an answer that is put in its place", "none")
-    entry = refused_run(
+    entry = RunFit.refused(
         *read(name, "logs/sample.csv", nothing, nothing, nothing, {"no reward at that step": 80}), error
     )
     drop = estimate(0.41, 0.36, 0.46)
@@ -234,13 +230,3 @@ def test_samples_are_what_they_are_taken_for() -> None:
     assert by_hand().flaw() == ""
     assert refused().law is None
     assert refused().verdict == "refused"
-
-
-def report_markdown(report: ReportDocument) -> str:
-    """The Markdown of a report with the sections of all its runs."""
-    return rendered(report, "markdown")
-
-
-def report_csv(report: ReportDocument) -> str:
-    """The table of a report."""
-    return rendered(report, "csv")

@@ -78,13 +78,6 @@ def test_a_file_that_shrank_says_that_its_beginning_is_missing(tmp_path):
     assert not said(whole, "begins at step")
 
 
-def test_a_file_that_was_appended_to_is_one_run(tmp_path):
-    write(tmp_path / "log.jsonl", jsonl_part(range(61)), jsonl_part(range(41, 121), start=3))
-    (report,) = columns(tmp_path, "log.jsonl")
-    assert report["steps"] == 121
-    assert said(report, "resumed run")
-
-
 def test_a_second_file_that_goes_on_with_the_first_names_it(tmp_path):
     write(tmp_path / "job" / "metrics.jsonl", jsonl_part(range(61)))
     write(tmp_path / "job" / "metrics_2.jsonl", jsonl_part(range(41, 121), start=3))

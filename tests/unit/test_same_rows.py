@@ -1,6 +1,6 @@
 """A log has the same evaluations, columns, ceiling and verdict in every command, or the same refusal.
 
-Nightly every public log is tested, else a few that are drawn.
+Nightly every log is tested, else a few that are drawn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def public_logs() -> list[Path]:
 
 
 LOGS = [
-    *sorted(path for path in (ROOT / "data" / "formats").glob("*/*")),
+    # Few kinds, and two runs.
+    *drawn((ROOT / "data" / "formats").glob("*/*"), 3),
     *(LAB / name / "metrics.parquet" for name in ("grpo_s0", "width_96_s0")),
     *public_logs(),
 ]

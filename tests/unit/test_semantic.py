@@ -4,16 +4,13 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.errors import InputError
-from entropylaw.results.result import replace
-from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, default_grams, parse_grams
+from entropylaw.tokens.grams import PLANNING, PLANNING_LONG, GramScan, parse_grams
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import common_size, rarefied_entropy, semantic_entropy
-from tests.conftest import LAB
 
 # 249 types with Zipf's frequencies, as many as the published list of grams has.
 ZIPF = 1 / np.arange(1, 250)
@@ -64,15 +61,6 @@ def test_rarefied_conditional_is_the_mean_over_all_subsets():
         assert value == pytest.approx(mean, abs=1e-12)
 
 
-def test_rarefied_of_a_large_sample_against_drawing_from_it():
-    random = np.random.default_rng(11)
-    counts = random.multinomial(30_000, ZIPF)
-    drawn = random.multivariate_hypergeometric(counts, 400, size=2000, method="marginals")
-    draws = scipy_entropy(drawn, axis=1)
-    error = np.std(draws) / np.sqrt(len(draws))
-    assert abs(rarefied_entropy(counts, 400) - np.mean(draws)) < 4 * error
-
-
 @pytest.mark.parametrize(
     ("n", "published", "decimals"),
     [(50, 3.17, 2), (200, 3.76, 2), (1000, 4.15, 2), (5000, 4.27, 2), (20_000, 4.289, 3)],
@@ -87,27 +75,21 @@ def test_the_bias_of_249_types(n, published, decimals):
     assert abs(expected - published) < np.std(sample) + 0.5 * 10.0**-decimals
 
 
-def test_miller_madow_of_249_types():
-    random = np.random.default_rng(3)
-    sample = [of_counts(random.multinomial(1000, ZIPF)).miller_madow[0] for _ in range(1000)]
-    assert np.mean(sample) == pytest.approx(4.245, abs=4 * np.std(sample) / np.sqrt(1000))
-
-
 # --- standard errors
 
 
-@pytest.mark.parametrize(("n", "common", "low"), [(5000, 1000, 0.9), (1000, 500, 0.85), (300, 50, 0.8)])
+@pytest.mark.parametrize(("n", "common", "low"), [(1000, 500, 0.85), (300, 50, 0.8)])
 def test_standard_errors_against_simulation(n, common, low):
     """First order: right for many occurrences per type, up to a fifth too small for few."""
     random = np.random.default_rng(n)
-    step = np.repeat(np.arange(400), n)
+    step = np.repeat(np.arange(200), n)
     found = semantic_entropy(step, random.choice(249, len(step), p=ZIPF), common=common)
     check_errors(found, low)
 
 
 def test_standard_errors_of_next_words_against_simulation():
     random = np.random.default_rng(8)
-    step = np.repeat(np.arange(400), 2000)
+    step = np.repeat(np.arange(200), 1000)
     context = random.choice(4, len(step), p=[0.5, 0.3, 0.15, 0.05])
     follower = np.minimum(random.geometric(0.15 + 0.2 * context), 20)
     check_errors(semantic_entropy(step, follower, context=context, common=500), 0.9)
@@ -191,18 +173,6 @@ def test_the_common_number_leaves_out_at_most_one_step_in_twenty(counts, size):
     assert common_size(counts) == size
 
 
-def test_no_common_number():
-    found = semantic_entropy([0, 1, 1], ["a", "a", "b"])
-    assert (found.common, found.rarefied) == (None, (None, None))
-    assert "no common number" in found.note[1]
-
-
-def test_labels_of_none_do_not_count():
-    found = semantic_entropy([0, 0, 0, 0], ["a", None, "b", "b"])
-    assert found.count.tolist() == [3]
-    assert found.plug_in[0] == pytest.approx(scipy_entropy([1, 2]))
-
-
 def test_conditional_is_joint_less_context():
     random = np.random.default_rng(1)
     context, follower = random.integers(0, 4, 500), random.integers(0, 6, 500) ** 2
@@ -214,18 +184,19 @@ def test_conditional_is_joint_less_context():
     assert 0 < found.plug_in_se[0] < 0.1
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array(["b", "a", "b", "c"]),
-        pa.chunked_array([["b"], ["a", "b", "c"]]),
-        pa.array(["b", "a", "b", "c"]).dictionary_encode(),
-        np.array([7, -1, 7, 0], dtype=np.int16),
-    ],
-    ids=["text", "arrow", "dictionary", "numbers"],
+LABELS = (
+    *(np.array(["b", "a", "b", "c"]), ["b", "a", "b", None, "c"], np.array([7, -1, 7, 0], dtype=np.int16)),
+    *(pa.chunked_array([["b"], ["a", "b", "c"]]), pa.array(["b", "a", "b", "c"]).dictionary_encode()),
 )
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: type(labels).__name__)
 def test_labels_of_any_kind(labels):
-    assert semantic_entropy([0] * 4, labels).plug_in[0] == pytest.approx(scipy_entropy([1, 2, 1]))
+    """Those of None do not count."""
+    found = semantic_entropy([0] * len(labels), labels)
+    assert found.plug_in[0] == pytest.approx(scipy_entropy([1, 2, 1]))
+    assert found.count.tolist() == [4]
+    assert (found.common, found.rarefied) == (4, (pytest.approx(scipy_entropy([1, 2, 1])),))
 
 
 @pytest.mark.parametrize(
@@ -312,19 +283,6 @@ def test_a_gap_ends_the_text(column, values, covered):
     assert scan.result()["grams"].to_pylist() == [2 if all(covered) else 1]
 
 
-def test_clusters_are_responses():
-    table = rows("wait", "wait x let us try", "wait let us try")
-    (expected,) = semantic_entropy([0] * 5, [0, 0, 1, 0, 1], cluster=[0, 1, 1, 2, 2]).plug_in_se
-    for options in ({}, {"batch": 1, "chunk_rows": 1}):
-        assert scanned(table, **options)[0].result()["entropy_semantic_se"].to_pylist() == [expected]
-
-
-def test_no_rows():
-    scan = GramScan(GRAMS, COLUMNS)
-    assert list(scan.batches([])) == []
-    assert scan.result().num_rows == 0
-
-
 @pytest.mark.parametrize(
     ("column", "values", "slug", "words"),
     [
@@ -348,48 +306,3 @@ def test_columns_that_do_not_identify_responses_fail_early():
     with pytest.raises(InputError, match="from 2 to 0"):
         list(GramScan(GRAMS, COLUMNS, chunk_rows=30).batches(source))
     assert len(list(source)) == 90
-
-
-# --- the lab
-
-KEPT = sorted(path.parent.name for path in LAB.glob("*/answers.parquet"))
-assert KEPT
-
-
-def labels_of(name):
-    table = pq.read_table(LAB / name / "answers.parquet")
-    labels = [None if label == "none" else label for label in table["strategy"].to_pylist()]
-    return table, semantic_entropy(table["step"].to_numpy(), labels, cluster=table["prompt"])
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_strategies_of_the_kept_answers_agree_with_the_log(name):
-    """Two samples of about 500 with other prompts and other responses, both noisy."""
-    _, found = labels_of(name)
-    log = pq.read_table(LAB / name / "metrics.parquet", columns=["step", "entropy_semantic"]).to_pydict()
-    logged = dict(zip(log["step"], log["entropy_semantic"], strict=True))
-    for step, value, error in zip(found.step.tolist(), found.plug_in, found.plug_in_se, strict=True):
-        assert abs(value - logged[step]) < 3 * np.sqrt(2) * error
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_the_plans_themselves_as_grams_give_the_true_class(name):
-    """A plan of the lab is not a phrase: only a list of all plans matches them, and then exactly.
-
-    A response without = is a plan throughout for the lab, and not a gram.
-    """
-    answers = pq.read_table(LAB / name / "answers.parquet").to_pandas()
-    finished = answers["answer"].str.contains("=")
-    plans = set(answers["answer"][finished].str.partition("=")[0] + "=")
-    grams = parse_grams("\n".join(sorted(plans)), "plans")
-    assert len(plans) > 50
-    key = ["step", "prompt", "sample"]
-    tokens = pq.read_table(LAB / name / "tokens.parquet")
-    columns = replace(COLUMNS, response=("prompt", "sample"))
-    _, out = scanned(tokens, grams, columns=columns)
-    rows_of = out.to_pandas().merge(answers.assign(finished=finished)[[*key, "finished"]], on=key)
-    truth = rows_of["is_planning"] & rows_of["finished"]
-    assert len(rows_of) == tokens.num_rows
-    assert 0.1 < truth.mean() < 0.9
-    np.testing.assert_array_equal(rows_of[PLANNING], truth)
-    assert not scanned(tokens, default_grams(), columns=columns)[1][PLANNING].to_numpy().any()

@@ -135,6 +135,10 @@ def rows_of(*curves: StageCurve, **other: Any) -> StageRows:
     return StageRows(curves=curves, **(about | other))  # type: ignore[arg-type]
 
 
+def one_stage(*curves: StageCurve, last: float = 400.0) -> StageRows:
+    return rows_of(*curves, stages=("rl",), trained=((),), first=(0.0,), last=(last,))
+
+
 def by(changes: Sequence[StageChange]) -> dict[tuple[str, int, str], StageChange]:
     return {(one.arm, one.place, one.quantity): one for one in changes}
 
@@ -173,16 +177,7 @@ def test_changes_are_smoothed() -> None:
 
 def test_seeds_give_the_interval_and_one_seed_has_none() -> None:
     def arm(*ends: float) -> list[StageRows]:
-        return [
-            rows_of(
-                curve("entropy", np.linspace(1.0, end, 401)),
-                stages=("rl",),
-                trained=((),),
-                first=(0.0,),
-                last=(400.0,),
-            )
-            for end in ends
-        ]
+        return [one_stage(curve("entropy", np.linspace(1.0, end, 401))) for end in ends]
 
     known = by(stage_changes({"two": arm(0.1, 0.3), "three": arm(0.5, 0.6, 0.7), "one": arm(0.4)}))
     two, three, one = (known[name, 1, "entropy"].change for name in ("two", "three", "one"))
@@ -211,13 +206,7 @@ def test_arms_of_unlike_spread_have_their_own() -> None:
 
 def test_a_run_that_did_not_reach_a_stage_does_not_count_in_it() -> None:
     whole = rows_of(curve("entropy", np.linspace(1.0, 0.2, 401)))
-    short = rows_of(
-        curve("entropy", np.linspace(1.0, 0.2, 401)),
-        stages=("rl",),
-        trained=((),),
-        first=(0.0,),
-        last=(199.0,),
-    )
+    short = one_stage(curve("entropy", np.linspace(1.0, 0.2, 401)), last=199.0)
     known = by(stage_changes({"arm": [whole, short]}))
     assert (known["arm", 1, "entropy"].seeds, known["arm", 2, "entropy"].seeds) == (2, 1)
 
@@ -236,13 +225,9 @@ def test_breadth_is_by_the_semantic_entropy_first() -> None:
 
     def seed(semantic: float, planning: float) -> StageRows:
         noise = 0.01 * rng.standard_normal(2)
-        return rows_of(
+        return one_stage(
             curve("planning", 1 + (planning + noise[0]) * STEPS / 400),
             curve("semantic", 1 + (semantic + noise[1]) * STEPS / 400),
-            stages=("rl",),
-            trained=((),),
-            first=(0.0,),
-            last=(400.0,),
         )
 
     made = {

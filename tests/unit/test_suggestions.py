@@ -11,7 +11,6 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.logs.load import read_runs
-from entropylaw.roles.explain import explain
 from entropylaw.roles.select import select
 from tests.typed import typed
 
@@ -64,25 +63,12 @@ def test_what_an_error_says_to_type_works(tmp_path, names, separator):
     assert f"× '{names[2]}'" in text
 
 
-def test_the_message_names_the_column_and_the_hint_the_flag(tmp_path):
-    write(tmp_path / "log.csv", "step", "ent", "acc")
-    done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
-    assert "has no entropy column that is in the catalog; 'ent' looks like one" in done.stderr
-    assert "add --entropy ent --reward acc, as in: entropylaw fit log.csv --entropy ent" in done.stderr
-
-
 def test_what_the_user_named_stays_in_the_command(tmp_path):
     write(tmp_path / "log.csv", "it", "ent", "acc", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
     done = typed("fit", "log.csv", "--step", "it", "--reward", "zork", "-o", "-", cwd=tmp_path)
     assert "as in: entropylaw fit log.csv --step it --reward zork --entropy ent" in done.stderr
     done = typed("fit", "log.csv", "--step", "it", "--entropy", "zork", "-o", "-", cwd=tmp_path)
     assert "as in: entropylaw fit log.csv --step it --entropy zork --reward acc" in done.stderr
-
-
-def test_a_known_name_needs_no_flag(tmp_path):
-    write(tmp_path / "log.csv", "it", "entropy", "reward")
-    done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
-    assert "add --step it, as in: entropylaw fit log.csv --step it\n" in done.stderr
 
 
 def test_other_statistics_and_training_are_not_preferred(tmp_path):
@@ -147,14 +133,3 @@ def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
     (shown,) = json.loads(typed("columns", "log.csv", "--format", "json", cwd=tmp_path).stdout)["runs"]
     assert set(shown["others"]) == {"it", "ent", "acc", "lr", "phase"}
     assert shown["problem"]["slug"] == "no-step-column"
-
-
-def test_columns_says_it_of_a_usable_log_too():
-    (run,) = read_runs({"step": STEP, "entropy": ENTROPY, "reward": REWARD, "my_val_acc": REWARD, "x": STEP})
-    assert explain(run).others == {"my_val_acc": "reward, by its name", "x": ""}
-
-
-def test_a_wrong_name_gives_the_one_to_type(tmp_path):
-    write(tmp_path / "log.csv", "step", "ent", "acc", columns=(STEP, ENTROPY, REWARD))
-    done = typed("fit", "log.csv", "--entropy", "entr", "--reward", "acc", "-o", "-", cwd=tmp_path)
-    assert "did you mean 'ent'? Type --entropy ent" in done.stderr

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.results.columns import FORK, LOW
 from entropylaw.tokens import query
-from entropylaw.tokens.backends import duckdb_backend
 from entropylaw.tokens.cells import PERCENTS, Cells
+from entropylaw.tokens.on_duckdb import duckdb_backend
 from entropylaw.tokens.query import BINS, EDGES, HALF, LEAST_LOGPROB, LIMIT, LOGPROB_POINT, MEAN_POINT, POINT
+from entropylaw.units import FORK, LOW
 from tests.conftest import LAB
-from tests.token_tables import data, made, noted, summary, summary_of, written
+from tests.token_tables import data, made, summary, summary_of, written
 
 TOKENS = sorted(LAB.glob("*/tokens.parquet"))
 COLUMNS = query.TokenColumns(step="step", entropy="entropy")
-NO_CLASS = {"planning": ""}
 
 
 def bin_of(entropy):
@@ -155,21 +154,6 @@ def test_responses_by_the_ratio_estimator(tmp_path):
         assert row.entropy_se_responses == pytest.approx(error, rel=1e-4)
 
 
-def test_the_error_by_responses_is_the_deviation_between_repetitions(tmp_path):
-    """Tokens share the level of their response: the error between tokens is far too small."""
-    rng = np.random.default_rng(3)
-    repetitions, responses = 300, 60
-    lengths = rng.integers(5, 40, (repetitions, responses))
-    step, sample = (np.repeat(x, lengths.ravel()) for x in np.indices(lengths.shape).reshape(2, -1))
-    level = rng.uniform(0.2, 1.0, lengths.size).repeat(lengths.ravel())
-    entropy = level * rng.uniform(0.8, 1.2, len(level))
-    result = summary_of(tmp_path, {"step": step, "seq_key": sample, "entropy": entropy})
-    steps = result.steps.to_pandas()
-    spread = steps.entropy.std()
-    assert steps.entropy_se_responses.mean() == pytest.approx(spread, rel=0.12)
-    assert steps.entropy_se.mean() < 0.5 * spread
-
-
 @given(st.lists(st.integers(0, 3000), max_size=4), st.integers(0, 2**31), st.booleans())
 def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, seed, shuffled):
     table = made(3000)
@@ -189,35 +173,6 @@ def test_json_lines_and_partitions_have_the_summary_of_one_file(tmp_path):
     assert data(summary(written(tmp_path / "t.jsonl", table.to_pylist())).steps) == whole
     pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
     assert data(summary(tmp_path / "hive").steps) == whole
-
-
-def test_sequences_as_lists_have_the_summary_of_a_row_per_token(tmp_path):
-    """As prime-rl exports them: position 0 is padding and masked; rank and sequence identify a response."""
-    rng = np.random.default_rng(1)
-    rows, folder = [], tmp_path / "token_exports"
-    for step, rank in ((1, 0), (1, 1), (2, 0), (2, 1)):
-        records = []
-        for sequence in range(5):
-            n = int(rng.integers(3, 9))
-            entropy = [math.log(151936), *rng.exponential(0.4, n - 1).tolist()]
-            mask = [False, *([True] * (n - 1))]
-            records.append({
-                "schema_version": 1, "step": step, "rank": rank, "export_sequence_idx": sequence,
-                "run_id": None, "token_ids": list(range(n)), "position_ids": list(range(n)),
-                "loss_mask": mask, "trainer_logprobs": [-0.5] * n, "entropy": entropy,
-                "losses": [{"rl": {"advantage": 0.0, "mask": True}}] * n,
-            })  # fmt: skip
-            rows += [
-                {"step": step, "sequence": rank * 100 + sequence, "entropy": h, "mask": m, "logprob": -0.5}
-                for h, m in zip(entropy, mask, strict=True)
-            ]
-        (written(folder / f"step_{step}/rank_{rank}.jsonl", records).parent / "STABLE").touch()
-    lists, flat = summary(folder), summary_of(tmp_path, pa.Table.from_pylist(rows))
-    assert data(lists.steps) == data(flat.steps)
-    assert lists.steps.column("tokens_masked").to_pylist() == [10, 10]
-    assert lists.steps.column("responses").to_pylist() == [10, 10]
-    assert max(lists.steps.column("entropy_p99").to_pylist()) < 5
-    assert noted(lists, "masked")
 
 
 def test_the_top_quantile_is_cut_at_the_nearest_edge(tmp_path):
@@ -272,26 +227,3 @@ def test_masked_tokens_are_not_searched_for_grams(with_grams):
     words = ["so", "we", "add", "so", "it", "is"]
     (row,) = with_grams(["so"], words, 1, entropy=[0.5] * 6, loss_mask=[0, 0, 1, 1, 1, 1])
     assert row | {"tokens": 4, "tokens_masked": 2, "tokens_planning": 1, "grams": 1} == row
-
-
-def test_the_lab_log_has_about_the_same_entropies(lab):
-    """The tokens are of 64 prompts, the log's entropy of all: the same curve with other noise."""
-    steps = summary(lab / "grpo_s0" / "tokens.parquet").steps.to_pandas().set_index("step")
-    log = pd.read_parquet(lab / "grpo_s0" / "metrics.parquet").set_index("step")
-    common = steps.index.intersection(log.entropy_planning.dropna().index)
-    assert len(common) >= 4
-    np.testing.assert_allclose(steps.entropy_planning[common], log.entropy_planning[common], atol=0.12)
-
-
-def test_a_fit_takes_the_noise_between_prompts_from_a_column(run, lab, tmp_path):
-    """The two commands and the join of docs/method/tokens.md."""
-    assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet", "-q").returncode == 0
-    steps = pq.read_table(tmp_path / "steps.parquet")
-    rewards = pq.read_table(lab / "grpo_s0" / "metrics.parquet", columns=["step", "val_acc"])
-    pq.write_table(steps.join(rewards, "step"), tmp_path / "run.parquet")
-    done = run("fit", "run.parquet", "--entropy-sd", "entropy_se_prompts", "--details", "--no-save")
-    assert done.returncode == 0, done.stderr
-    errors = steps.column("entropy_se_prompts").to_pylist()
-    assert f"given as {min(errors):.2g} to {max(errors):.2g}" in " ".join(done.stdout.split()).replace(
-        "0.010", "0.01"
-    )

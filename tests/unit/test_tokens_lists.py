@@ -80,7 +80,7 @@ def test_a_null_mask_leaves_its_tokens_out_and_says_so(write):
     found = summary(write(made))
     assert [row["tokens"] for row in rows(found).values()] == kept.size().tolist()
     assert noted(found, "5 of 50 sequences have no list 'loss_mask'")
-    assert any(f"{lost} of" in note and "mask is null" in note for note in found.result.notes)
+    assert any(f"{lost} of" in note and "mask is null" in note for note in found.notes)
     total = sum(row["tokens"] + row["tokens_masked"] for row in rows(found).values())
     assert total == sum(len(row["entropy"]) for row in made)
 
@@ -117,7 +117,7 @@ def test_a_row_is_a_response_if_no_column_identifies_responses(write, tmp_path):
     assert data(again.histogram) == data(unnamed.histogram)
     assert rows(unnamed)[0]["responses"] == 10
     assert noted(unnamed, "each row counts as one")
-    assert unnamed.result.about["columns"]["response"] == ["(each row)"]
+    assert unnamed.about["columns"]["response"] == ["(each row)"]
     flat = summary(written(tmp_path / "x.parquet", {"step": [1, 1], "entropy": [0.1, 0.2]}))
     assert noted(flat, "no column identifies responses")
 

@@ -14,10 +14,10 @@ BITS = 1 / math.log(2)
 def unit_notes(tmp_path, step, entropy, **columns):
     """The notes on units of a table."""
     result = summary_of(tmp_path, {"step": step, "entropy": entropy, **columns})
-    return [note for note in result.result.notes if "units" in note]
+    return [note for note in result.notes if "units" in note]
 
 
-@pytest.mark.parametrize(("steps", "each"), [(4, 30_000), (40, 10_000), (40, 500)])
+@pytest.mark.parametrize(("steps", "each"), [(4, 30_000), (40, 500)])
 @pytest.mark.parametrize("drift", [0.0, 0.01])
 @pytest.mark.parametrize("back", [False, True])
 def test_a_change_in_the_middle_is_found_where_it_is(tmp_path, steps, each, drift, back):
@@ -39,7 +39,7 @@ def test_few_tokens_give_no_note(tmp_path, each):
     assert unit_notes(tmp_path, step, rng.lognormal(-1, 1, len(step)).clip(0, 5)) == []
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_policy_that_moves_is_no_change_of_units(tmp_path, seed):
     """A random walk with a tenth per step, as fast as a policy collapses."""
     rng = np.random.default_rng(seed)
@@ -80,4 +80,4 @@ def test_tokens_drawn_with_a_low_temperature_are_named_as_a_possible_reason(tmp_
 
 @pytest.mark.parametrize("path", sorted(LAB.glob("*/tokens.parquet")), ids=lambda path: path.parent.name)
 def test_the_lab_is_in_nats(path):
-    assert [note for note in summary(path).result.notes if "units" in note] == []
+    assert [note for note in summary(path).notes if "units" in note] == []

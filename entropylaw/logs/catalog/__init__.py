@@ -31,9 +31,9 @@ UNKNOWN_NAME = "a name that is not in the catalog"
 
 # Columns with entropy in their name that are not the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
-    (r"(?:.*_)?(?:ent|entropy|entropy_loss)_coef(?:f|ficient)?", "a coefficient, no entropy"),
-    (r"(?:.*_)?target_entropy", "a target, no measurement"),
-    (r"(?:.*_)?entropy_threshold", "a threshold, no mean"),
+    (r"(?:.*_)?(?:ent|entropy|entropy_loss)_coef(?:f|ficient)?", "a coefficient, not an entropy"),
+    (r"(?:.*_)?target_entropy", "a target, not a measurement"),
+    (r"(?:.*_)?entropy_threshold", "a threshold, not a mean"),
     (r"(?:.*_)?cross_entropy(?:_loss)?", "a loss against labels"),
     (r"(?:.*_)?teacher_entropy", "of the teacher, not of the policy"),
     (r"(?:.*_)?kl_ent_ratio(?:_mean)?", "a ratio"),
@@ -167,8 +167,8 @@ def trainers() -> tuple[Trainer, ...]:
 
 def names(what: str) -> tuple[str, ...]:
     """Names of one kind, such as ``length``; of several that a run has, the first is used."""
-    found: tuple[str, ...] = getattr(_contents()[1], what)
-    return found
+    of_kind: tuple[str, ...] = getattr(_contents()[1], what)
+    return of_kind
 
 
 def class_names(kind: str) -> tuple[str, ...]:
@@ -207,24 +207,23 @@ def parse(text: str) -> tuple[tuple[Trainer, ...], _OtherNames]:
     where = "the file"
     try:
         file = msgspec.convert(tomllib.loads(text), _File)
-        for one in file.trainer:
-            where = f"trainer {one.get('name')!r}"
-            entry = msgspec.convert(one, _TrainerEntry)
+        for table in file.trainer:
+            where = f"trainer {table.get('name')!r}"
+            entry = msgspec.convert(table, _TrainerEntry)
             if entries.setdefault(entry.name, entry) is not entry:
                 raise ValueError("occurs twice")
-        found = []
+        parsed = []
         for name, entry in entries.items():
             where = f"trainer {name!r}"
-            roles: dict[str, Any] = {
-                role: tuple(_keys(role, name, getattr(entry, role), entries)) for role in _ROLES
-            }
-            about: dict[str, Any] = {
-                field: getattr(entry, field) for field in ("title", "telltales", "absent", "halves")
-            }
-            found.append(Trainer(name=name, **about, **roles))
+            about: dict[str, Any] = {}
+            for role in _ROLES:
+                about[role] = tuple(_keys(role, name, getattr(entry, role), entries))
+            for field in ("name", "title", "telltales", "absent", "halves"):
+                about[field] = getattr(entry, field)
+            parsed.append(Trainer(**about))
     except ValueError as problem:
         raise ValueError(f"trainers.toml: {where}: {problem}") from None
-    return tuple(found), file.names
+    return tuple(parsed), file.names
 
 
 def _keys(
@@ -235,8 +234,8 @@ def _keys(
         if entry.like is not None:
             others = getattr(by_name.get(entry.like), role, ())
             if entry != type(entry)(like=entry.like) or not others:
-                what = f"{role}: like = {entry.like!r} needs a trainer with {role}, and no other key"
-                raise ValueError(what)
+                message = f"{role}: like = {entry.like!r} needs a trainer with {role}, and no other key"
+                raise ValueError(message)
             yield from _keys(role, trainer, others, by_name)
             continue
         if not entry.keys:
@@ -259,12 +258,13 @@ def _keys(
 
 def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
-    known = trainers()
-    telling = list(filter(_any_of(tuple(one for trainer in known for one in trainer.telltales)), columns))
-    for trainer in known:
-        if logged := list(filter(_any_of(trainer.telltales), telling)):
+    every = trainers()
+    templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
+    telltales = list(filter(_any_of(templates), columns))
+    for trainer in every:
+        if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")
-    return Detection(known[-1], "no column points to a known trainer")
+    return Detection(every[-1], "no column points to a known trainer")
 
 
 def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
@@ -275,9 +275,9 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     *others, generic = trainers()
     # For other trainers' logs, keys with a placeholder match too much.
     exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
-    known = list(filter(_any_key(), columns))
+    keyed = list(filter(_any_key(), columns))
     ranked = enumerate((*getattr(trainer, role), *getattr(generic, role), *exact))
-    every = (Match(one, key, rank) for rank, key in ranked for one in known if _matches(key, one))
+    every = (Match(column, key, rank) for rank, key in ranked for column in keyed if _matches(key, column))
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)
@@ -333,7 +333,7 @@ def keys(*roles: str) -> tuple[Key, ...]:
 def decoy(column: str) -> str | None:
     """Give the reason why a column with entropy in its name is none; None where it has no such name."""
     name = folded(column)
-    if not any(part in name for part in ("entrop", "ent_coef", "kl_ent")):
+    if not any(mark in name for mark in ("entrop", "ent_coef", "kl_ent")):
         return None
     reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
     return next(reasons, UNKNOWN_NAME)
@@ -368,11 +368,11 @@ def _any_key() -> Callable[[str], bool]:
 def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
     """Return a test for whether any of the templates matches a name."""
     exact = frozenset(folded(template) for template in templates if "<" not in template)
-    parts = [re.escape(folded(template)) for template in templates if "<" in template]
-    numbered = [part.replace("@", "(?:@|_at_)").replace("<n>", r"\d+") for part in parts]
+    escaped = [re.escape(folded(template)) for template in templates if "<" in template]
+    numbered = [text.replace("@", "(?:@|_at_)").replace("<n>", r"\d+") for text in escaped]
     # Bounded: with several placeholders in one template, matching a very long name takes too long.
-    patterns = [re.sub(r"<[a-z]+>", ".{1,200}", part) for part in numbered]
-    pattern = re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.DOTALL)
+    patterns = [re.sub(r"<[a-z]+>", ".{1,200}", text) for text in numbered]
+    pattern = re.compile("|".join(f"(?:{alternative})" for alternative in patterns) or r"(?!)", re.DOTALL)
 
     def test(column: str) -> bool:
         name = folded(column)

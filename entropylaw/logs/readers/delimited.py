@@ -24,7 +24,7 @@ from entropylaw.logs.sources.gather import Rows
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _HEAD = 1 << 16
 # A table with more columns is read in part: those that are used. One with many more is no log.
-_WIDE, _WIDEST = 1 << 12, 1 << 17
+_MANY_COLUMNS, _MOST_COLUMNS = 1 << 12, 1 << 17
 _LONGEST_ROW = 1 << 26
 
 TOO_LONG = "row with more cells than the header"
@@ -59,16 +59,16 @@ def read(content: Content) -> Table:
     with _long_cells():
         rows = filter(None, csv.reader(lines, delimiter=delimiter))
         header, notes = unique_names(next(rows, []))
-        if len(header) > _WIDEST:
+        if len(header) > _MOST_COLUMNS:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
-        kept = content.column_filter if len(header) <= _WIDE else content.useful
-        shape = _Rectangle(Rows(header, kept), header, delimiter)
+        keep = content.column_filter if len(header) <= _MANY_COLUMNS else content.useful
+        shape = _Rectangle(Rows(header, keep), header, delimiter)
         for row in rows:
             shape.add(row)
         shape.put_short(complete=lines.ended)
     if shape.rows.rows == len(shape.unreadable):
-        what = f"has a header of {counted(len(header), 'column')} and no rows below it"
-        raise content.error("no-records", what, "check that the run has logged something")
+        message = f"has a header of {counted(len(header), 'column')} and no rows below it"
+        raise content.error("no-records", message, "check that the run has logged something")
     # Below the header, as many lines as records.
     whole = lines.number - 1 == shape.rows.rows
     if delimiter != ",":
@@ -104,8 +104,8 @@ class _Lines:
 
 
 def _no_table(content: Content, why: str) -> InputError:
-    what = f"{why}; the table of a log has some hundreds of columns"
-    return content.error("file-corrupt", what, "check how the file was made")
+    message = f"{why}; the table of a log has some hundreds of columns"
+    return content.error("file-corrupt", message, "check how the file was made")
 
 
 class _Rectangle:
@@ -165,21 +165,21 @@ class _Rectangle:
         self.unreadable.append(self.rows.rows)
         if np.isfinite(parse_column(row).values).sum() > 1:
             self.hidden.append(self.rows.rows)
-        self._put([row[place] if place in self._labels else "" for place in range(self._width)])
+        self._put([row[column] if column in self._labels else "" for column in range(self._width)])
 
     def _put(self, row: list[str]) -> None:
         """Add a row of the current header's length, in the order of all columns."""
         if self._places is not None:
-            row = [row[place] if place >= 0 else "" for place in self._places]
+            row = [row[column] if column >= 0 else "" for column in self._places]
         self.rows.add(row)
 
     def _read_by(self, header: list[str]) -> None:
         """Read the rows below by this header."""
-        at = {name: place for place, name in enumerate(header)}
+        at = {name: column for column, name in enumerate(header)}
         self._places = None if header is self._names else [at.get(name, -1) for name in self._names]
         self._width = len(header)
         # Where the cells are that name a run.
-        self._labels = frozenset(place for name, place in at.items() if folded(name) in RUN_NAMES)
+        self._labels = frozenset(column for name, column in at.items() if folded(name) in RUN_NAMES)
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""

@@ -31,7 +31,7 @@ _GAP = re.compile(r"[ \t\r\n,\0]*")
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _HEAD = 1 << 16
 # Names below one another add up; a longer one is no metric's.
-_LONGEST = 1000
+_LONGEST_PATH = 1000
 _SCALARS = {str, int, float, bool, type(None)}
 
 UNPARSEABLE = "unparseable line"
@@ -50,12 +50,12 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where nothing in the file is an object."""
-    found = _Values(content, _lines(content))
-    if len(found.bad) > found.good:
+    values = _Values(content, _lines(content))
+    if len(values.bad) > values.good:
         streamed = _Values(content, _stream(content.text))
-        found = streamed if not streamed.bad or streamed.good > found.good else found
-    columns = found.finish()
-    rows, bad = found.records.rows, found.bad
+        values = streamed if not streamed.bad or streamed.good > values.good else values
+    columns = values.finish()
+    rows, bad = values.records.rows, values.bad
     dropped = {UNPARSEABLE: len(bad)} if bad else {}
     if columns:
         rows = len(next(iter(columns.values()))) + len(bad)
@@ -63,7 +63,7 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     unreadable = np.isin(np.arange(rows), bad) if bad else None
-    return found.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=found.hidden)
+    return values.records.table(content, dropped, rows=rows, unreadable=unreadable, hidden=values.hidden)
 
 
 def leaves(
@@ -177,12 +177,13 @@ class _Values:
 
     def _put(self, value: dict[str, Any]) -> None:
         """Add a record, flattened."""
-        flat = _SCALARS.issuperset(map(type, value.values())) and max(map(len, value), default=0) <= _LONGEST
-        left_out = list[object]()
-        record = value if flat else dict(leaves(value, _LONGEST, left_out=left_out))
-        if left_out:
-            self._hide(numbers_of_metrics(left_out))
-        self.records.add(record)
+        longest = max(map(len, value), default=0)
+        if longest > _LONGEST_PATH or not _SCALARS.issuperset(map(type, value.values())):
+            left_out = list[object]()
+            value = dict(leaves(value, _LONGEST_PATH, left_out=left_out))
+            if left_out:
+                self._hide(numbers_of_metrics(left_out))
+        self.records.add(value)
 
     def _hide(self, numbers: int) -> None:
         """Note so many numbers of metrics that the next record does not have."""
@@ -220,7 +221,7 @@ def _stream(text: str) -> Iterator[object]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            yield from (_Broken(one) for one in _BETWEEN.split(text[position:]) if one)
+            yield from (_Broken(piece) for piece in _BETWEEN.split(text[position:]) if piece)
             return
         yield value
 

@@ -56,29 +56,35 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``file-corrupt`` where it breaks off, ``no-records`` where no output holds a log."""
-    outputs, kinds = _outputs(content), dict[str, list[Table]]()
-    for kind, table in (log for cell in outputs for log in _logs(cell)):
+    outputs, kinds = cell_outputs(content), dict[str, list[Table]]()
+    for kind, table in (log for cell in outputs for log in logs_of_cell(cell)):
         kinds.setdefault(kind, []).append(table)
     if not kinds:
-        some = f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(outputs), 'cell')}"
-        what = f"is a notebook without a training log in its outputs: {some} looked at"
+        printed = counted(sum(map(bool, outputs)), "cell")
+        message = f"is a notebook without a training log in its outputs: {printed} with outputs of "
+        message += f"{counted(len(outputs), 'cell')} looked at"
         hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
         hint += "or name the trainer's own log, such as trainer_state.json"
-        raise content.error("no-records", what, hint)
+        raise content.error("no-records", message, hint)
     best = max(kinds, key=lambda kind: _rank(kinds[kind]))
+    others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
+    notes = (f"read from the outputs of the notebook ({best})", *others)
+    return behind_each_other(kinds[best], content, notes)
+
+
+def behind_each_other(tables: Sequence[Table], content: Content, notes: Sequence[str]) -> Table:
+    """Put the logs of one kind behind each other, in the order of their cells."""
     records, dropped, settings = Records(), Counter[str](), dict[str, object]()
-    # The logs of the best kind are put behind each other, in the order of their cells.
-    for table in kinds[best]:
+    table_notes: dict[str, None] = {}
+    for table in tables:
         for at, row in enumerate(zip(*table.columns.values(), strict=True)):
             if table.unreadable is None or not table.unreadable[at]:
                 records.add(dict(zip(table.columns, row, strict=True)))
         dropped.update(table.dropped)
         settings |= table.settings
-    others = (f"another log in them ({kind}) was left out" for kind in kinds if kind != best)
-    said = dict.fromkeys(note for table in kinds[best] for note in table.notes)
-    notes = (f"read from the outputs of the notebook ({best})", *others, *said)
-    rows = sum(table.rows for table in kinds[best])
-    return records.table(content, dropped, notes, rows=rows, settings=settings)
+        table_notes |= dict.fromkeys(table.notes)
+    rows = sum(table.rows for table in tables)
+    return records.table(content, dropped, (*notes, *table_notes), rows=rows, settings=settings)
 
 
 def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
@@ -88,7 +94,7 @@ def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
     return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 
-def _outputs(content: Content) -> list[list[dict[str, Any]]]:
+def cell_outputs(content: Content) -> list[list[dict[str, Any]]]:
     """The outputs of each cell."""
     text = content.text
     try:
@@ -98,27 +104,28 @@ def _outputs(content: Content) -> list[list[dict[str, Any]]]:
             raise ValueError(size)
         notebook = JSON_DECODER.decode(text)
     except (ValueError, RecursionError) as problem:
-        what = "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty lists, "
+        message = "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty "
+        message += f"lists, near line {getattr(problem, 'lineno', 1)}"
         hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
-        line = f"near line {getattr(problem, 'lineno', 1)}"
-        raise content.error("file-corrupt", what + line, f"{hint}pasted into a text file") from None
+        raise content.error("file-corrupt", message, f"{hint}pasted into a text file") from None
     sheets = _objects([notebook])
     sheets += [sheet for whole in sheets for sheet in _objects(whole.get("worksheets"))]
     cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
     return [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
 
 
-def _logs(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
+def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
     """Yield the kind and the table of every log in the outputs of one cell."""
-    printed = "".join(_text(each.get("text")) for each in outputs if each.get("output_type") == "stream")
-    yield from _printed(printed)
+    streams = (output for output in outputs if output.get("output_type") == "stream")
+    printed = "".join(_text(stream.get("text")) for stream in streams)
+    yield from printed_logs(printed)
     shown = printed.splitlines()
     for output in outputs:
         if output.get("output_type") in ("display_data", "execute_result", "pyout"):
             # In nbformat 3, the representations are in the output itself, under short names.
             data = output["data"] if isinstance(output.get("data"), dict) else output
             for text in _text(data.get("text/html", data.get("html"))).split("</table")[:-1]:
-                if (table := _shown(text.partition("<table")[2])) is not None:
+                if (table := trainer_table(text.partition("<table")[2])) is not None:
                     yield "the Trainer's table", table
             shown.append(_text(data.get("text/plain", data.get("text"))))
     for text in shown:
@@ -129,7 +136,7 @@ def _logs(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Table]]:
                 yield "a list of log entries", trl.read(_in_memory(entries + "\n"))
 
 
-def _printed(text: str) -> Iterator[tuple[str, Table]]:
+def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
     """Read a cell's text by the first console reader that can, or its JSON lines if they have a step."""
     content = _in_memory(text)
     for reader in READERS:
@@ -145,9 +152,9 @@ def _printed(text: str) -> Iterator[tuple[str, Table]]:
             yield "jsonl", table
 
 
-def _shown(markup: str) -> Table | None:
+def trainer_table(markup: str) -> Table | None:
     """Read an HTML table as CSV, if its first column is the step or the epoch, as a Trainer's is."""
-    header, *below = _rows(markup) or [[]]
+    header, *below = html_rows(markup) or [[]]
     steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
     if len(header) < 2 or np.isnan(steps).all():
         return None
@@ -160,7 +167,7 @@ def _shown(markup: str) -> Table | None:
     return replace(table, notes=(_ROUNDED, *table.notes))
 
 
-def _rows(markup: str) -> list[list[str]]:
+def html_rows(markup: str) -> list[list[str]]:
     """The cells of an HTML table."""
     rows: list[list[str]] = []
     for tag, cell in _HTML.findall(markup):
@@ -200,4 +207,4 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 def _text(value: object) -> str:
     """Return a text of a notebook, which may be a list of its lines."""
-    return "".join(part for part in _listed(value) or [value] if isinstance(part, str))
+    return "".join(line for line in _listed(value) or [value] if isinstance(line, str))

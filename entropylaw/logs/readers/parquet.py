@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-_SMALL = 1 << 20
+_SMALL_FILE = 1 << 20
 """Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
 
 
@@ -42,7 +43,7 @@ def read(content: Content) -> Table:
     return read_parts(content.path, [content])
 
 
-def read_parts(path: str, parts: Sequence[Content]) -> Table:
+def read_parts(path: str, contents: Sequence[Content]) -> Table:
     """Read one Parquet file, or the parts of one data set in their order.
 
     Raises ``file-corrupt`` where Arrow cannot read it, ``file-too-large``, ``no-records``; and
@@ -50,34 +51,43 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     """
     import pyarrow as pa
 
-    size = sum(part.size for part in parts)
-    threads = size > _SMALL
+    size = sum(content.size for content in contents)
+    threads = size > _SMALL_FILE
     try:
-        files = [open_part(part, threads=threads) for part in parts]
-        names, leaves = files[0].schema_arrow.names, _leaves(files[0])
-        useful = parts[0].useful
+        files = [open_part(content, threads=threads) for content in contents]
+        leaves = _leaves(files[0])
+        useful = contents[0].useful
         kept: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
-        if useful is not None and (parts[0].column_filter is not None or len(leaves) > 256):
+        if useful is not None and (contents[0].column_filter is not None or len(leaves) > 256):
             kept = frozenset(filter(useful, leaves))
         require_bounded(path, size, [file.metadata for file in files], kept)
-        steps = [name for name in names if name.casefold() in ("step", "global_step")]
-        if sample_columns(names) and steps:
-            some = pa.concat_tables([file.read(columns=steps[:1], use_threads=threads) for file in files])
-            refuse_samples(path, names, arrow_column(some.column(0)))
+        refuse_tokens(path, files, threads=threads)
         tables = []
         for file in files:
-            columns = None if kept is None else [name for name in _leaves(file) if name in kept]
+            columns = None if kept is None else list(filter(kept.__contains__, _leaves(file)))
             tables.append(file.read(columns=columns, use_threads=threads))
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
-        return table if kept is None else replace(table, unread=tuple(n for n in leaves if n not in kept))
+        unread = () if kept is None else filterfalse(kept.__contains__, leaves)
+        return replace(table, unread=tuple(unread))
     except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        what = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
+        message = f"{quoted_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
         hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
-        raise InputError("file-corrupt", what, hint) from None
+        raise InputError("file-corrupt", message, hint) from None
+
+
+def refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
+    """Raise ``token-level-table`` by the step and the names alone, before long columns of text are read."""
+    import pyarrow as pa
+
+    names = files[0].schema_arrow.names
+    step = next((name for name in names if name.casefold() in ("step", "global_step")), None)
+    if step is not None and sample_columns(names):
+        tables = [file.read(columns=[step], use_threads=threads) for file in files]
+        refuse_samples(path, names, arrow_column(pa.concat_tables(tables).column(0)))
 
 
 def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
@@ -93,17 +103,17 @@ def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
 
 
 def require_bounded(
-    path: str, size: int, parts: Sequence[pq.FileMetaData], kept: frozenset[str] | None
+    path: str, size: int, files: Sequence[pq.FileMetaData], read_columns: frozenset[str] | None
 ) -> None:
     """Refuse tables that unpack to many times their ``size``, before a cell of them is read."""
-    rows = sum(part.num_rows for part in parts)
-    cells = rows * (parts[0].num_columns if kept is None else len(kept))
-    groups = (part.row_group(index) for part in parts for index in range(part.num_row_groups))
-    pages = sum(group.total_byte_size for group in groups) if kept is None else 0
+    rows = sum(file.num_rows for file in files)
+    cells = rows * (files[0].num_columns if read_columns is None else len(read_columns))
+    groups = (file.row_group(index) for file in files for index in range(file.num_row_groups))
+    pages = sum(group.total_byte_size for group in groups) if read_columns is None else 0
     if max(cells * 8, pages) > max(40 * size, 1 << 28):
-        what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
+        ratio = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
         hint = "write the columns of metrics alone into a file of their own"
-        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {what}", hint)
+        raise InputError("file-too-large", f"{quoted_path(path)} unpacks {ratio}", hint)
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:
@@ -119,15 +129,15 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
-        what = f"{quoted_path(path)} has {table.num_columns} columns and no rows"
-        raise InputError("no-records", what, "check that the run has logged something")
+        message = f"{quoted_path(path)} has {table.num_columns} columns and no rows"
+        raise InputError("no-records", message, "check that the run has logged something")
     names, notes = unique_names(table.column_names)
     pairs = zip(names, table.columns, strict=True)
     columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
-    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=_hidden(table))
+    return Table(columns=columns, rows=table.num_rows, notes=notes, hidden=metrics_in_lists(table))
 
 
-def _hidden(table: pa.Table) -> dict[int, int]:
+def metrics_in_lists(table: pa.Table) -> dict[int, int]:
     """How many elements the lists of each row have whose types name a metric; lists are not read."""
     import pyarrow as pa
 
@@ -143,7 +153,7 @@ def _hidden(table: pa.Table) -> dict[int, int]:
     return {int(row): int(lengths[row]) for row in np.flatnonzero(lengths)}
 
 
-def _floats(parts: Iterable[pa.Array]) -> FloatArray:
+def _floats(chunks: Iterable[pa.Array]) -> FloatArray:
     """Return numbers with nan for null.
 
     Arrow's own ways would import pandas where that is installed, and its compute functions, which take as
@@ -151,26 +161,26 @@ def _floats(parts: Iterable[pa.Array]) -> FloatArray:
     """
     import pyarrow as pa
 
-    chunks = [np.empty(0)]
-    for part in parts:
-        plain = pa.types.is_integer(part.type) or pa.types.is_floating(part.type)
-        chunk = part if plain else part.cast("float64", safe=False)
-        valid, data = chunk.buffers()
-        rows, values = slice(chunk.offset, chunk.offset + len(chunk)), np.empty(0)
-        if len(chunk):
-            values = np.frombuffer(data, dtype=chunk.type.to_pandas_dtype())[rows].astype(float)
-        if chunk.null_count and valid is not None:
+    arrays = [np.empty(0)]
+    for chunk in chunks:
+        plain = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
+        plain_chunk = chunk if plain else chunk.cast("float64", safe=False)
+        valid, data = plain_chunk.buffers()
+        rows, values = slice(plain_chunk.offset, plain_chunk.offset + len(plain_chunk)), np.empty(0)
+        if len(plain_chunk):
+            values = np.frombuffer(data, dtype=plain_chunk.type.to_pandas_dtype())[rows].astype(float)
+        if plain_chunk.null_count and valid is not None:
             bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
             values = np.where(bits[rows], values, np.nan)
-        chunks.append(values)
-    return np.concatenate(chunks)
+        arrays.append(values)
+    return np.concatenate(arrays)
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return kind in ("string", "large_string", "binary", "large_binary")
 
 
-def _of_words(column: pa.ChunkedArray) -> Column:
+def text_column(column: pa.ChunkedArray) -> Column:
     """Cells of a column of text, each different one held once, in at most 1000 characters."""
     words: dict[str, int] = {}
     codes = np.full(len(column), -1, dtype=np.int32)
@@ -178,10 +188,10 @@ def _of_words(column: pa.ChunkedArray) -> Column:
     for chunk in column.chunks:
         cells = (cell[:1000] for cell in chunk.dictionary.to_pylist())
         texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
-        known = [words.setdefault(text, len(words)) for text in texts]
+        codes_of_chunk = [words.setdefault(text, len(words)) for text in texts]
         # By Arrow's own ways to fill or convert, pandas would be imported where it is installed.
-        indices = np.nan_to_num(_floats([chunk.indices]), nan=len(known)).astype(int)
-        codes[at : at + len(chunk)] = np.array([*known, -1], dtype=np.int32)[indices]
+        indices = np.nan_to_num(_floats([chunk.indices]), nan=len(codes_of_chunk)).astype(int)
+        codes[at : at + len(chunk)] = np.array([*codes_of_chunk, -1], dtype=np.int32)[indices]
         at += len(chunk)
     parsed = [classify(word) for word in words]
     values = np.array([*(value for value, _ in parsed), np.nan])[codes]
@@ -197,17 +207,19 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        return text_column(column)
     if pa.types.is_dictionary(kind):
-        return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
+        return arrow_column(column.cast(kind.value_type))
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+    if not any(test(kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
         return list(column.to_pylist())
     values = _floats(column.chunks)
     if column.null_count == np.isnan(values).sum():
         return values
     # Rare: one by one, because Arrow's compute functions take long to import.
-    codes = [NO_TEXT if cell is None or cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
+    codes = [NO_TEXT if cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
     return MixedColumn(values, np.array(codes, dtype=np.int32), [])
 
 
@@ -237,9 +249,9 @@ def from_frame(frame: Any) -> Table:
             columns = dict(zip(names, (column for _, column in pairs), strict=True))
             return Table(columns=columns, rows=lengths.pop(), notes=notes)
         reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
-    what = f"the table that was passed cannot be read: {reason}"
+    message = f"the table that was passed cannot be read: {reason}"
     hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
-    raise UsageError("frame-not-understood", what, hint)
+    raise UsageError("frame-not-understood", message, hint)
 
 
 def fingerprint(table: Table) -> str:
@@ -262,7 +274,7 @@ def _frame_columns(frame: Any) -> list[tuple[str, Column]]:
     by_position = getattr(frame, "iloc", None)  # two columns may share a name
     for position, name in enumerate(frame.columns):
         cells = frame[name] if by_position is None else by_position[:, position]
-        label = "/".join(str(part) for part in name if str(part)) if isinstance(name, tuple) else str(name)
+        label = "/".join(str(level) for level in name if str(level)) if isinstance(name, tuple) else str(name)
         pairs.append((label, _cells(cells)))
     return pairs
 

@@ -8,8 +8,9 @@ after the training entry of that step. ``global_step`` and ``max_steps`` next to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from entropylaw.escaping import counted
 from entropylaw.logs.readers.jsonl import numbers_of_metrics
@@ -43,30 +44,32 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where there is no complete entry."""
     text = content.text
-    found, bad, broken = None, 0, None
+    history, bad, broken = None, 0, None
     try:
         state = JSON_DECODER.decode(text)
-        found = state.get("log_history") if isinstance(state, dict) else None
+        history = state.get("log_history") if isinstance(state, dict) else None
     except (ValueError, RecursionError) as error:
         broken = getattr(error, "pos", len(text))
-    if not isinstance(found, list):
-        found, bad = _salvaged(text)
-    entries = []
-    for entry in found:
-        if not isinstance(entry, dict):
-            continue
-        plain = {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
-        nested = [{key: value} for key, value in entry.items() if key not in plain]
-        # What has no step but numbers of metrics within an object may be another run.
-        if entry.get("step") is not None or not numbers_of_metrics(nested):
-            entries.append(plain)
+    if not isinstance(history, list):
+        history, bad = _salvaged(text)
+    entries = [plain for plain in map(plain_entry, history) if plain is not None]
     notes: tuple[str, ...] = ()
     if broken is not None:
         read = counted(len(entries), "complete entry was", "complete entries were")
-        place = f"near character {broken} of {len(text)}"
-        notes = (f"the file is cut off or damaged {place}; its {read} read",)
-    bad += len(found) - len(entries)
+        position = f"near character {broken} of {len(text)}"
+        notes = (f"the file is cut off or damaged {position}; its {read} read",)
+    bad += len(history) - len(entries)
     return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
+
+
+def plain_entry(entry: object) -> dict[str, object] | None:
+    """The entry without lists and objects; None where it is none, or may be that of another run."""
+    if not isinstance(entry, dict):
+        return None
+    plain = {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
+    nested = [{key: value} for key, value in entry.items() if key not in plain]
+    # What has no step but numbers of metrics within an object may be another run.
+    return None if entry.get("step") is None and numbers_of_metrics(nested) else plain
 
 
 def log_table(
@@ -82,24 +85,15 @@ def log_table(
     # A training entry can hold train_runtime, too (include_num_input_tokens_seen), next to its loss.
     records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
     if not records:
-        found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
-        what = f"should hold log entries of a Hugging Face Trainer, and holds {found}"
+        held = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
+        message = f"should hold log entries of a Hugging Face Trainer, and holds {held}"
         hint = "check that the run has logged something; of several checkpoints, the last one has"
-        raise content.error("no-records", what, f"{hint} the whole log")
-    merged: list[dict[str, object]] = []
-    for entry in records:
-        # Neighbours of the same step whose common keys, such as the epoch, have the same values.
-        last = merged[-1] if merged else {}
-        same = last.get("step") is not None and last["step"] == entry.get("step")
-        if same and all(last[key] == value for key, value in entry.items() if key in last):
-            last.update(entry)
-        else:
-            merged.append(dict(entry))
-    names = {name for record in merged for name in record}
-    if len(names) * len(merged) > 50_000_000:
-        what = f"has {len(names)} different keys in its {len(merged)} log entries; a trainer has some dozens"
-        hint = "check how the file was made"
-        raise content.error("file-corrupt", what, hint)
+        raise content.error("no-records", message, f"{hint} the whole log")
+    merged = merged_neighbours(records)
+    names = len(set(chain.from_iterable(merged)))
+    if names * len(merged) > 50_000_000:
+        message = f"has {names} different keys in its {len(merged)} log entries; a trainer has some dozens"
+        raise content.error("file-corrupt", message, "check how the file was made")
     gathered = Records()
     for record in merged:
         gathered.add(record)
@@ -109,10 +103,23 @@ def log_table(
     return gathered.table(content, {BAD_ENTRY: bad}, notes, rows=len(entries) + bad)
 
 
+def merged_neighbours(entries: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Merge neighbours of the same step whose common keys, such as the epoch, have the same values."""
+    merged: list[dict[str, object]] = []
+    for entry in entries:
+        last = merged[-1] if merged else {}
+        same = last.get("step") is not None and last["step"] == entry.get("step")
+        if same and all(last[key] == value for key, value in entry.items() if key in last):
+            last.update(entry)
+        else:
+            merged.append(dict(entry))
+    return merged
+
+
 def _salvaged(text: str) -> tuple[list[object], int]:
     """Read the list entry by entry, and go on behind those that are broken, which are counted."""
-    found = _HISTORY.search(text)
-    entries, bad, position = list[object](), 0, found.end() if found else len(text)
+    opening = _HISTORY.search(text)
+    entries, bad, position = list[object](), 0, opening.end() if opening else len(text)
     while True:
         position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         if position == len(text) or text[position] == "]":

@@ -7,11 +7,11 @@ events.
 from __future__ import annotations
 
 import hashlib
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ HALF = "this is the log of"
 NO_COUNTERPART = "log call without a step in the other file"
 
 # With fewer evaluations, the entropies of two runs may be equal by chance.
-_FEWEST = 8
+_FEWEST_ENTROPIES = 8
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -44,44 +44,51 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     Parts of one name are joined where no value of one contradicts the other; those in different folders
     only where they hold different metrics, because different runs often have the same name.
     """
-    groups: list[list[Run]] = []
-    by_name: dict[str | int, list[list[Run]]] = {}
-    for index, run in enumerate(runs):
-        alike = by_name.setdefault(run.name if run.partial else index, [])
-        group = next((group for group in alike if all(are_compatible(run, part) for part in group)), None)
-        if group is None:
-            group = []
-            alike.append(group)
-            groups.append(group)
-        group.append(run)
     merged: list[Run] = []
-    for group in groups:
-        by_axis = _aligned(group)
-        note = "not joined with the other files of this run, because their x axes differ "
-        note += f"({listing(list(by_axis), 4)}): export both over one"
-        notes = (note,) * (len(by_axis) > 1)
-        merged += (replace(run, notes=run.notes + notes) for run in map(_merged, by_axis.values()))
-    merged = _halves_joined(merged)
+    for group in grouped_parts(runs):
+        by_axis = on_common_axis(group)
+        whole = list(map(_merged, by_axis.values()))
+        if len(by_axis) > 1:
+            note = "not joined with the other files of this run, because their x axes differ "
+            note += f"({listing(list(by_axis), 4)}): export both over one"
+            whole = [replace(run, notes=(*run.notes, note)) for run in whole]
+        merged += whole
+    merged = join_halves(merged)
     by_folder: dict[PurePath, list[Run]] = {}
     for run in merged:
         by_folder.setdefault(_folder(run), []).append(run)
     return tuple(_note_late_start(run, by_folder[_folder(run)]) for run in merged)
 
 
+def grouped_parts(runs: Sequence[Run]) -> list[list[Run]]:
+    """The parts of each run, in the order of their first."""
+    groups: list[list[Run]] = []
+    by_name: dict[str | int, list[list[Run]]] = {}
+    for index, run in enumerate(runs):
+        alike = by_name.setdefault(run.name if run.partial else index, [])
+        group = next((group for group in alike if all(are_compatible(run, member) for member in group)), None)
+        if group is None:
+            group = []
+            alike.append(group)
+            groups.append(group)
+        group.append(run)
+    return groups
+
+
 def _folder(run: Run) -> PurePath:
     return PurePath(run.source.path).parent
 
 
-def are_compatible(one: Run, other: Run) -> bool:
+def are_compatible(first: Run, second: Run) -> bool:
     """Whether two parts of one name can be of one run."""
-    common = [name for name in one.columns if name in other.columns and catalog.is_metric(name)]
-    if common and _folder(one) != _folder(other):
+    common = [name for name in first.columns if name in second.columns and catalog.is_metric(name)]
+    if common and _folder(first) != _folder(second):
         return False
-    if one.step_column != other.step_column:
+    if first.step_column != second.step_column:
         return True
-    _, mine, theirs = np.intersect1d(one.step, other.step, return_indices=True)
-    left = np.array([one.columns[name][mine] for name in common])
-    right = np.array([other.columns[name][theirs] for name in common])
+    _, mine, theirs = np.intersect1d(first.step, second.step, return_indices=True)
+    left = np.array([first.columns[name][mine] for name in common])
+    right = np.array([second.columns[name][theirs] for name in common])
     return not ((left != right) & ~np.isnan(left) & ~np.isnan(right)).any()
 
 
@@ -94,15 +101,15 @@ def averaged(run: Run, column: str) -> BoolArray:
     return np.asarray(run.columns.get(column + LEAST, missing) < run.columns.get(column + GREATEST, missing))
 
 
-def _aligned(parts: Sequence[Run]) -> dict[str, list[Run]]:
+def on_common_axis(parts: Sequence[Run]) -> dict[str, list[Run]]:
     """Group parts by step column, with log calls converted to steps where a chart has both.
 
     Charts over W&B's count of log calls (``_step``) are brought to the only other axis, if each shares a call
     with a chart over that axis.
     """
     by_axis: dict[str, list[Run]] = {}
-    for part in parts:
-        by_axis.setdefault(part.step_column, []).append(part)
+    for chart in parts:
+        by_axis.setdefault(chart.step_column, []).append(chart)
     if len(by_axis) != 2 or "_step" not in by_axis:
         return by_axis
     (axis,) = by_axis.keys() - {"_step"}
@@ -114,13 +121,13 @@ def _aligned(parts: Sequence[Run]) -> dict[str, list[Run]]:
     moved = []
     for run in by_axis["_step"]:
         step = np.array([steps.get(call, np.nan) for call in run.step.tolist()])
-        known = ~np.isnan(step)
-        if not known.any():
+        matched = ~np.isnan(step)
+        if not matched.any():
             return by_axis
-        columns = {name: values[known] for name, values in run.columns.items()}
-        dropped = added(run.dropped, {NO_COUNTERPART: int((~known).sum())})
+        columns = {name: values[matched] for name, values in run.columns.items()}
+        dropped = added(run.dropped, {NO_COUNTERPART: int((~matched).sum())})
         run = replace(run, columns=columns, dropped=dropped, notes=(*run.notes, note))
-        moved.append(replace(run, step=step[known], step_column=axis))
+        moved.append(replace(run, step=step[matched], step_column=axis))
     return {axis: [*by_axis[axis], *moved]}
 
 
@@ -129,47 +136,64 @@ def _merged(parts: Sequence[Run]) -> Run:
     first = parts[0]
     if len(parts) == 1:
         return first
-    step = np.unique(np.concatenate([part.step for part in parts]))
+    step = np.unique(np.concatenate([file.step for file in parts]))
+    files = ", ".join(shown(PurePath(file.source.path).name) for file in parts)
+    note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
+    notes, unread, sources = dict.fromkeys([note]), dict[str, None](), dict[str, Source]()
+    texts, spoiled, settings, config = (dict[str, Any]() for _ in range(4))
     columns: dict[str, FloatArray] = {}
-    for part in parts:
-        at = np.searchsorted(step, part.step)
-        for name, values in part.columns.items():
+    for file in parts:
+        at = np.searchsorted(step, file.step)
+        for name, values in file.columns.items():
             column = columns.setdefault(name, np.full(len(step), np.nan))
             column[at] = np.where(np.isnan(column[at]), values, column[at])
-    sources = {one.path: one for part in parts for one in part.source.parts or (part.source,)}
-    files = ", ".join(shown(PurePath(part.source.path).name) for part in parts)
-    note = f"joined by {shown(first.step_column)} from {counted(len(parts), 'file')}: {files}"
+        sources |= {source.path: source for source in file.source.parts or (file.source,)}
+        notes |= dict.fromkeys(file.notes)
+        unread |= dict.fromkeys(file.unread)
+        texts |= file.texts
+        spoiled = {**file.spoiled, **spoiled}
+        settings = {**file.settings, **settings}
+        config = {**file.config, **config}
     run = replace(
         first,
         source=whole_source(" + ".join(sources), first.source.format, tuple(sources.values())),
         step=step,
         columns=columns,
-        texts={name: part.texts[name] for part in parts for name in part.texts if name not in columns},
-        dropped=added(*(part.dropped for part in parts)),
-        spoiled=dict(ChainMap(*(dict(part.spoiled) for part in parts))),
-        notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
-        unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
-        settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
-        config=dict(ChainMap(*(dict(part.config) for part in parts))),
+        texts=dict(filterfalse(lambda item: item[0] in columns, texts.items())),
+        dropped=added(*(file.dropped for file in parts)),
+        spoiled=spoiled,
+        notes=tuple(notes),
+        unread=tuple(unread),
+        settings=settings,
+        config=config,
     )
-    # Averages at steps where other charts have single values belong to other steps.
-    metrics = [name for name in columns if name + LEAST in columns]
-    there = np.array([~np.isnan(columns[name]) for name in metrics], dtype=bool)
-    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
+    return without_unlike_points(run)
+
+
+def without_unlike_points(run: Run) -> Run:
+    """Leave out averages at steps where other charts have single values: they belong to other steps."""
+    metrics = [name for name in run.columns if name + LEAST in run.columns]
+    if not metrics:
+        return run
+    there = np.array([~np.isnan(run.columns[name]) for name in metrics])
+    average = np.array([averaged(run, name) for name in metrics]) & there
     unlike = average & (there & ~average).any(axis=0)
+    columns = dict(run.columns)
     for metric, bad in zip(metrics, unlike, strict=True):
-        for name in (metric, metric + LEAST, metric + GREATEST) if bad.any() else ():
-            columns[name] = np.where(bad, np.nan, columns[name])
-    return replace(run, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
+        if bad.any():
+            for name in (metric, metric + LEAST, metric + GREATEST):
+                columns[name] = np.where(bad, np.nan, columns[name])
+    return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
 def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
     """Return the source of a run that is in several files."""
-    digest = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
-    return Source(path=path, format=kind, sha256=digest, rows=sum(part.rows for part in parts), parts=parts)
+    digest = hashlib.sha256("".join(source.sha256 for source in parts).encode()).hexdigest()
+    rows = sum(source.rows for source in parts)
+    return Source(path=path, format=kind, sha256=digest, rows=rows, parts=parts)
 
 
-def _halves_joined(runs: list[Run]) -> list[Run]:
+def join_halves(runs: list[Run]) -> list[Run]:
     """Join two logs of one training, one with the entropy and one with the reward.
 
     Trainers that generate and train in separate processes write such logs. The two are joined where they
@@ -183,23 +207,25 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
         if has_entropy != bool(catalog.found(run, "training", "validation")):
             halves[has_entropy].append(run)
     whole = dict(zip(map(id, runs), runs, strict=True))
-    for one in halves[True]:
-        other = _partner(one, halves[False])
-        if other is not None and _partner(other, halves[True]) is one:
-            merged = _merged([one, whole.pop(id(other))])
-            folder = _folder(one) if _folder(one) == _folder(other) else _folder(other).parent
-            notes = [note for note in merged.notes if not note.startswith(HALF)]
-            notes.insert(0, "entropy and reward are logged by two processes")
-            whole[id(one)] = replace(merged, name=display_name(str(folder / "log")), notes=tuple(notes))
+    for with_entropy in halves[True]:
+        with_reward = _partner(with_entropy, halves[False])
+        if with_reward is not None and _partner(with_reward, halves[True]) is with_entropy:
+            merged = _merged([with_entropy, whole.pop(id(with_reward))])
+            folder = _folder(with_reward)
+            if folder != _folder(with_entropy):
+                folder = folder.parent
+            noted = (note for note in merged.notes if not note.startswith(HALF))
+            notes = ("entropy and reward are logged by two processes", *noted)
+            whole[id(with_entropy)] = replace(merged, name=display_name(str(folder / "log")), notes=notes)
     return list(whole.values())
 
 
-def _partner(one: Run, others: Sequence[Run]) -> Run | None:
+def _partner(half: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half in the same folder, or else in an adjacent one."""
-    alike = [run for run in others if run.step_column == one.step_column]
-    beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
-    found = beside or [run for run in alike if are_adjacent(_folder(one), _folder(run))]
-    return found[0] if len(found) == 1 else None
+    alike = [run for run in others if run.step_column == half.step_column]
+    beside = [run for run in alike if run.source.path != half.source.path and _folder(run) == _folder(half)]
+    candidates = beside or [run for run in alike if are_adjacent(_folder(half), _folder(run))]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def are_adjacent(first: PurePath, second: PurePath) -> bool:
@@ -244,26 +270,28 @@ def without_copies(
     be a console log with rounded numbers.
     """
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
-    kept: dict[int, list[str]] = {}
+    copies_of: dict[int, list[str]] = {}
     marks: dict[object, list[int]] = {}
     skipped: list[tuple[str, str]] = []
     for index in order:
         run, mark = runs[index], _mark(runs[index])
         whole = supposed.get(run.source.path)
-        others = marks.get(mark, []) if whole is None else [i for i in kept if runs[i].source.path == whole]
+        others = marks.get(mark, [])
+        if whole is not None:
+            others = [i for i in copies_of if runs[i].source.path == whole]
         for other in others:
             original = runs[other].source
             printed = whole is not None and original.format != run.source.format
             if original.path != run.source.path and _contains(runs[other], run, printed=printed):
-                kept[other].append(run.source.path)
+                copies_of[other].append(run.source.path)
                 skipped.append((run.source.path, f"{quoted_path(original.path)} holds the same run"))
                 break
         else:
-            kept[index] = []
+            copies_of[index] = []
             if mark is not None:
                 marks.setdefault(mark, []).append(index)
     unique = []
-    for index, copies in sorted(kept.items()):
+    for index, copies in sorted(copies_of.items()):
         notes = [f"the same run is in {', '.join(map(quoted_path, copies))}: skipped"] * bool(copies)
         unique.append(replace(runs[index], notes=(*runs[index].notes, *notes)))
     return unique, skipped
@@ -274,7 +302,7 @@ def _mark(run: Run) -> object | None:
     for match in catalog.found(run, "entropy"):
         values = run.columns[match.column]
         finite = np.isfinite(values)
-        if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
+        if finite.sum() >= _FEWEST_ENTROPIES and np.ptp(values[finite]) > 0:
             return run.step[finite].tobytes(), _as_float32(np.abs(values[finite])).tobytes()
     return None
 
@@ -286,15 +314,15 @@ def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
     # If no reward is known, any other column may be one.
     rewarded = any(_richness(part)[:2])
 
-    def agree(name: str, own: FloatArray, *, all_of_them: bool) -> bool:
+    def agree(name: str, values_of_part: FloatArray, *, all_of_them: bool) -> bool:
         """Whether values are equal where both runs have them, and ``whole`` has all, with ``all_of_them``."""
-        full = np.full(len(own), np.nan)
+        full = np.full(len(values_of_part), np.nan)
         full[theirs] = _unsigned(whole, name)[mine]
-        both = np.isfinite(own) & np.isfinite(full)
-        left, right = _as_float32(full[both]), _as_float32(own[both])
+        both = np.isfinite(values_of_part) & np.isfinite(full)
+        left, right = _as_float32(full[both]), _as_float32(values_of_part[both])
         # A console prints few digits of a number.
         same = np.abs(left - right) <= 5e-3 * np.abs(left) + 1e-4 if printed else left == right
-        differs = np.isfinite(own) & ~both & all_of_them
+        differs = np.isfinite(values_of_part) & ~both & all_of_them
         differs[both] = ~same
         return not differs.any()
 
@@ -302,9 +330,9 @@ def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
         namesake = names.get(folded(column))
         needed = catalog.is_metric(column) or not rewarded
         if needed or (namesake and not printed):
-            own = _unsigned(part, column)
+            values_of_part = _unsigned(part, column)
             others = [namesake] if namesake else whole.columns
-            if not any(agree(name, own, all_of_them=needed) for name in others):
+            if not any(agree(name, values_of_part, all_of_them=needed) for name in others):
                 return False
     return True
 

@@ -67,50 +67,57 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     ``column`` is the user's label column; raises ``column-not-found``.
     """
     rows = np.flatnonzero(np.isfinite(step))
-    labels, notes = dict[str, list[str]](), list[str]()
-    by_fold = by_folded_name(table.columns) if column is None else {}
-
-    def repeats(columns: list[list[str]]) -> int:
-        """Count how often a step repeats or falls within a label."""
-        return sum(int((np.diff(step[group]) <= 0).sum()) for group in _grouped(rows, columns).values())
-
-    if column is not None:
+    if column is None:
+        labels, notes = chosen_labels(table, step, rows)
+    else:
         name = require_column(column, tuple(table.columns), path, "--run")
         labels, notes = {name: _labels(table, name)}, [f"runs are separated by column {shown(name)}"]
-    # Or else they are chosen by their names and by how often steps repeat without them.
-    for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
-        cells = _labels(table, name)
-        certain = folded(name) in _CERTAIN_NAMES and not labels
-        distinct = {cells[row] for row in rows} - {""}
-        if len(distinct) > 1:
-            before = list(labels.values())
-            separates = certain and (table.labelled or table.partial)
-            # A column with nearly as many labels as records labels something else.
-            if not separates and len(distinct) * 2 <= len(rows):
-                separates = certain or repeats([*before, cells]) < repeats(before)
-            if separates:
-                labels[name] = cells
-                notes.append(f"runs are separated by column {shown(name)}")
-            else:
-                notes.append(f"column {shown(name)} has several values and was not taken for a run's label")
-        # The label of a run that has lost all of its steps is only on the other records.
-        elif distinct and (
-            set(cells) - distinct - {""} or (certain and not distinct.pop().startswith(f"{name}="))
-        ):
-            labels[name] = cells
     columns = list(labels.values())
     groups = _grouped(rows, columns)
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
     # Of the records without a step: those without a label, and those whose label no other record has.
-    stepless = {**_grouped(np.flatnonzero(~np.isfinite(step)), columns)}
-    unowned = [row for key, members in stepless.items() if not any(key) for row in members]
-    for key in list(stepless):
-        pairs = (zip(key, known, strict=True) for known in groups)
-        if any(all(one in ("", other) for one, other in labelled) for labelled in pairs):
-            del stepless[key]
-    without_label = np.array(unowned, dtype=np.intp)
-    return Split(_named(groups), tuple(labels), tuple(notes), _named(stepless), without_label)
+    lost, unowned = dict[tuple[str, ...], Sequence[int] | IntArray](), list[int]()
+    for key, members in _grouped(np.flatnonzero(~np.isfinite(step)), columns).items():
+        if not any(key):
+            unowned.extend(members)
+        # A record may lack some of its run's labels.
+        if not any(all(own in ("", label) for own, label in zip(key, used, strict=True)) for used in groups):
+            lost[key] = members
+    return Split(_named(groups), tuple(labels), tuple(notes), _named(lost), np.array(unowned, dtype=np.intp))
+
+
+def chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
+    """Choose label columns by their names and by how often steps repeat without them; with notes."""
+    labels, notes = dict[str, list[str]](), list[str]()
+    by_fold = by_folded_name(table.columns)
+    for name in (by_fold[label] for label in RUN_NAMES if label in by_fold):
+        cells = _labels(table, name)
+        certain = folded(name) in _CERTAIN_NAMES and not labels
+        distinct = {cells[row] for row in rows} - {""}
+        if len(distinct) > 1:
+            separates = certain and (table.labelled or table.partial)
+            # A column with nearly as many labels as records labels something else.
+            if not separates and len(distinct) * 2 <= len(rows):
+                separates = certain or fewer_repeats(step, rows, list(labels.values()), cells)
+            if separates:
+                labels[name] = cells
+                notes.append(f"runs are separated by column {shown(name)}")
+            else:
+                notes.append(f"column {shown(name)} has several values and was not taken for a run's label")
+        elif distinct:
+            # The label of a run that has lost all of its steps is only on the other records.
+            (label,) = distinct
+            if set(cells) - {label, ""} or (certain and not label.startswith(f"{name}=")):
+                labels[name] = cells
+    return labels, notes
+
+
+def fewer_repeats(step: FloatArray, rows: IntArray, columns: list[list[str]], cells: list[str]) -> bool:
+    """Whether steps repeat or fall less often within the labels of some columns and one more."""
+    groups = _grouped(rows, columns), _grouped(rows, [*columns, cells])
+    before, after = (sum(int((np.diff(step[group]) <= 0).sum()) for group in by.values()) for by in groups)
+    return after < before
 
 
 def _grouped(rows: IntArray, labels: list[list[str]]) -> Mapping[tuple[str, ...], Sequence[int] | IntArray]:
@@ -146,7 +153,7 @@ def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
         shared.setdefault(name, set()).add(path)
     seen, unique = Counter[str](), list[str]()
     for name, path in pairs:
-        own = name
+        distinct = name
         if len(shared[name]) > 1:
             # A run that was joined from several files is represented by the first one.
             rows = [PurePath(other.split(" + ")[0]).parts for other in shared[name]]
@@ -156,9 +163,9 @@ def distinct_names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
                 len([*takewhile(lambda places: len(set(places)) == 1, zip(*listed, strict=False))])
                 for listed in (rows, [row[::-1] for row in rows])
             )
-            own = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
-        seen[own] += 1
-        unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
+            distinct = f"{name} ({'/'.join(parts[start : len(parts) - end]) or parts[-1]})"
+        seen[distinct] += 1
+        unique.append(distinct if seen[distinct] == 1 else f"{distinct} ({seen[distinct]})")
     return unique
 
 
@@ -215,38 +222,38 @@ def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
     """Go through the records once; a restart begins another life. ``present``: columns of each record."""
     done: list[Life] = []
     # The rows of the current life: those in ``kept`` have rising steps, so that a resume pops from its end.
-    kept, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
+    rising, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
     superseded, first, top = 0, 0.0, np.empty(0)
 
     def close() -> None:
-        rows = np.array(sorted(kept + late), dtype=np.intp)
+        rows = np.array(sorted(rising + late), dtype=np.intp)
         done.append(Life(rows, superseded, frozenset(resumed), tuple(notes)))
 
     for row, columns in enumerate(present):
         now = float(step[row])
-        if kept and now < step[kept[-1]]:
+        if rising and now < step[rising[-1]]:
             if not bool((top[columns] >= now).any()):
                 late.append(row)
                 top[columns] = np.maximum(top[columns], now)
                 continue
-            fall = f"steps fall from {step[kept[-1]]:g} to {now:g} at record {row + 1}"
+            fall = f"steps fall from {step[rising[-1]]:g} to {now:g} at record {row + 1}"
             if now <= first:
                 fall += ": the run was started again in the same file, and each start is a run of its own"
                 notes.append(fall)
                 close()
-                kept, late, resumed, notes, superseded = [], [], [], [fall], 0
+                rising, late, resumed, notes, superseded = [], [], [], [fall], 0
             else:
-                before = len(kept) + len(late)
-                while step[kept[-1]] > now:
-                    kept.pop()
+                before = len(rising) + len(late)
+                while step[rising[-1]] > now:
+                    rising.pop()
                 late = [other for other in late if step[other] <= now]
-                superseded += before - len(kept) - len(late)
+                superseded += before - len(rising) - len(late)
                 resumed.append(now)
                 top = np.minimum(top, now)
                 notes.append(f"{fall}: resumed run, later values are kept")
-        if not kept:
+        if not rising:
             first, top = now, np.full(len(columns), -np.inf)
-        kept.append(row)
+        rising.append(row)
         top[columns] = np.maximum(top[columns], now)
     close()
     return done
@@ -279,24 +286,24 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     if len(unique) == len(rows):
         order = rows[np.argsort(step[rows], kind="stable")]
         return Merged(unique, {name: values[order] for name, values in columns.items()})
-    changed, conflicts, there_at_all, kept = np.zeros((4, len(rows)), dtype=bool)
+    changed, conflicts, there_at_all, last_of_step = np.zeros((4, len(rows)), dtype=bool)
     table = {}
     for name, values in columns.items():
-        some = values[rows]
-        there = ~np.isnan(some)
+        cells = values[rows]
+        there = ~np.isnan(cells)
         table[name] = merged = np.full(len(unique), np.nan)
-        merged[slot[there]] = some[there]  # of repeated indices, the last assignment wins
+        merged[slot[there]] = cells[there]  # of repeated indices, the last assignment wins
         if not is_bookkeeping(name):
             there_at_all |= there
             last = np.zeros(len(unique), dtype=np.intp)
             last[slot[there]] = np.flatnonzero(there)
-            kept[last[slot[there]]] = True
-        other = there & (merged[slot] != some)
+            last_of_step[last[slot[there]]] = True
+        other = there & (merged[slot] != cells)
         changed |= other & (not is_bookkeeping(name))
         conflicts |= other & (name in watched)
     at_resume = np.isin(unique[slot], list(life.resumed_at))
     redone, again = int((changed & at_resume).sum()), unique[slot[changed & ~at_resume]]
-    twice = unique[slot[there_at_all & ~kept & ~changed]]
+    twice = unique[slot[there_at_all & ~last_of_step & ~changed]]
     notes = []
     if twice.size:
         notes.append(f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one: ")

@@ -8,7 +8,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -38,7 +38,8 @@ BY_THE_USER = "named by the user"
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
 
-ROLLOUT_AXES = _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
+_ROLLOUT = "rollout/step"
+ROLLOUT_AXES = (_ROLLOUT, "train/step", "eval/step")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -69,10 +70,10 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
         name = require_column(column, tuple(table.columns), path, "--step")
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
     by_fold = by_folded_name(table.columns)
-    own = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
+    named = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
     read: dict[str, FloatArray] = {}
     problems: list[InputError] = []
-    for name in map(by_fold.__getitem__, own or by_fold.keys() & COUNTERS):
+    for name in map(by_fold.__getitem__, named or by_fold.keys() & COUNTERS):
         try:
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
@@ -83,12 +84,12 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
         return None
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     best, *others = sorted(read, key=lambda name: -filled[name])
-    why = f"on {filled[best]} of {len(read[best])} records"
-    if not own:
-        why += "; a count of log calls, used because no column holds the trainer's own step"
+    reason = f"on {filled[best]} of {len(read[best])} records"
+    if not named:
+        reason += "; a count of log calls, used because no column holds the trainer's own step"
     elif others:
-        why += f", first among {listing([best, *others], 4)}"
-    return StepColumn(best, read[best], why)
+        reason += f", first among {listing([best, *others], 4)}"
+    return StepColumn(best, read[best], reason)
 
 
 def require_column(
@@ -104,10 +105,10 @@ def require_column(
     if len(alike) == 1:
         return alike[0]
     close = alike or nearest([column], names, most=5)
-    what = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
+    message = f"{quoted_path(path)} has no column {shown(column)}, which {option} names, among its "
     hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` says what each could be"
     hint = f"did you mean {listing(close)}? Type {option} {in_shell(close[0])}" if close else hint
-    raise InputError("column-not-found", f"{what}{counted(width or len(names), 'column')}", hint)
+    raise InputError("column-not-found", f"{message}{counted(width or len(names), 'column')}", hint)
 
 
 def _steps(name: str, cells: Column, path: str) -> FloatArray:
@@ -118,10 +119,10 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     counts = np.abs(values) <= 1e18
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
-        what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
-        what = f"the step column {shown(name)} of {quoted_path(path)} holds no number: {what}"
+        message = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
+        message = f"the step column {shown(name)} of {quoted_path(path)} holds no number: {message}"
         hint = "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12"
-        raise InputError("step-not-numeric", what, hint)
+        raise InputError("step-not-numeric", message, hint)
     return np.where(counts, values, np.nan)
 
 
@@ -135,17 +136,8 @@ def on_one_axis(table: Table, path: str) -> Table:
     """
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in ROLLOUT_AXES if folded(axis) in by_fold}
-    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
-    if not names and entropy is not None and reward is not None:
-        # Entropies are logged per update and rewards per rollout, as one step.
-        updates, rollouts = (
-            int(np.isfinite(parse_column(table.columns[name]).values).sum()) for name in (entropy, reward)
-        )
-        if rollouts >= 4 and updates >= 1.5 * rollouts:
-            what = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-            what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
-            hint = "read slime's W&B log or its console, which hold both counters, or log with "
-            raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")
+    if not names:
+        require_one_axis(table, by_fold, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
     read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
@@ -153,20 +145,16 @@ def on_one_axis(table: Table, path: str) -> Table:
     rollout, train, evaluation = (read.get(axis, absent) for axis in ROLLOUT_AXES)
     if ((~np.isnan([rollout, train, evaluation])).sum(axis=0) > 1).any():
         return table
-    # Updates per rollout; 1 where rollouts are numbered by updates already.
-    updates, numbers = 1, np.unique(rollout[np.isfinite(rollout)])
-    if numbers.size > 1:
-        ratio = round(np.unique(train[np.isfinite(train)]).size / numbers.size)
-        updates = max(ratio, 1) if np.median(np.diff(numbers)) < ratio else 1
+    updates = updates_per_rollout(rollout, train)
     later = ~np.isnan(train) & (train % updates != 0)
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
-    kept = {
+    columns = {
         name: column[~later] if isinstance(column, np.ndarray) else list(compress(column, ~later))
         for name, column in table.columns.items()
         if name not in names.values()
     }
-    kept[names[_ROLLOUT]] = step[~later]
+    columns[names[_ROLLOUT]] = step[~later]
     # The last place is that of no row.
     places = np.append(np.cumsum(~later) - 1, NO_ROW)
     note = "updates and evaluations are converted to the number of their rollout"
@@ -174,10 +162,33 @@ def on_one_axis(table: Table, path: str) -> Table:
         note += f"; of {updates} updates per rollout, the first is kept"
     return replace(
         table,
-        columns=kept,
+        columns=columns,
         dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
         hidden={int(places[row]): number for row, number in table.hidden.items()},
         first_line=None,
     )
+
+
+def require_one_axis(table: Table, by_fold: Mapping[str, str], path: str) -> None:
+    """Raise ``two-step-axes`` where entropies are logged per update and rewards per rollout, as one step."""
+    entropy, reward = (by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward"))
+    if entropy is None or reward is None:
+        return
+    measured = (parse_column(table.columns[name]).values for name in (entropy, reward))
+    updates, rollouts = (int(np.isfinite(values).sum()) for values in measured)
+    if rollouts >= 4 and updates >= 1.5 * rollouts:
+        message = f"{quoted_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+        message += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+        hint = "read slime's W&B log or its console, which hold both counters, or log with "
+        raise InputError("two-step-axes", message, f"{hint}--wandb-always-use-train-step")
+
+
+def updates_per_rollout(rollout: FloatArray, train: FloatArray) -> int:
+    """Updates per rollout; 1 where rollouts are numbered by updates already."""
+    numbers = np.unique(rollout[np.isfinite(rollout)])
+    if numbers.size < 2:
+        return 1
+    ratio = round(np.unique(train[np.isfinite(train)]).size / numbers.size)
+    return max(ratio, 1) if np.median(np.diff(numbers)) < ratio else 1

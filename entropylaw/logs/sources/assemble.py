@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns
@@ -18,6 +18,8 @@ from entropylaw.logs.runs.splitting import (
     OVERWRITTEN,
     SUPERSEDED,
     Group,
+    Life,
+    Merged,
     Split,
     is_bookkeeping,
     lives,
@@ -36,7 +38,7 @@ from entropylaw.logs.runs.step_column import (
 )
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.content import plain_name
-from entropylaw.logs.sources.stepless import FEWEST, evaluations
+from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.logs.suggest import no_step
 
 # Names of files that do not identify the run in them.
@@ -52,9 +54,9 @@ _GENERIC_FOLDER = re.compile(
 
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.
-_FEW = 10
+_ONE_IN_SLIPS = 10
 # So many consecutive records may be a run, however long the others are.
-_RUN = 8
+_SHORTEST_RUN = 8
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -70,7 +72,7 @@ def display_name(path: str) -> str:
     stem = pure.stem.casefold()
     # TensorBoard names its files after the host, which does not identify the run.
     if stem in GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
-        folders = [part for part in pure.parts[:-1] if not is_generic_folder(part)]
+        folders = [folder for folder in pure.parts[:-1] if not is_generic_folder(folder)]
         if folders and folders[-1] != pure.anchor:
             return folders[-1]
     return pure.stem or path
@@ -97,28 +99,19 @@ def assemble(
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
-    table = on_one_axis(table, source.path) if step is None else table
-    count_rows = step == ROW and ROW not in by_folded_name(table.columns)
-    for cells in [*table.columns.values()][:1] if count_rows else ():
-        table = replace(table, columns={**table.columns, ROW: np.arange(1.0, len(cells) + 1)})
-    steps = find_step(table, source.path, step)
-    if steps is None:
-        raise no_step(table, source.path)
-    steps = steps._replace(why=ROWS_COUNTED) if count_rows else steps
+    table, steps = with_steps(table, source.path, step)
     refuse_samples(source.path, table.columns, steps.values)
     split = split_runs(table, steps.values, source.path, run)
-    parsed = {
-        column: parse_column(cells)
-        for column, cells in table.columns.items()
-        if column != steps.name and column not in split.columns
-    }
+    others = {steps.name, *split.columns}
+    parsed = {name: parse_column(cells) for name, cells in table.columns.items() if name not in others}
+    columns, texts, spoiled = numbers_and_texts(parsed)
     # The whole file as one run, from which each of its runs copies what they share.
     whole = Run(
         name=name,
         source=source,
         step=steps.values,
-        columns={column: p.values for column, p in parsed.items() if p.numeric},
-        texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
+        columns=columns,
+        texts=texts,
         notes=(*table.notes, *_notes(table, steps, split, parsed)),
         step_column=steps.name,
         step_why=steps.why,
@@ -128,17 +121,44 @@ def assemble(
         unread=table.unread,
         labels=split.columns,
     )
-    spoiled = {
-        name: {TEXT: np.array(p.where, dtype=np.intp), NAN: np.array(p.nans, dtype=np.intp)}
-        for name, p in parsed.items()
-        if p.numeric and (p.texts or p.nans)
-    }
-    written = {column: _coded(cells) for column, cells in table.columns.items() if column in words}
-    runs = [one for group in split.groups for one in _starts(group, whole, spoiled, written)]
-    read = True if table.unreadable is None else ~table.unreadable
-    dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
+    written = {column: coded(cells) for column, cells in table.columns.items() if column in words}
+    runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written)]
+    stepless = np.isnan(steps.values)
+    if table.unreadable is not None:
+        stepless &= ~table.unreadable
+    dropped = added(table.dropped, {NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return tuple(runs), tuple(_lost(split, whole, table))
+    return tuple(runs), tuple(lost_runs(split, whole, table))
+
+
+def numbers_and_texts(
+    parsed: Mapping[str, Parsed],
+) -> tuple[dict[str, FloatArray], dict[str, str], dict[str, dict[str, IntArray]]]:
+    """The columns of numbers, the first text of the others, and the records without a number by cause."""
+    columns, texts, spoiled = dict[str, FloatArray](), dict[str, str](), dict[str, dict[str, IntArray]]()
+    for column, cells in parsed.items():
+        if not cells.numeric:
+            texts[column] = cells.example or ""
+            continue
+        columns[column] = cells.values
+        if cells.texts or cells.nans:
+            where = {TEXT: cells.where, NAN: cells.nans}
+            spoiled[column] = {cause: np.array(rows, dtype=np.intp) for cause, rows in where.items()}
+    return columns, texts, spoiled
+
+
+def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
+    """A table with its steps on one axis, or with a count of its rows, and the step column."""
+    if step is None:
+        table = on_one_axis(table, path)
+    count_rows = step == ROW and ROW not in by_folded_name(table.columns)
+    if count_rows and table.columns:
+        rows = len(next(iter(table.columns.values())))
+        table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
+    steps = find_step(table, path, step)
+    if steps is None:
+        raise no_step(table, path)
+    return table, steps._replace(why=ROWS_COUNTED) if count_rows else steps
 
 
 def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
@@ -152,24 +172,47 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     # A table of tokens or samples repeats every step thousands of times.
     if distinct and len(values) >= 4 * distinct:
         rows = f"{counted(len(values), 'row')} for {counted(distinct, 'step')}; columns {listing(marks, 4)}"
-        what = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
+        message = f"{quoted_path(path)} has one row per token or sample ({rows}), one row per step is needed"
         hint = "summarise it to one row per step with `entropylaw tokens`, and read that"
-        raise InputError("token-level-table", what, hint)
+        raise InputError("token-level-table", message, hint)
 
 
-def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
+def lost_runs(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
-    where, records = quoted_path(whole.source.path), counted(len(whole.step), "record")
+    where = quoted_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for label, rows in split.lost:
-        what = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
-        yield label, InputError("run-without-steps", f"{what}has a readable step", hint)
+        message = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
+        yield label, InputError("run-without-steps", f"{message}has a readable step", hint)
     for name in table.lost:
-        what = f"none of the records of run {shown(name)} in {where} can be read"
+        message = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
-        yield name, InputError("run-without-steps", what, again)
-    found = list[str]()
-    # Records without a step or label that hold a value or cannot be read.
+        yield name, InputError("run-without-steps", message, again)
+    for loss in (lost_records(split, whole, table), emptied_records(whole), *doubled_columns(whole)):
+        if loss:
+            yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
+
+
+def lost_records(split: Split, whole: Run, table: Table) -> str:
+    """Say how many records without a step or label hold a value or cannot be read; empty for slips."""
+    where = quoted_path(whole.source.path)
+    missed = missed_records(split, whole, table)
+    block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
+    number = int(missed.sum())
+    many = split.columns or number * _ONE_IN_SLIPS > len(missed) or block.max(initial=0) >= _SHORTEST_RUN
+    if number > 1 and many:
+        return f"{number} of {counted(len(missed), 'record')} in {where} cannot be read or have no step"
+    stepless = ~np.isfinite(whole.step)
+    for _, rows in split.lost:
+        stepless[rows] = False
+    number = evaluations(table, stepless, (whole.step_column, *split.columns))
+    if number < FEWEST_EVALUATIONS:
+        return ""
+    return f"{counted(number, 'value')} of metrics in {where} have no step"
+
+
+def missed_records(split: Split, whole: Run, table: Table) -> BoolArray:
+    """The records without a step or label that hold a value or cannot be read."""
     missed = np.zeros(len(whole.step), dtype=bool)
     if table.unreadable is not None:
         # A run that is still writing, or was killed, leaves its last record cut off.
@@ -180,46 +223,57 @@ def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputEr
     for column in (whole.step_column, *filter(is_metric, table.columns)):
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    without_step = np.zeros(len(missed), dtype=bool)
-    without_step[split.unowned] = True
-    missed &= without_step
-    block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
-    number = int(missed.sum())
-    many = split.columns or number * _FEW > len(missed) or block.max(initial=0) >= _RUN
-    if number > 1 and many:
-        found.append(f"{number} of {records} in {where} cannot be read or have no step")
-    else:
-        stepless = ~np.isfinite(whole.step)
-        for _, rows in split.lost:
-            stepless[rows] = False
-        number = evaluations(table, stepless, (whole.step_column, *split.columns))
-        if number >= FEWEST:
-            found.append(f"{counted(number, 'value')} of metrics in {where} have no step")
-    # Records without any value after the steps began again, as those of a lost run.
+    return missed & np.isin(np.arange(len(missed)), split.unowned)
+
+
+def emptied_records(whole: Run) -> str:
+    """Say how many records have no value after the steps began again, as those of a lost run."""
     curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
     fallen = whole.step[1:] < np.fmax.accumulate(whole.step[:-1])
-    for values in curves if fallen.any() else ():
+    if whole.unread or not curves or not fallen.any():
+        return ""
+    for values in curves:
         fallen &= np.isnan(values[1:])
-    empty = int(fallen.sum())
-    if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(whole.step):
-        found.append(f"{empty} of {records} in {where} have no value at an earlier step")
+    empty, records = int(fallen.sum()), len(whole.step)
+    if empty < _SHORTEST_RUN or empty * _ONE_IN_SLIPS <= records:
+        return ""
+    where = quoted_path(whole.source.path)
+    return f"{empty} of {counted(records, 'record')} in {where} have no value at an earlier step"
+
+
+def doubled_columns(whole: Run) -> Iterator[str]:
+    """Say which metrics occur twice, with other values."""
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
         first = whole.columns.get(name)
         if first is not None and first is not values and is_metric(name):
             both = np.isfinite(first) & np.isfinite(values)
-            if both.sum() >= _RUN and (first != values)[both].any():
-                found.append(f"column {shown(name)} occurs twice in {where}, with other values")
-    for what in found:
-        yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
+            if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
+                where = quoted_path(whole.source.path)
+                yield f"column {shown(name)} occurs twice in {where}, with other values"
 
 
-def _coded(cells: Column) -> tuple[list[str], FloatArray]:
+def coded(cells: Column) -> tuple[list[str], FloatArray]:
     """The texts of a column, each once, and the place of each cell's among them; nan for an empty cell."""
     texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
-    known = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    return list(known), np.array([known.get(text, np.nan) for text in texts], dtype=float)
+    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
+
+
+def texts_of(
+    words: Mapping[str, tuple[list[str], FloatArray]], rows: IntArray, life: Life, step: FloatArray
+) -> dict[str, tuple[str, ...]]:
+    """The texts of a start at each of its steps, without columns that are empty at every step."""
+    if not words:
+        return {}
+    codes = {column: of_file[rows] for column, (_, of_file) in words.items()}
+    texts: dict[str, tuple[str, ...]] = {}
+    for column, cells in merge(life, step, codes, frozenset()).columns.items():
+        if np.isfinite(cells).any():
+            distinct = [*words[column][0], ""]
+            texts[column] = tuple(distinct[int(code)] for code in np.nan_to_num(cells, nan=-1.0))
+    return texts
 
 
 def _starts(
@@ -231,7 +285,7 @@ def _starts(
     """Yield a run for each start that the records of one label hold.
 
     ``records`` are by column those that hold no number, by what they hold.
-    ``words`` are columns as :func:`_coded` gives them.
+    ``words`` are columns as :func:`coded` gives them.
     """
     step, columns, name = whole.step, whole.columns, group.label or whole.name
     # A run that has all records of a large log does not copy them.
@@ -243,49 +297,54 @@ def _starts(
     for start, life in enumerate(lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
-        if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
-            rows = f"{counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}"
-            where = quoted_path(whole.source.path)
-            what = f"{where} has several rows per step with different values of the same columns ({rows}, "
-            hint = "name the column that separates the runs with --run, or summarise to one row per step"
-            raise InputError("several-rows-a-step", f"{what}run {shown(label)})", hint)
-        spoiled: dict[str, dict[str, FloatArray]] = {}
-        for column, causes in records.items():
-            known = merged.step[~np.isnan(merged.columns[column])]
-            for cause, of_file in causes.items():
-                at = np.setdiff1d(whole.step[np.intersect1d(group.rows[life.rows], of_file)], known)
-                if at.size:
-                    spoiled.setdefault(column, {})[cause] = at
-        codes = {column: places[group.rows] for column, (_, places) in words.items()}
-        written = {
-            column: tuple("" if np.isnan(place) else words[column][0][int(place)] for place in places)
-            for column, places in (merge(life, step, codes, frozenset()).columns if codes else {}).items()
-            if np.isfinite(places).any()
-        }
+        if len(life.rows) >= _SHORTEST_RUN and merged.conflicts * 2 >= len(life.rows):
+            raise several_rows(whole.source.path, label, len(life.rows), len(merged.step))
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
-            words=written,
+            words=texts_of(words, group.rows, life, step),
             dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes, *merged.notes),
-            spoiled=spoiled,
+            spoiled=spoiled_steps(records, whole.step, group.rows[life.rows], merged),
         )
+
+
+def several_rows(path: str, label: str, rows: int, steps: int) -> InputError:
+    """Make the error of a run whose rows contradict each other at the same steps."""
+    message = f"{quoted_path(path)} has several rows per step with different values of the same columns "
+    message += f"({counted(rows, 'row')} for {counted(steps, 'step')}, run {shown(label)})"
+    hint = "name the column that separates the runs with --run, or summarise to one row per step"
+    return InputError("several-rows-a-step", message, hint)
+
+
+def spoiled_steps(
+    records: Mapping[str, Mapping[str, IntArray]], step: FloatArray, rows: IntArray, merged: Merged
+) -> dict[str, dict[str, FloatArray]]:
+    """Steps of a start without a value of a column, by what its records have in place of a number."""
+    spoiled: dict[str, dict[str, FloatArray]] = {}
+    for column, causes in records.items():
+        measured = merged.step[~np.isnan(merged.columns[column])]
+        for cause, of_file in causes.items():
+            at = np.setdiff1d(step[np.intersect1d(rows, of_file)], measured)
+            if at.size:
+                spoiled.setdefault(column, {})[cause] = at
+    return spoiled
 
 
 def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
     if folded(step.name) in COUNTERS:
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
-    for column, found in parsed.items():
-        if found.numeric and found.texts:
-            at = step.values[list(found.where)]
-            where = [f"first {shown_cell(found.example)}", places("step", at[np.isfinite(at)].tolist())]
+    for column, cells in parsed.items():
+        if cells.numeric and cells.texts:
+            at = step.values[list(cells.where)]
+            where = [f"first {shown_cell(cells.example)}", places("step", at[np.isfinite(at)].tolist())]
             if table.first_line is not None:
-                where.append(places("line", [row + table.first_line for row in found.where]))
+                where.append(places("line", [row + table.first_line for row in cells.where]))
             yield (
-                f"column {shown(column)}: {counted(found.texts, 'cell')} with text in place of a number "
+                f"column {shown(column)}: {counted(cells.texts, 'cell')} with text in place of a number "
                 f"({'; '.join(filter(None, where))}), taken as missing"
             )
     if table.unread:

@@ -64,10 +64,10 @@ class EventFiles(BundleReader):
         One that does not open as such is read by itself, so that it gets an error: it may have been a run.
         """
         named = ((_EVENT_FILE.fullmatch(path.name), path) for path in _listed(folder))
-        found = [path for _, path in sorted((int(match[1]), path) for match, path in named if match)]
-        if len(found) > 1:
-            found = [path for path in found if _opens_as(reader_of("tfevents"), path)]
-        return tuple(map(str, found)) if len(found) > 1 else ()
+        paths = [path for _, path in sorted((int(match[1]), path) for match, path in named if match)]
+        if len(paths) > 1:
+            paths = [path for path in paths if _opens_as(reader_of("tfevents"), path)]
+        return tuple(map(str, paths)) if len(paths) > 1 else ()
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read one after the other; a file without scalars, such as of hyperparameters, is left out.
@@ -93,7 +93,7 @@ class EventFiles(BundleReader):
             notes.append(f"{counted(len(problems), 'event file')} without a whole scalar left out")
         whole = stacked(tables, notes)
         whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
-        runs = _overlapping(tables, times)
+        runs = runs_of_files(tables, times)
         if len(set(runs)) == 1:
             return whole
         name = Path(folder).name or folder
@@ -105,7 +105,7 @@ class EventFiles(BundleReader):
         return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
 
 
-def _overlapping(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
+def runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
     """Number the run of each event file.
 
     A file that begins before another one with the same tags has ended is no resume, but another run.
@@ -130,10 +130,10 @@ class WandbFolder(BundleReader):
         logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
         if len(logs) != 1 or not beside.is_dir():
             return ()
-        more = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
+        others = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
         # These are wandb's own logs, and are not read.
         debug = [path for path in _listed(f"{folder}/logs") if path.name.startswith("debug")]
-        return tuple(map(str, (*logs, *more, *debug)))
+        return tuple(map(str, (*logs, *others, *debug)))
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of a run's folder, or those of all folders of one run that was resumed."""
@@ -142,12 +142,12 @@ class WandbFolder(BundleReader):
         for path in sorted(inner, key=lambda path: path.name.removeprefix("offline-")):
             if match := _WANDB_RUN.fullmatch(path.name):
                 starts.setdefault(match[1], []).append(path)
-        found = [self.files(folder)]
+        groups = [self.files(folder)]
         for folders in (folders for folders in starts.values() if len(folders) > 1):
             logs = filter(None, (self.files(str(start)) for start in folders))
             opened = (files for files in logs if _opens_as(reader_of("wandb"), Path(files[0])))
-            found.append(tuple(chain.from_iterable(opened)))
-        return list(filter(None, found))
+            groups.append(tuple(chain.from_iterable(opened)))
+        return list(filter(None, groups))
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read the ``.wandb`` file of each start; where it has no metric, the copy of the console.
@@ -178,17 +178,17 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
 
     Raises the error of the ``.wandb`` file, where the console does not help.
     """
-    problem, why = None, "the .wandb file has no metric that is known"
+    problem, reason = None, "the .wandb file has no metric that is known"
     try:
         table = reader_of("wandb").read(log)
         if any(map(catalog.is_metric, table.columns)):
             return table
     except InputError as error:
-        problem, why = error, error.message
+        problem, reason = error, error.message
     with suppress(InputError):
-        found = find_reader(console)[0].read(console) if console is not None else None
-        if found is not None and any(map(catalog.is_metric, found.columns)):
-            return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
+        printed = find_reader(console)[0].read(console) if console is not None else None
+        if printed is not None and any(map(catalog.is_metric, printed.columns)):
+            return replace(printed, notes=(f"read from files/output.log, for {reason}", *printed.notes))
     if problem is not None:
         raise problem
     return table
@@ -224,11 +224,11 @@ class MlflowFolder(BundleReader):
         settings, unread, meta = dict[str, object](), list[str](), ""
         logged, dropped = list[Iterator[tuple[int, int, str, float]]](), Counter[str]()
         for content in contents:
-            part, *rest = Path(content.path).relative_to(folder).parts
+            kind, *rest = Path(content.path).relative_to(folder).parts
             key = "/".join(rest)
-            if part == "meta.yaml":
+            if kind == "meta.yaml":
                 meta = content.head.decode("utf-8", "replace")
-            elif part == "params":
+            elif kind == "params":
                 settings[key] = content.head.decode("utf-8", "replace")
             elif content.keeps(key):
                 times, steps, values = _logged(content, dropped)
@@ -241,8 +241,8 @@ class MlflowFolder(BundleReader):
             rows.take(step, key, value)
         if not rows.steps:
             lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
-            what = f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}"
-            raise InputError("no-records", what, "check that the run has logged something")
+            message = f"{quoted_path(folder)} is an MLflow run without a complete line of a metric{lost}"
+            raise InputError("no-records", message, "check that the run has logged something")
         size = sum(map(attrgetter("extent"), contents))
         notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
         return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
@@ -255,15 +255,15 @@ def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[
     for block in content.blocks():
         *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
         for line in filter(None, (line.removesuffix("\r") for line in lines)):
-            found = _LINE.fullmatch(line)
-            value, is_text = classify(found[2] if found else None)
-            if not found or is_text:
+            match = _LINE.fullmatch(line)
+            value, is_text = classify(match[2] if match else None)
+            if not match or is_text:
                 dropped[UNPARSEABLE] += 1
-            elif not found[3]:
+            elif not match[3]:
                 dropped[NO_STEP] += 1
             else:
-                times.append(int(found[1]))
-                steps.append(int(found[3]))
+                times.append(int(match[1]))
+                steps.append(int(match[3]))
                 values.append(value)
     if rest:  # MLflow ends each line as it writes it: a last one without an end was cut off.
         dropped[CUT_OFF] += 1
@@ -272,7 +272,7 @@ def _logged(content: Content, dropped: Counter[str]) -> tuple[array[int], array[
 
 def _regular_files(folder: Path) -> list[str]:
     """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
-    found, waiting = list[str](), [str(folder)]
+    files, waiting = list[str](), [str(folder)]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
@@ -282,21 +282,21 @@ def _regular_files(folder: Path) -> list[str]:
                     waiting.append(entry.path)
                 elif is_file(entry.path):
                     with suppress(OSError), Path(entry.path).open("rb") as stream:
-                        found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
-    return sorted(found)
+                        files += [] if is_blank(stream.read(1 << 12)) else [entry.path]
+    return sorted(files)
 
 
 def run_name(meta: str) -> str:
     """Return the run's name in a ``meta.yaml``; empty where there is none."""
-    found = _RUN_NAME.search(meta)
-    if found is None:
+    entry = _RUN_NAME.search(meta)
+    if entry is None:
         return ""
     value: object = ...
     with suppress(ValueError):
-        parsed = read_yaml(found[0][:_LONGEST_LINE].encode("utf-8", "replace"))
+        parsed = read_yaml(entry[0][:_LONGEST_LINE].encode("utf-8", "replace"))
         value = parsed.get("run_name", ...) if isinstance(parsed, dict) else ...
     # What is no text stays as it is written: YAML's references could make a short list endless.
-    name = "" if value is None else value if isinstance(value, str) else found[1].strip()
+    name = "" if value is None else value if isinstance(value, str) else entry[1].strip()
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
@@ -338,14 +338,8 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
     """Concatenate tables; a column that one of them lacks is missing there."""
     columns: dict[str, Column] = {}
     for name in dict.fromkeys(chain.from_iterable(table.columns for table in tables)):
-        columns[name] = np.concatenate(
-            [
-                parse_column(table.columns[name]).values
-                if name in table.columns
-                else np.full(_length(table), np.nan)
-                for table in tables
-            ]
-        )
+        cells = (table.columns.get(name, np.full(_length(table), np.nan)) for table in tables)
+        columns[name] = np.concatenate([parse_column(column).values for column in cells])
     return Table(
         columns=columns,
         rows=sum(table.rows for table in tables),

@@ -216,7 +216,7 @@ class Content:
         if self.size <= _LONGEST_LINE or self.local_file() is None:
             return False
         with self._stream() as stream:
-            places = (stream.seek(place) for place in (self.size // 2, self.size - _HEAD))
+            places = (stream.seek(position) for position in (self.size // 2, self.size - _HEAD))
             return not any(stream.read(_HEAD).strip(b"\0") for _ in places)
 
     def local_file(self) -> str | None:
@@ -260,8 +260,9 @@ class Content:
                 for piece in plain:
                     size += len(piece)
                     if size > most:
-                        what = f"unpacks to more than {_MOST_UNPACKED} times its {counted(self.size, 'byte')}"
-                        raise self.error("file-too-large", what, "unpack it, and name what is in it")
+                        packed = counted(self.size, "byte")
+                        message = f"unpacks to more than {_MOST_UNPACKED} times its {packed}"
+                        raise self.error("file-too-large", message, "unpack it, and name what is in it")
                     yield piece
             except _DAMAGES as problem:
                 if not self.packed:
@@ -279,25 +280,26 @@ class Content:
         held, mark = 0, codecs.BOM_UTF8
         for piece in self._plain():
             piece, mark = piece.removeprefix(mark), b""
-            kept = piece.rstrip(b"\0")
-            while kept and held:
+            text = piece.rstrip(b"\0")
+            while text and held:
                 yield b"\0" * min(held, _PIECE)
                 held -= min(held, _PIECE)
-            if kept:
-                yield kept
-            held += len(piece) - len(kept)
+            if text:
+                yield text
+            held += len(piece) - len(text)
             if held > _LONGEST_LINE:
-                what = f"has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
-                raise self.error("file-corrupt", what, "copy the file again")
+                message = f"has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
+                raise self.error("file-corrupt", message, "copy the file again")
         self.nuls = held
 
     def _at_once(self, parts: Iterator[Part]) -> list[Part]:
         """Return the parts of what has to be in memory as a whole, up to 1 GiB."""
         whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
         if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
-            what = f"holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to be in memory as a whole"
+            most = f"{MOST_AT_ONCE >> 30} GiB"
+            message = f"holds more than {most} in a format that has to be in memory as a whole"
             hint = "write it as CSV, Parquet or one JSON object per line, which are read piece by piece"
-            raise self.error("file-too-large", what, hint)
+            raise self.error("file-too-large", message, hint)
         return whole
 
 
@@ -320,9 +322,9 @@ def format_not_read(path: str, content: Content | None = None) -> InputError | N
         packed |= not _TABLE_SUFFIXES.isdisjoint(inner)
     if not packed and last not in _OTHER_TABLES:
         return None
-    what = f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})"
+    message = f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})"
     hint = "write it as CSV, JSONL or Parquet, or unpack it: gzip, Zstandard, bzip2 and xz are unpacked here"
-    return InputError("format-not-read", what, hint)
+    return InputError("format-not-read", message, hint)
 
 
 def _decompressed(read: Read, how: str) -> Iterator[bytes]:
@@ -352,12 +354,12 @@ def _decompressed(read: Read, how: str) -> Iterator[bytes]:
         raise EOFError("it ends early")
 
 
-def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:
+def _first(pieces: Iterator[Part], most: int) -> Iterator[Part]:
     """Yield the first so many characters or bytes."""
     size = 0
-    for part in parts:
-        yield part[: most - size]
-        size += len(part)
+    for piece in pieces:
+        yield piece[: most - size]
+        size += len(piece)
         if size >= most:
             return
 
@@ -379,8 +381,8 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
         parts.append(piece[end:])
         size += len(piece) - end
         if size > _LONGEST_LINE:
-            what = f"{quoted_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB"
-            raise InputError("file-corrupt", what, "check how the file was made; a log has lines")
+            message = f"{quoted_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB"
+            raise InputError("file-corrupt", message, "check how the file was made; a log has lines")
     if any(parts):
         yield b"".join(parts)
 
@@ -392,8 +394,8 @@ def is_blank(piece: bytes) -> bool:
 
 def unreadable_file(path: str, problem: OSError) -> InputError:
     """Make the error for a file that exists and cannot be opened."""
-    what = f"{quoted_path(path)} cannot be read: {problem.strerror or type(problem).__name__}"
-    return InputError("file-unreadable", what, "check the file's permissions")
+    message = f"{quoted_path(path)} cannot be read: {problem.strerror or type(problem).__name__}"
+    return InputError("file-unreadable", message, "check the file's permissions")
 
 
 def missing_file(path: str) -> InputError:

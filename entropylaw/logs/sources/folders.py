@@ -33,7 +33,7 @@ from entropylaw.logs.sources.content import (
 )
 from entropylaw.logs.sources.opening import is_remote, remote_listing
 from entropylaw.logs.sources.registry import BundleReader, find_reader
-from entropylaw.logs.sources.stepless import FEWEST, evaluations
+from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.paths import walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -61,9 +61,9 @@ _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IG
 _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
-_FEWEST = 8
+_FEWEST_STEPS = 8
 # With fewer rows, nothing says that a table of numbers is one of steps.
-_ROWS = 3
+_FEWEST_NUMBERS = 3
 
 UNMEASURED = "neither an entropy nor a reward among its columns"
 _RECOGNISED = {
@@ -96,6 +96,11 @@ class Log(NamedTuple):
     named: bool = True
     problem: InputError | None = None
 
+    @property
+    def has_name(self) -> bool:
+        """Whether the name lets it be a log, or is that of one."""
+        return self.named or names_a_log(self.path)
+
 
 def logs_in(folder: str) -> Iterator[Log]:
     """List the logs of a folder and those in it, in sorted order; hidden files and folders are left out.
@@ -104,10 +109,7 @@ def logs_in(folder: str) -> Iterator[Log]:
     is a log with a problem. The files of a remote folder are listed one by one.
     """
     if is_remote(folder):
-        for path in remote_listing(folder):
-            problem = format_not_read(path)
-            if problem or may_be_log(path):
-                yield Log(path=path, problem=problem)
+        yield from remote_logs(folder)
         return
     claimed: set[str] = set()
     copies: dict[str, str] = {}
@@ -116,27 +118,32 @@ def logs_in(folder: str) -> Iterator[Log]:
             yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
             continue
         where, inner, names = visit
-        for reader, files in _bundles(where, claimed):
-            inner[:] = [name for name in inner if name not in reader.skips]
-            yield Log(path=where, files=files, reader=reader)
+        for reader in bundle_readers():
+            for files in reader.groups(where):
+                if claimed.isdisjoint(files):
+                    claimed.update(files)
+                    inner[:] = [name for name in inner if name not in reader.skips]
+                    yield Log(path=where, files=files, reader=reader)
         copies |= _copies(where, inner, names)
         for name in names:
             path = str(Path(where) / name)
-            if path in claimed:
-                continue
-            named, problem = may_be_log(name), _problem(path) or format_not_read(path)
-            if named or not problem or problem.slug == "format-not-read":
-                copy_of = copies.get(path, copies.get(where, ""))
-                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
+            if path not in claimed:
+                yield from single_log(path, copies.get(path, copies.get(where, "")))
 
 
-def _bundles(folder: str, claimed: set[str]) -> Iterator[tuple[BundleReader, tuple[str, ...]]]:
-    """Yield files of a folder that are one log together with their reader, and add them to ``claimed``."""
-    for reader in bundle_readers():
-        for files in reader.groups(folder):
-            if not claimed.intersection(files):
-                claimed.update(files)
-                yield reader, files
+def remote_logs(folder: str) -> Iterator[Log]:
+    """Yield the files below a remote folder whose names let them be logs, or tables that are not read."""
+    for path in remote_listing(folder):
+        problem = format_not_read(path)
+        if problem or may_be_log(path):
+            yield Log(path=path, problem=problem)
+
+
+def single_log(path: str, copy_of: str) -> Iterator[Log]:
+    """Yield a file of a folder if its name lets it be a log, or if it can be opened."""
+    named, problem = may_be_log(PurePath(path).name), _problem(path) or format_not_read(path)
+    if named or not problem or problem.slug == "format-not-read":
+        yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
 
 
 def _problem(path: str) -> InputError | None:
@@ -146,9 +153,9 @@ def _problem(path: str) -> InputError | None:
             return None
     except OSError as error:
         return missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
-    what = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+    message = f"{quoted_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
     hint = "name it on the command line to read from it, or take it out of the folder"
-    return InputError("file-unreadable", what, hint)
+    return InputError("file-unreadable", message, hint)
 
 
 def may_be_log(path: str) -> bool:
@@ -160,19 +167,19 @@ def may_be_log(path: str) -> bool:
 
 def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
     """Map files to those of which they are copies by their names, such as a run's earlier checkpoints."""
-    place = Path(where)
-    copies = {str(place / name): str(place / whole) for name, whole in _REPEATS.items() if whole in names}
-    states = [place / _STATE] if _STATE in names else []
+    folder = Path(where)
+    copies = {str(folder / name): str(folder / whole) for name, whole in _REPEATS.items() if whole in names}
+    states = [folder / _STATE] if _STATE in names else []
     matches = (re.fullmatch(r"checkpoint-(\d+)", name) for name in folders)
-    numbered = sorted((int(found[1]), found[0]) for found in matches if found)
-    states += [path for _, name in reversed(numbered) if (path := place / name / _STATE).is_file()]
+    numbered = sorted((int(match[1]), match[0]) for match in matches if match)
+    states += [path for _, name in reversed(numbered) if (path := folder / name / _STATE).is_file()]
     steps = dict.fromkeys(states, -1)
     for path in states if len(states) > 1 else ():
         with suppress(OSError), path.open("rb") as stream:
             # The step is behind the list of log entries: at the end of the file.
             stream.seek(max(0, path.stat().st_size - (1 << 16)))
-            found = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
-            steps[path] = int(found[-1]) if found else -1
+            written = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
+            steps[path] = int(written[-1]) if written else -1
     # The first of equals: the one in the run's own folder is written last.
     last = max(states, key=steps.__getitem__, default=None)
     return copies | {str(path): str(last) for path in states if path != last}
@@ -195,17 +202,15 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     names = frozenset(map(folded, table.columns))
     sought = catalog.class_entropies().union(map(folded, also))
-    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought)
-    measured = measured or _evaluates(table)
-    if alone and table.rows < 2:
-        # The first record of a run that has begun has a step.
-        begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
-        if not (measured and begun):
-            return "a single record, such as a configuration or a summary"
+    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(sought) or _evaluates(table)
+    # The first record of a run that has begun has a step.
+    begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
+    if alone and table.rows < 2 and not (measured and begun):
+        return "a single record, such as a configuration or a summary"
     if measured or catalog.sample_columns(table.columns) or _is_headless(table):
         return ""
-    logged = _has_steps(table) or (names_a_log(path) and _counts_rows(table))
-    return "" if logged and not table.partial else UNMEASURED
+    counts = _counts_rows(table) if names_a_log(path) else _has_steps(table)
+    return UNMEASURED if table.partial or not counts else ""
 
 
 def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
@@ -213,16 +218,17 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
 
     Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
     """
-    own = PurePath(path)
-    alike = any((log.parent, log.suffix) == (own.parent, own.suffix) or log.name == own.name for log in logs)
+    file = PurePath(path)
+    beside = {log.suffix for log in logs if log.parent == file.parent}
+    alike = file.suffix in beside or file.name in {log.name for log in logs}
     return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
 def is_of_numbers(table: Table) -> bool:
     """Whether a table has a log's shape: two columns of numbers or more, and more of them than of texts."""
     parsed = [parse_column(cells) for cells in table.columns.values()]
-    filled = [(int(np.isfinite(one.values).sum()), one.texts) for one in parsed]
-    numbers = sum(count >= _ROWS and count > texts for count, texts in filled)
+    filled = [(int(np.isfinite(column.values).sum()), column.texts) for column in parsed]
+    numbers = sum(count >= _FEWEST_NUMBERS and count > texts for count, texts in filled)
     return not table.partial and numbers > max(1, sum(texts >= max(count, 1) for count, texts in filled))
 
 
@@ -239,37 +245,57 @@ def looks_measured(content: Content) -> bool:
 
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
     """Give the reason for skipping a file with an error; empty where it may be a log that is damaged."""
-    slug, name, named = error.slug, plain_name(path), names_a_log(path)
-    suffix = name.suffix.lower()
-    if slug not in _UNUSABLE:
-        return _RECOGNISED.get(slug, "")
-    fits = named or suffix in _TABLES | _OTHERS
+    if error.slug not in _UNUSABLE:
+        return _RECOGNISED.get(error.slug, "")
     if table is not None:
-        metrics = list(filter(catalog.is_metric, table.columns))
-        if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
-            may_be = True
-        elif slug == "several-rows-a-step" or not metrics:
-            may_be = len(metrics) > 1
-        else:
-            numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-            may_be = named or suffix in _TABLES or any(numbers)
-    elif slug == "file-empty":
-        may_be = fits and not _ERROR_STREAM.fullmatch(name.name)
-    elif content is None:
-        may_be = fits
-    elif not content.is_text:
-        may_be = fits and not content.head.startswith(b"SQLite format 3\0")
-    elif suffix in (".csv", ".tsv") and slug == "no-records":
-        first, *rest = filter(str.strip, content.opening.splitlines())
+        may_be = may_be_table(path, table, error.slug)
+    elif content is not None and content.is_text and error.slug != "file-empty":
+        may_be = may_be_text(path, content, error.slug)
+    else:
+        named = names_a_log(path) or plain_name(path).suffix.lower() in _TABLES | _OTHERS
+        may_be = named and not is_another_file(path, content, error.slug)
+    return "" if may_be else _UNUSABLE[error.slug]
+
+
+def is_doubtful(error: EntropyLawError, content: Content | None) -> bool:
+    """Whether an error says that a file is empty or binary, so that its neighbours decide what it is."""
+    if error.slug == "not-a-log":
+        return content is not None and not content.is_text
+    return error.slug in ("file-empty", "no-records")
+
+
+def is_another_file(path: str, content: Content | None, slug: str) -> bool:
+    """Whether a file is an empty stream of errors, or a database."""
+    if slug == "file-empty":
+        return _ERROR_STREAM.fullmatch(plain_name(path).name) is not None
+    return content is not None and content.head.startswith(b"SQLite format 3\0")
+
+
+def may_be_table(path: str, table: Table, slug: str) -> bool:
+    """Whether a table that gave an error may be a log."""
+    named = names_a_log(path)
+    if _is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
+        return True
+    metrics = list(filter(catalog.is_metric, table.columns))
+    if slug == "several-rows-a-step" or not metrics:
+        return len(metrics) > 1
+    if named or plain_name(path).suffix.lower() in _TABLES:
+        return True
+    return any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+
+
+def may_be_text(path: str, content: Content, slug: str) -> bool:
+    """Whether a text that gave an error may be a log."""
+    named, suffix = names_a_log(path), plain_name(path).suffix.lower()
+    if suffix in (".csv", ".tsv") and slug == "no-records":
+        first, *below = filter(str.strip, content.opening.splitlines())
         header = [*map(str.strip, re.split(r"[,;\t]", first))]
         # A table would have rows that fit their header.
-        known = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
-        may_be = named or bool(rest) or known
-    elif _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
-        may_be = True
-    else:
-        may_be = any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
-    return "" if may_be else _UNUSABLE[slug]
+        has_names = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
+        return named or bool(below) or has_names
+    if _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
+        return True
+    return any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
 
 
 def _evaluates(table: Table) -> bool:
@@ -278,7 +304,7 @@ def _evaluates(table: Table) -> bool:
         return False
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
-    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST
+    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
 
 
 def _is_headless(table: Table) -> bool:
@@ -290,12 +316,12 @@ def _is_headless(table: Table) -> bool:
 def _has_steps(table: Table) -> bool:
     """Whether a column has the name of a trainer's step, and steps rarely repeat, unlike those of tokens."""
     steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
-    found = [values[np.isfinite(values)] for values in steps]
-    return any(len(values) >= _FEWEST and len(np.unique(values)) * 2 > len(values) for values in found)
+    finite = [values[np.isfinite(values)] for values in steps]
+    return any(len(values) >= _FEWEST_STEPS and len(np.unique(values)) * 2 > len(values) for values in finite)
 
 
 def _counts_rows(table: Table) -> bool:
     """Whether a column of a table of numbers rises from row to row, as steps do."""
     columns = [parse_column(cells).values for cells in table.columns.values()]
-    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST]
+    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST_STEPS]
     return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))

@@ -152,11 +152,13 @@ class Records:
         Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
         note.
         """
-        most, found = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1), self._columns
-        fullest = frozenset(sorted(found, key=lambda name: -len(found[name]))[:most])
-        filled: dict[str, Column] = {name: found[name].filled(self.rows) for name in found if name in fullest}
+        most, columns = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1), self._columns
+        fullest = frozenset(sorted(columns, key=lambda name: -len(columns[name]))[:most])
+        filled: dict[str, Column] = {
+            name: columns[name].filled(self.rows) for name in columns if name in fullest
+        }
         note = f"far more columns than values: only the {len(filled)} columns with most values are read"
-        return filled, (note,) if len(filled) < len(found) else ()
+        return filled, (note,) if len(filled) < len(columns) else ()
 
     def table(
         self, content: Content, dropped: Mapping[str, int], notes: Sequence[str] = (), **more: Any

@@ -51,7 +51,7 @@ def load(path: str) -> Content:
         files, inside = remote_files(path)
         info = _answered(path, lambda: files.info(inside))
         if info.get("type", "file") != "file":
-            raise Content(path).error("file-unreadable", "cannot be read: it is no file", "name a file")
+            raise Content(path).error("file-unreadable", "cannot be read: it is not a file", "name a file")
 
         def opened() -> Any:  # every piece has its own time limit
             file = _answered(path, lambda: files.open(inside, "rb"))
@@ -61,19 +61,19 @@ def load(path: str) -> Content:
     else:
         content = _local_file(path)
     if content.packed and not content.head:
-        what = f"opens like {content.packed} and cannot be unpacked"
-        raise content.error("file-corrupt", what, "copy the file again")
+        message = f"opens like {content.packed} and cannot be unpacked"
+        raise content.error("file-corrupt", message, "copy the file again")
     if content.head.startswith(b"version https://git-lfs.github.com/spec/"):
-        what = "is a pointer of Git LFS, and its content was not fetched"
-        raise content.error("file-corrupt", what, "fetch it with `git lfs pull`")
+        message = "is a pointer of Git LFS, and its content was not fetched"
+        raise content.error("file-corrupt", message, "fetch it with `git lfs pull`")
     if content.is_blank:
         size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
         hint = "check that the run has logged something and that the path is the right one"
         raise content.error("file-empty", f"holds nothing ({size}), a training log was expected", hint)
     if content.is_lost:
-        what = f"holds NUL bytes in its middle and at its end ({content.size} bytes)"
+        message = f"holds NUL bytes in its middle and at its end ({content.size} bytes)"
         hint = "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there"
-        raise content.error("file-corrupt", what, hint)
+        raise content.error("file-corrupt", message, hint)
     return content
 
 
@@ -92,16 +92,16 @@ def _local_file(path: str) -> Content:
     try:
         if path == "-":
             if sys.stdin is None:
-                why = "standard input is closed, a log was expected from it"
-                raise InputError("file-unreadable", why, "name a file, or use a pipe")
+                reason = "standard input is closed, a log was expected from it"
+                raise InputError("file-unreadable", reason, "name a file, or use a pipe")
             note_input(0)
             return _spooled(path, sys.stdin.buffer)
         file = Path(path)
         kind = stat.S_IFMT(file.stat().st_mode)
         if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFIFO):
-            what = f"{quoted_path(path)} cannot be read: it is a device or a socket, no file"
+            message = f"{quoted_path(path)} cannot be read: it is a device or a socket, not a file"
             hint = "name a file, a folder, a pipe, or - for standard input"
-            raise InputError("file-unreadable", what, hint)
+            raise InputError("file-unreadable", message, hint)
         with file.open("rb") as stream:
             if kind == stat.S_IFIFO:
                 return _spooled(path, stream)
@@ -124,8 +124,8 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
         spool.write(piece)
         if spool.tell() > _MOST_SPOOLED:
             spool.close()
-            what = f"more than {_MOST_SPOOLED >> 30} GiB came through {quoted_path(path)}"
-            raise InputError("file-too-large", what, "write it to a file, and name the file")
+            message = f"more than {_MOST_SPOOLED >> 30} GiB came through {quoted_path(path)}"
+            raise InputError("file-too-large", message, "write it to a file, and name the file")
 
     def again() -> Any:  # what Content needs of an open file: from its start, and left open
         spool.seek(0)
@@ -147,13 +147,13 @@ def remote_files(path: str) -> Any:
             return fsspec.core.url_to_fs(path)
         except ImportError as problem:
             kind = path.split("://", 1)[0].lower()
-            what = f"{quoted_path(path)} is remote, and what reads {kind}:// is not installed ({problem})"
+            message = f"{quoted_path(path)} is remote, and what reads {kind}:// is not installed ({problem})"
             install = f"pip install {_PACKAGES[kind]}, or " if kind in _PACKAGES else ""
-            raise UsageError("remote-not-installed", what, f"{install}copy the file here first") from None
+            raise UsageError("remote-not-installed", message, f"{install}copy the file here first") from None
         except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError):
-            what = f"{quoted_path(path)} cannot be opened: fsspec has no such kind of URL, or needs more "
+            message = f"{quoted_path(path)} cannot be opened: fsspec has no such kind of URL, or needs more "
             hint = "use s3://, gs:// or hf://, or copy the file here first"
-            raise UsageError("remote-unknown", f"{what}than a path for it", hint) from None
+            raise UsageError("remote-unknown", f"{message}than a path for it", hint) from None
 
     return _answered(path, file_system)
 
@@ -167,7 +167,7 @@ def is_remote_folder(path: str) -> bool:
 def remote_listing(path: str) -> list[str]:
     """List all files below a remote folder, sorted; raises as :func:`is_remote_folder`."""
     files, inside = remote_files(path)
-    return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))
+    return _answered(path, lambda: sorted(files.unstrip_protocol(name) for name in files.find(inside)))
 
 
 def _answered(path: str, call: Callable[[], T]) -> T:
@@ -186,12 +186,12 @@ def _answered(path: str, call: Callable[[], T]) -> T:
     except (EntropyLawError, MemoryError):
         raise
     except FileNotFoundError:
-        what = f"there is no file {quoted_path(path)}"
-        raise InputError("file-not-found", what, "check the path and the credentials") from None
+        message = f"there is no file {quoted_path(path)}"
+        raise InputError("file-not-found", message, "check the path and the credentials") from None
     except Exception as problem:  # each file system has errors of its own
         # No message of a file system is quoted: it holds the URL, and with it keys.
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
-        why = type(problem).__name__ + (f", {shown(status)}" if status else "")
-        why = "no answer in time" if isinstance(problem, TimeoutError) else why
+        reason = type(problem).__name__ + (f", {shown(status)}" if status else "")
+        reason = "no answer in time" if isinstance(problem, TimeoutError) else reason
         hint = "check the path, the network and the credentials"
-        raise InputError("file-unreadable", f"{quoted_path(path)} cannot be read: {why}", hint) from None
+        raise InputError("file-unreadable", f"{quoted_path(path)} cannot be read: {reason}", hint) from None

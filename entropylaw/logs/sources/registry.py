@@ -88,16 +88,17 @@ class Format:
     def _implementation(self) -> Any:
         path = self.name.replace("-", "_") if self.module is None else self.module
         module, _, member = path.partition(":")
-        found = import_module(f"entropylaw.logs.readers.{module}") if module else None
-        return getattr(found, member) if member else found
+        imported = import_module(f"entropylaw.logs.readers.{module}") if module else None
+        return getattr(imported, member) if member else imported
 
     def recognises(self, content: Content) -> bool:
         """Whether the bytes look like this format."""
         if not re.match(self.signature, content.head, re.DOTALL):
             return False
-        found = self._implementation
-        recognises = found if callable(found) else getattr(found, "recognises", None)
-        return recognises is None or bool(recognises(content))
+        implementation = self._implementation
+        if not callable(implementation):
+            implementation = getattr(implementation, "recognises", None)
+        return implementation is None or bool(implementation(content))
 
     def read(self, content: Content) -> Table:
         """Read all of it; raises an :class:`InputError` where it is refused, or not what is read."""
@@ -298,10 +299,10 @@ def split_format(path: str) -> tuple[str, str | None]:
     if not colon or not base or there or not base_there:
         return path, None
     if name not in format_names():
-        what = f"{shown(name)} is no known format; known are {', '.join(format_names())}"
+        message = f"{shown(name)} is not a known format; known are {', '.join(format_names())}"
         close = nearest([name], format_names(), most=1)
         hint = f"did you mean {base}:{close[0]}?" if close else ""
-        raise UsageError("format-unknown", what, hint or "leave the colon out and let the content decide")
+        raise UsageError("format-unknown", message, hint or "leave the colon out and let the content decide")
     return base, name
 
 
@@ -319,7 +320,7 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Format, tu
         raise problem
     # Its content is not quoted: a file that is no log may hold secret keys.
     kind = f"{'text' if content.is_text else 'binary'} of {counted(content.size, 'byte')}"
-    what = f"is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
-    what += "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried"
+    message = f"is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
+    message += "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried"
     hint = f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl"
-    raise content.error("not-a-log", what, hint)
+    raise content.error("not-a-log", message, hint)

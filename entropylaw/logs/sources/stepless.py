@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from entropylaw.logs.runs.number_parsing import Column, parse_column
 from entropylaw.logs.suggest import measured, measured_in_text
 
 #: Fewer evaluations cannot be fitted, and no gate could pass on them.
-FEWEST = 5
+FEWEST_EVALUATIONS = 5
 # So many records are searched for text.
-_SEARCHED = 10_000
+_MOST_SEARCHED = 10_000
 _STEP_IN_NAME = re.compile(r"(?<![^/._-])\d+(?![^/._-])")
 
 
@@ -34,39 +35,56 @@ def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()
         filled = np.isfinite(parsed.values) & stepless
         if name not in without and filled.any():
             numbers[name] = filled
-        texts += [cells] * (parsed.texts > 0)
-    evaluated, valued = (
-        np.any([numbers[name] for name in names], axis=0) if names else np.zeros(len(stepless), dtype=bool)
-        for names in (measured(numbers), [*numbers])
-    )
+        if parsed.texts:
+            texts.append(cells)
+    metrics = measured(numbers)
+    evaluated = _any_filled([numbers[name] for name in metrics], stepless)
     # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
-    kinds: dict[str, int] = {}
-    for name in measured(numbers):
-        kind = _STEP_IN_NAME.sub("#", name)
-        kinds[kind] = kinds.get(kind, 0) + int(numbers[name].sum())
-    rows = np.flatnonzero(stepless & ~evaluated)[:_SEARCHED].tolist()
+    kinds = Counter[str]()
+    for name in metrics:
+        kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
+    rows = np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist()
+    held = held_by_texts(texts, rows, _any_filled([*numbers.values()], stepless))
+    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
+
+
+def _any_filled(filled: Sequence[BoolArray], stepless: BoolArray) -> BoolArray:
+    """In which records any of some columns has a number."""
+    return np.any(filled, axis=0) if filled else np.zeros_like(stepless)
+
+
+def held_by_texts(texts: Iterable[Column], rows: Sequence[int], valued: BoolArray) -> int:
+    """How many evaluations the texts in some rows may hold; ``valued`` are the rows with any number."""
     held: dict[int, int] = {}
     for cells in texts:
         written = {row: str(cells[row]) for row in rows}
         for row in _in_texts(written, valued):
             # A cell may hold a whole history, as JSON does: each of its entropies is one.
             held[row] = max(held.get(row, 1), written[row].casefold().count("entrop"))
-    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + sum(held.values())
+    return sum(held.values())
 
 
-def _in_texts(texts: dict[int, str], valued: BoolArray) -> set[int]:
+def _in_texts(texts: Mapping[int, str], valued: BoolArray) -> set[int]:
     """The rows whose text in a column holds numbers of metrics, or names the number beside it.
 
     As in "entropy: 0.5", in {"key": "entropy", "value": 0.5}, and in a row of a table within quotes.
     """
-    held = {row for row, text in texts.items() if "entrop" in text.casefold() and measured_in_text(text)}
-    words = {row: text for row, text in texts.items() if valued[row] and len(text.split()) == 1}
+    held, words = set[int](), dict[int, str]()
+    for row, text in texts.items():
+        if holds_metrics(text):
+            held.add(row)
+        if valued[row] and len(text.split()) == 1:
+            words[row] = text
     named = set(measured(words.values()))
     # A single one that is no entropy may be the stage of the training that a record is about.
     if len(named) > 1 or any("entrop" in name.casefold() for name in named):
-        held |= {row for row, word in words.items() if word in named}
-    for row, text in texts.items():
-        cells = re.split("[,;\t]", text)
-        if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
-            held.add(row)
+        held.update(row for row, word in words.items() if word in named)
     return held
+
+
+def holds_metrics(text: str) -> bool:
+    """Whether a text names an entropy and a number, or is a row of numbers."""
+    cells = re.split("[,;\t]", text)
+    if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
+        return True
+    return "entrop" in text.casefold() and measured_in_text(text)

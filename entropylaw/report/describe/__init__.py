@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from entropylaw.documents.document import CheckDocument, GateCase
 from entropylaw.report.blocks import Block, Table
-from entropylaw.results.result import late
-
-_MODULES = {
-    "law": "Fit",
-    "runs": "FitDocument RunFit ReportDocument RunReport",
-    "forecast": "Forecast SaturationForecast PredictionDocument RunPrediction "
-    "Backtest BacktestDocument RunBacktest",
-    "phases": "PhasesDocument RunPhases PhaseFit PhasesAcross",
-    "arms": "ArmComparison",
-    "comparison": "ComparisonDocument",
-    "check": "CheckDocument GateCase",
-    "logs": "ColumnsDocument ColumnReport TokenSummary",
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
-"""Class of a result → module of this package that describes it; imported when it is needed."""
+from entropylaw.report.describe import check
 
 
 def describe(result: Any) -> list[Block]:
     """The blocks of a result or document."""
-    blocks: list[Block] = late(f"report.describe.{_MODULE_OF[type(result).__name__]}.describe", result)
+    blocks: list[Block] = _module_of(result).describe(result)
     return blocks
 
 
 def table(result: Any) -> Table:
     """The table of a result or document, for CSV and frames."""
-    found: Table = late(f"report.describe.{_MODULE_OF[type(result).__name__]}.table", result)
-    return found
+    rows: Table = _module_of(result).table(result)
+    return rows
+
+
+def _module_of(result: Any) -> Any:
+    if isinstance(result, CheckDocument | GateCase):
+        return check
+    # These import numpy, which a check of stored fits does without.
+    from entropylaw.report.describe.modules import MODULES
+
+    return MODULES[type(result)]

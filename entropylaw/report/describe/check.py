@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from entropylaw.documents.document import CheckDocument
 
 COLUMNS = (
-    *b.columns("run gate outcome failed value low high level method word limit sentence"),
+    *b.columns("run", "gate", "outcome", "failed", "value", "low", "high"),
+    *b.columns("level", "method", "word", "limit", "sentence"),
     b.Column("sources", "sources", lambda case: "; ".join(case.sources)),
 )
 """A row per gate and run."""

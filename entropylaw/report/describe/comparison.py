@@ -16,27 +16,29 @@ MOST_NAMED = 8
 def describe(result: ComparisonDocument) -> list[b.Block]:
     """The comparison, with the grouping and the runs of no arm below its title."""
     heading, *rest = arms.describe(result.comparison)
-    by = ", ".join(dict.fromkeys(one.by for one in result.grouped))
-    arms_of = "; ".join(one.sentence for one in result.grouped)
+    by = ", ".join(dict.fromkeys(arm.by for arm in result.grouped))
+    members = "; ".join(arm.sentence for arm in result.grouped)
+    notes = b.labelled("missing", missing(result))
+    notes.append(b.Note("grouped", members if by == "as given" else f"by {by}: {members}"))
     reasons: dict[str, list[str]] = {}
-    for one in (one for one in result.left_out if not one.arm):
-        reasons.setdefault(one.why, []).append(one.run)
-    notes = [b.Note("missing", said) for said in missing(result)]
-    notes += [b.Note("grouped", f"by {by}: {arms_of}" if by != "as given" else arms_of)]
-    for why, runs in reasons.items():
-        more = f" and {len(runs) - MOST_NAMED} more" if len(runs) > MOST_NAMED else ""
-        brief = ", ".join(runs[:MOST_NAMED]) + more
-        notes.append(b.Note("in no arm", f"{', '.join(runs)} ({why})", f"{brief} ({why})"))
+    for run in result.left_out:
+        if not run.arm:
+            reasons.setdefault(run.why, []).append(run.run)
+    for reason, runs in reasons.items():
+        brief = ", ".join(runs[:MOST_NAMED])
+        if len(runs) > MOST_NAMED:
+            brief += f" and {len(runs) - MOST_NAMED} more"
+        notes.append(b.Note("in no arm", f"{', '.join(runs)} ({reason})", f"{brief} ({reason})"))
     return [heading, b.Notes(notes), *rest, b.warned(result.warnings)]
 
 
 def missing(result: ComparisonDocument) -> Iterator[str]:
     """The runs of each arm that could not be read or fitted: the differences are over the others."""
-    for arm in dict.fromkeys(one.arm for one in result.missing):
-        names = [one.run for one in result.missing if one.arm == arm]
+    for arm in dict.fromkeys(run.arm for run in result.missing):
+        names = [run.run for run in result.missing if run.arm == arm]
         whose = f"{arm}: " if arm else "in no arm, and may be of any: "
-        what = f"{whose}{counted(len(names), 'run')} ({', '.join(names)})"
-        yield f"{what}; the differences are those of the others, and gates on them are unknown"
+        text = f"{whose}{counted(len(names), 'run')} ({', '.join(names)})"
+        yield f"{text}; the differences are those of the others, and gates on them are unknown"
 
 
 def table(result: ComparisonDocument) -> b.Table:

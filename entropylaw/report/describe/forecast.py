@@ -1,149 +1,54 @@
-"""Forecasts of later steps, predictions by the law, and backtests of the forecasts."""
+"""Forecasts of later steps, and the step of saturation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from entropylaw.documents.document import BacktestDocument, PredictionDocument, RunPrediction
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    format_estimate,
     format_interval,
     format_number,
     format_percent,
     format_probability,
     format_step,
 )
-from entropylaw.report.words import earliest, headline, step_words
-from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
-from entropylaw.results.result import LOST, replace, sentences
-
-Result = (
-    Forecast
-    | SaturationForecast
-    | PredictionDocument
-    | RunPrediction
-    | Backtest
-    | BacktestDocument
-    | RunBacktest
-)
+from entropylaw.report.words import earliest, step_words
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.result import replace
 
 STEPS = (
     b.Column("step", "step", unit="step"),
-    *b.columns("reward entropy", estimate=True),
+    *b.columns("reward", "entropy", estimate=True),
     b.Column("extrapolated", "extrapolated"),
 )
 SATURATION = (
-    *b.columns("run share entropy_now entropy"),
+    *b.columns("run", "share", "entropy_now", "entropy"),
     b.Column("step", "step", unit="step", estimate=True),
     b.Column("reward", "reward", estimate=True),
-    *b.columns("gain at_step probability"),
+    *b.columns("gain", "at_step", "probability"),
 )
 """The step of saturation, and below it a row per gain."""
 
-PREDICTIONS = b.columns(
-    "run path question target value low high observation_low observation_high extrapolated level method note"
-)
-"""A row per question and target; an entropy with several stretches has a row for each."""
 
-PEERS = (
-    ("last_value", "last value"),
-    ("law", "law"),
-    ("line", "line"),
-    ("averaged", "averaged"),
-    ("scalerl", "ScaleRL"),
-)
-
-_NAMES = {
-    "forecast": "the forecast",
-    "last_value": "the last value",
-    "law": "the law by least squares",
-    "line": "a line by least squares",
-    "averaged": "the averaged prediction of a fit",
-    "scalerl": "the ScaleRL sigmoid",
-}
-
-_PROTOCOL = (
-    b.Column("protocol", "fitted"),
-    b.Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
-)
-_COVERED = b.Column("covered", "coverage", unit="%")
-
-SCORES = (
-    *_PROTOCOL,
-    b.Column("fitted", shown_in=(b.DATA,)),
-    b.Column("predicted", shown_in=(b.DATA,)),
-    b.Column("n", "fitted → predicted", lambda row: f"{row.fitted} → {row.predicted}", shown_in=(b.PEOPLE,)),
-    b.Column("rmse", "forecast"),
-    *(b.Column(key, label) for key, label in PEERS),
-    _COVERED,
-    b.Column("width", "width"),
-    *(b.Column(key, shown_in=(b.DATA,)) for key in ("spread", "noise", "interval_score", "last_value_score")),
-)
-"""The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
-
-BACKTEST = (
-    *b.columns("run"),
-    *(column for column in SCORES if b.DATA in column.shown_in),
-    *b.columns("level note"),
-)
-"""The same in CSV and frames; a run that was not tested has its reason in ``note``."""
-
-SKILLS = (
-    *_PROTOCOL,
-    *(b.Column(f"to_{key}", label, unit="ratio") for key, label in PEERS),
-    _COVERED,
-    b.Column("width", "width", lambda row: format_number(row.width, 2)),
-    b.Column("to_band", "interval score", unit="ratio"),
-    b.Column("worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})"),
-)
-"""Errors over all runs, as ratios."""
-
-
-def describe(result: Result) -> list[b.Block]:
-    """A forecast, the predictions of runs, or a backtest."""
-    match result:
-        case PredictionDocument():
-            return [b.Heading("Predictions", 1), *(block for run in result.runs for block in describe(run))]
-        case RunPrediction():
-            return _prediction(result)
-        case RunBacktest():
-            return _run_backtest(result)
-        case Backtest() | BacktestDocument():
-            return _backtest(result)
+def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
+    """A forecast or a saturation without the fit that it is of."""
     head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
     if isinstance(result, Forecast):
         return [head, *sections(result, None, result)]
     return [head, *sections(None, result, result)]
 
 
-def table(result: Result) -> b.Table:
-    """A row per step, gain, prediction or protocol."""
-    runs: Any = getattr(result, "runs", (result,))
-    match result:
-        case Forecast():
-            return b.Table(STEPS, list(_steps(result)))
-        case SaturationForecast():
-            spent = {column.key: getattr(result, column.key) for column in SATURATION[:6]}
-            gains = (
-                {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
-                for gain in result.gains
-            )
-            return b.table_of(SATURATION, [spent, *gains])
-        case PredictionDocument() | RunPrediction():
-            rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in prediction_rows(run))
-            return b.table_of(PREDICTIONS, rows)
-    level = getattr(result, "level", None)
-    scores: list[list[b.Cell]] = []
-    for run in runs:
-        scores += [[run.run, *cells, level, None] for cells in b.table_of(SCORES, run.scores, b.DATA).rows]
-        if run.refusal is not None:
-            scores.append([run.run, *[None] * (len(BACKTEST) - 2), run.refusal])
-    return b.Table(BACKTEST, scores)
+def table(result: Forecast | SaturationForecast) -> b.Table:
+    """A row per step, or of a saturation per gain."""
+    if isinstance(result, Forecast):
+        return b.Table(STEPS, list(_steps(result)))
+    rows = [{column.key: getattr(result, column.key) for column in SATURATION[:6]}]
+    for gain in result.gains:
+        probability = {"gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
+        rows.append({"run": result.run, **probability})
+    return b.table_of(SATURATION, rows)
 
 
 def sections(
@@ -160,14 +65,13 @@ def sections(
     if ahead is not None:
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [b.paragraphs(first), step_table(ahead)]
-        named = _weights({member.name: member.weight for member in ahead.members})
-        entropies = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
+        blocks += [b.paragraphs(first), _step_table(ahead)]
+        notes.append(b.Note("weights", _weights({member.name: member.weight for member in ahead.members})))
+        if ahead.path_members:
+            notes.append(b.Note("weights", f"of the entropy: {_weights(ahead.path_members)}"))
         origins = counted(len(ahead.origins), "earlier step")
-        rests = f"what other runs did next; this run's own forecasts from {origins} moved "
-        rests += f"{format_percent(ahead.own)} of the weights"
-        notes += b.labelled("weights", [named, *entropies])
-        notes.append(b.Note("rests on", rests))
+        moved = f"this run's own forecasts from {origins} moved {format_percent(ahead.own)} of the weights"
+        notes.append(b.Note("rests on", f"what other runs did next; {moved}"))
         notes += b.labelled("note", ahead.notes)
         methods = f"prediction interval, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
         notes.append(b.Note("intervals", methods, ""))
@@ -179,14 +83,14 @@ def sections(
     return [*blocks, b.Notes(notes)]
 
 
-def step_table(ahead: Forecast) -> b.Table:
+def _step_table(ahead: Forecast) -> b.Table:
     """A row per step of a forecast; an entropy that was given has no interval."""
     step, reward, entropy, extrapolated = STEPS
     reward = replace(reward, label=f"reward, {format_percent(ahead.level)} prediction interval")
     entropy = replace(entropy, label=f"entropy, {'forecast' if ahead.blind else 'given'}")
     rows = list(_steps(ahead))
     if not ahead.blind:
-        rows = [(at, value, getattr(given, "value", None), outside) for at, value, given, outside in rows]
+        rows = [(*row[:2], getattr(row[2], "value", None), row[3]) for row in rows]
     return b.Table((step, reward, entropy, extrapolated), rows)
 
 
@@ -201,7 +105,8 @@ def _weights(weights: Mapping[str, float]) -> str:
     """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
     named = sorted(weights.items(), key=lambda item: -item[1])
     shown = [f"{name} {format_probability(weight)}" for name, weight in named if weight >= 0.05]
-    if others := named[len(shown) :]:
+    others = named[len(shown) :]
+    if others:
         total = format_probability(sum(weight for _, weight in others))
         shown.append(f"{counted(len(others), 'other')} {total}")
     return ", ".join(shown)
@@ -210,127 +115,16 @@ def _weights(weights: Mapping[str, float]) -> str:
 def saturation_notes(spending: SaturationForecast) -> list[b.Note]:
     """When the forecast entropy is spent, and the probability of the gain."""
     now = f"{format_number(spending.entropy_now)} at step {format_step(spending.last_step)}"
-    said = f"The forecast entropy stays above {format_number(spending.entropy)} nats (now {now}) for "
-    said += f"ten times the length of the run so far{earliest(spending.step)}."
-    if spending.step.value is not None:
+    entropy = f"{format_number(spending.entropy)} nats (now {now})"
+    if spending.step.value is None:
+        text = f"stays above {entropy} for ten times the length of the run so far{earliest(spending.step)}"
+    else:
         step, level = step_words(spending.step), format_percent(spending.step.level)
-        said = f"The forecast entropy falls to {format_number(spending.entropy)} nats (now {now}) by "
-        said += f"step {step}, {level} interval, with a reward of {format_interval(spending.reward)}."
+        reward = format_interval(spending.reward)
+        text = f"falls to {entropy} by step {step}, {level} interval, with a reward of {reward}"
     gains = (
         f"at least {format_number(gain.points)} above the reward now at step {format_step(gain.step)}: "
         f"probability {format_probability(gain.by_step)}"
         for gain in spending.gains
     )
-    return [b.Note("entropy", said), *b.labelled("gain", gains)]
-
-
-def _prediction(result: RunPrediction) -> list[b.Block]:
-    """The averaged predictions for a run, then the forecasts."""
-    low, high = map(format_number, result.entropy_range)
-    against = f"The law fails: {headline(result)}." if result.verdict is Verdict.fails else ""
-    said = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
-    verdict = b.Verdict(result.verdict, said, b.HOLDS[result.verdict], titled=True)
-    notes = [b.Note(f"reward {target.reward:g}", entropy_set_words(target)) for target in result.entropies]
-    left = f"at least {result.gain:.3g} above the reward now at H = 0: probability "
-    left += format_probability(result.p_headroom)
-    if result.lost or result.why is Why.no_relation:
-        without = "the run lost its reward, and none is predicted below its entropies"
-        left = f"unknown: {without if result.lost else headline(result)}"
-    notes.append(b.Note("on the curve", left))
-    if result.no_forecast:
-        notes.append(b.Note("no forecast", result.no_forecast))
-    blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
-    reasons = (reason for reason in sentences(result.findings, "reason") if reason not in said)
-    lost = (finding.sentence for finding in result.findings if finding.code == LOST)
-    blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
-    if result.predictions:
-        blocks.append(on_curve(result.predictions))
-    ahead = sections(result.forecast, result.spending, result.forecast, against)
-    return [*blocks, b.Notes(notes), *ahead]
-
-
-def on_curve(predictions: Sequence[Prediction]) -> b.Table:
-    """A row per entropy: the reward there, and the interval of one more evaluation."""
-    level = format_percent(predictions[0].mean.level)
-    labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
-    rows = []
-    for one in predictions:
-        # Both intervals have the same centre.
-        observation = format_estimate(one.observation).interval
-        rows.append((f"{one.entropy:.4g}", one.mean, observation, one.extrapolated))
-    return b.Table([b.Column(label, label) for label in labels], rows)
-
-
-def entropy_set_words(target: EntropySet) -> str:
-    """``entropy 0.31 nats, 95 % set [0.24, 0.4]``."""
-    value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
-    sets = " and ".join(
-        f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
-        for low, high in target.intervals
-    )
-    touches = bool(target.intervals) and target.intervals[0][0] == 0.0
-    floor = "; the set includes 0, the lowest entropy" if touches else ""
-    note = f"; {target.note}" if target.note else ""
-    return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
-
-
-def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
-    """A row per question and target."""
-
-    def row(question: str, target: float, answer: Estimate | EntropySet, **more: b.Cell) -> b.Row:
-        names = ("value", "low", "high", "level", "method", "note")
-        known = {name: getattr(answer, name, None) for name in names}
-        return {"question": question, "target": target, **known, **more}
-
-    for one in run.predictions:
-        ends = {"observation_low": one.observation.low, "observation_high": one.observation.high}
-        yield row("reward at entropy", one.entropy, one.mean, extrapolated=one.extrapolated, **ends)
-    for target in run.entropies:
-        for low, high in target.intervals or ((None, None),):
-            yield row("entropy for reward", target.reward, target, low=low, high=high)
-    if (ahead := run.forecast) is not None:
-        for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
-            yield row("reward at step", step, reward, extrapolated=outside)
-    if run.spending is not None:
-        yield row("step of saturation", run.spending.entropy, run.spending.step)
-
-
-def _backtest(result: Backtest | BacktestDocument) -> list[b.Block]:
-    """A table over all runs, then every run."""
-    blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
-    if isinstance(result, BacktestDocument):
-        blocks.append(b.warned(result.warnings))
-    if refused := sum(run.refusal is not None for run in result.runs):
-        said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
-        blocks.append(b.paragraphs(said, detail=True))
-    if result.overall:
-        how = (
-            f"{counted(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, "
-            "geometric mean over runs, errors below the noise counted as the noise; below 1 the forecast is "
-            "better. Law and line are by least squares, "
-            "averaged is what a fit of that part predicts, and the three use the observed entropies in every "
-            "row. The width of the "
-            f"{format_percent(result.level)} prediction interval is a share of the run's range of rewards, "
-            "median over runs; its interval score (width and misses together) is over that of a normal band "
-            "about the last value."
-        )
-        # Each kind of forecast that errs least, with its protocols.
-        best: dict[str, list[str]] = {}
-        for skill in result.overall:
-            entropies = "forecast" if skill.blind else "observed"
-            best.setdefault(_NAMES[skill.best], []).append(f"{skill.protocol}, {entropies} entropies")
-        named = "; ".join(f"{name} ({'; '.join(protocols)})" for name, protocols in best.items())
-        blocks += [b.Notes([b.Note("errs least", named)]), b.paragraphs(how)]
-        blocks.append(b.table_of(SKILLS, result.overall, words=2))
-    return blocks + [block for run in result.runs for block in _run_backtest(run)]
-
-
-def _run_backtest(run: RunBacktest) -> list[b.Block]:
-    if run.refusal is not None:
-        return [b.Heading(run.run, 2), b.Verdict("not tested", run.refusal)]
-    block = f", each the mean of {run.block}" if run.block > 1 else ""
-    return [
-        b.Heading(run.run, 2, f"{run.n} evaluations{block}"),
-        b.Verdict("tested", "root mean squared errors on the evaluations not fitted, in reward units", True),
-        b.table_of(SCORES, run.scores, b.PEOPLE, words=2),
-    ]
+    return [b.Note("entropy", f"The forecast entropy {text}."), *b.labelled("gain", gains)]

@@ -23,14 +23,16 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import field_names, replace, sentences
+from entropylaw.results.result import LOST, field_names, replace, sentences
 
 FORM_COLUMNS = (
-    b.Column("form", "functional form", lambda one: form_label(one.form)),
+    b.Column("form", "functional form", lambda form: form_label(form.form)),
     b.Column("probability", "probability", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
     b.Column("headroom", "left", estimate=True),
-    b.Column("formula", "formula", lambda one: f"{one.formula}{words.shapes_words(one)}"),
+    b.Column(
+        "formula", "formula", lambda form: f"{form.formula}{words.in_brackets(words.shapes_words(form))}"
+    ),
     b.Column("residual_sd", "residual sd"),
 )
 
@@ -47,7 +49,7 @@ def table(result: Fit) -> b.Table:
 
 def _skipped(skipped: Mapping[str, str]) -> list[str]:
     """The forms that could not be fitted, each with its reason."""
-    return [f"{form_label(form)}: {why}" for form, why in skipped.items()]
+    return [f"{form_label(form)}: {reason}" for form, reason in skipped.items()]
 
 
 def about(fit: Fit) -> str:
@@ -64,30 +66,31 @@ def sections(
     data: str = "",
     other: Sequence[b.Block] = (),
     progress: Sequence[b.Fact] = (),
-    more: Sequence[b.Block] = (),
+    further: Sequence[b.Block] = (),
 ) -> list[b.Block]:
     """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
-    ``other`` are answers for another reward, ``progress`` has more estimates, and ``more`` comes before the
-    diagnostics.
+    ``other`` are answers for another reward, ``progress`` has further estimates, and ``further`` blocks come
+    before the diagnostics.
     """
     law = fit.law
     answers = words.answers(fit)
     text = " ".join(dict(answers).values())
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise removed"
-    left = "ceiling − reward now"
+    chance = words.p_left(fit)
+    left = f"ceiling − reward now; {chance}" if chance else "ceiling − reward now"
     interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
     averaged = (
         b.Fact("ceiling", fit.ceiling, "reward at H = 0"),
         b.Fact("reward now", fit.reward_now, now),
-        b.Fact("headroom", fit.headroom, "; ".join(filter(None, (left, words.p_left(fit))))),
+        b.Fact("headroom", fit.headroom, left),
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
         *_if_memory(fit, ("ceiling", "headroom")),
         *_without_term(fit),
         *progress,
     )
-    own = f"{format_percent(law.level)} interval ({law.ceiling.method})"
+    interval_of_law = f"{format_percent(law.level)} interval ({law.ceiling.method})"
     unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
     coefficients = (
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
@@ -103,17 +106,21 @@ def sections(
     stage += f"{format_probability(fit.p_term)}: the numbers are those of the present stage."
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
-    said = f"{words.headline(fit)} {text}"
-    reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in said))
+    shown = f"{words.headline(fit)} {text}"
+    reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in shown))
     # The first answer says that reward was lost.
-    unsaid = [finding for finding in fit.findings if finding.code != "reward-lost"]
+    findings = [finding for finding in fit.findings if finding.code != LOST]
     cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
-    diagnostics = [b.Note("residual", residual_words(law)), b.Note("", influence_words(law)), *_tests(fit)]
+    diagnostics = [
+        b.Note("residual", residual_words(law)),
+        b.Note("", influence_words(law)),
+        b.Note("tests", _tests(fit)),
+    ]
     return [
         heading,
         b.Verdict(fit.verdict, words.headline(fit), b.HOLDS[fit.verdict], titled=True),
         b.Answers(list(starmap(b.Note, answers))),
-        b.Notes([b.Note("caution", "", said) for said in weightiest(unsaid)], instead=True),
+        b.Notes([b.Note("caution", "", caution) for caution in weightiest(findings)], instead=True),
         b.Notes([b.Note("R = b − a·exp(H)", "", words.law_line(fit))]),
         brief_forms(fit),
         b.Notes([b.Note("data", "", data)]),
@@ -131,10 +138,14 @@ def sections(
         ),
         b.Heading("The law itself", name="law"),
         b.Facts(
-            "R = b − a·exp(H)", coefficients, own, unsafe if fit.verdict is Verdict.fails else "", detail=True
+            "R = b − a·exp(H)",
+            coefficients,
+            interval_of_law,
+            unsafe if fit.verdict is Verdict.fails else "",
+            detail=True,
         ),
         b.Notes([b.Note("", trust)], detail=True),
-        *more,
+        *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(diagnostics, detail=True),
         *figures_of("trust", part),
@@ -165,15 +176,18 @@ def _without_term(fit: Fit) -> list[b.Fact]:
 
 def brief_forms(fit: Fit) -> b.Block:
     """The forms that have some probability, for a terminal; the others are counted."""
-    shown = [one for one in fit.forms if one.probability >= SHOWN or one.form == "law"]
     notes = []
-    for form in shown:
-        text = format_probability(form.probability)
-        text += "" if fit.lost else f"   ceiling {format_interval(form.ceiling)}"
-        text += words.shapes_words(form).replace(" (", "   ").replace(")", "")
-        notes.append(b.Note(form.form, "", text))
-    if more := len(fit.forms) - len(shown):
-        notes.append(b.Note(f"+{counted(more, 'form')}", "", f"below {SHOWN:g}: --details"))
+    for form in fit.forms:
+        if form.probability >= SHOWN or form.form == "law":
+            parts = [format_probability(form.probability)]
+            if not fit.lost:
+                parts.append(f"ceiling {format_interval(form.ceiling)}")
+            if form.shapes:
+                parts.append(words.shapes_words(form))
+            notes.append(b.Note(form.form, "", "   ".join(parts)))
+    others = len(fit.forms) - len(notes)
+    if others:
+        notes.append(b.Note(f"+{counted(others, 'form')}", "", f"below {SHOWN:g}: --details"))
     return b.Notes(notes, instead=True)
 
 
@@ -191,32 +205,36 @@ def influence_words(law: LawFit) -> str:
     )
 
 
-def _tests(fit: Fit) -> list[b.Note]:
+def _tests(fit: Fit) -> str:
     """The evidence from which the verdict follows."""
     tests = fit.tests
-    p_values = (
-        ("no term in the step", tests.p_step),
-        ("no term in its logarithm", tests.p_log_step),
-    )
-    names = [name for name in field_names(tests) if name.startswith("odds_")]
-    odds = [(name.removeprefix("odds_").replace("_", " "), getattr(tests, name)) for name in names]
-    known = [f"{what}: {_p_value(p)}" for what, p in p_values if p is not None]
-    against = [f"{what} {value:.3g}" for what, value in odds if value is not None]
-    ranks = [] if tests.spearman is None else [f"rank correlation {tests.spearman:.2f}"]
-    return b.labelled("tests", ["; ".join([*known, f"odds over the law: {', '.join(against)}", *ranks])])
+    p_values = {
+        "no term in the step": tests.p_step,
+        "no term in its logarithm": tests.p_log_step,
+    }
+    parts = [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
+    odds = []
+    for name in field_names(tests):
+        value = getattr(tests, name)
+        if name.startswith("odds_") and value is not None:
+            odds.append(f"{name.removeprefix('odds_').replace('_', ' ')} {value:.3g}")
+    parts.append(f"odds over the law: {', '.join(odds)}")
+    if tests.spearman is not None:
+        parts.append(f"rank correlation {tests.spearman:.2f}")
+    return "; ".join(parts)
 
 
 def residual_words(law: LawFit) -> str:
     """The residuals, and the noise that smoothing removed from the entropy."""
     residuals = law.residuals
-    sd, lag1 = format_number(residuals.sd, 2), format_number(residuals.lag1, 2)
-    text = f"The residuals have standard deviation {sd} and lag-1 autocorrelation "
-    text += "unknown" if residuals.lag1 is None else lag1
+    lag1 = "unknown" if residuals.lag1 is None else format_number(residuals.lag1, 2)
+    text = f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 "
+    text += f"autocorrelation {lag1}"
     if residuals.thirds is not None and residuals.p_thirds is not None:
         by_thirds = ", ".join(format_number(sd_of_third, 2) for sd_of_third in residuals.thirds)
         text += f"; by thirds of the run {by_thirds} ({_p_value(residuals.p_thirds)} of no change)"
-    text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift: {law.n} "
-    text += f"evaluations carry the information of about {format_number(residuals.effective_n, 2)}."
+    text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
+    text += f"size {format_number(residuals.effective_n, 2)} of {law.n})."
     text += memory_words(law) + smoothing_words(law)
     if law.entropy_sd is not None:
         ends = dict.fromkeys(format_number(x, 2) for x in (law.entropy_sd.min(), law.entropy_sd.max()))
@@ -228,7 +246,7 @@ def smoothing_words(law: LawFit) -> str:
     """The noise that smoothing removed from the entropy; empty where the entropy was used as logged."""
     if law.entropy_noise is None:
         return ""
-    noise = format_number(law.entropy_noise, 2) + " nats" + ("" if law.entropy_sd is None else " (given)")
+    noise = f"{format_number(law.entropy_noise, 2)} nats{'' if law.entropy_sd is None else ' (given)'}"
     return f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise}."
 
 
@@ -250,9 +268,9 @@ def level_shift_blocks(shifts: Iterable[LevelShift], notes: Iterable[str]) -> li
 
 def level_shift_rows(shifts: Iterable[LevelShift]) -> Iterator[b.Row]:
     """Every level shift."""
-    for one in shifts:
-        steps: b.Row = {"first_step": one.after, "last_step": one.step, "p_value": one.p_value}
-        yield steps | {"part": f"jump of {one.series}", "jump": one.jump}
+    for shift in shifts:
+        steps: b.Row = {"first_step": shift.after, "last_step": shift.step, "p_value": shift.p_value}
+        yield steps | {"part": f"jump of {shift.series}", "jump": shift.jump}
 
 
 def level_shifts_sentence(shifts: Iterable[LevelShift]) -> str:

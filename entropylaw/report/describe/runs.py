@@ -1,7 +1,7 @@
 """Runs: the table of them, the page of each, what is said of all, and the rows of an index.
 
 The table has one row per run, in a report's pages, Markdown, CSV and JSON, and for fits alone. A column is
-one entry of :data:`COLUMNS`. Level shifts and segments have rows of their own in CSV and frames; ``part``
+one entry of :data:`COLUMNS`. Level shifts have rows of their own in CSV and frames; ``part``
 says what a row is.
 """
 
@@ -49,11 +49,10 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
 
 def phases_verdict(report: RunReport) -> str | None:
     """The verdict on the phases; for one curve, whether it turns to rise."""
-    found = report.phases.phases if report.phases is not None else None
-    if found is None or report.phases is None:
+    if report.phases is None or report.phases.phases is None:
         return None
-    any_found = any(curve.rises for curve, _ in phases.fitted_curves(report.phases))
-    return found.verdict or f"one curve, {'turns' if any_found else 'does not turn'} to rise"
+    rises = any(curve.rises for curve, _ in phases.fitted_curves(report.phases))
+    return report.phases.phases.verdict or f"one curve, {'turns' if rises else 'does not turn'} to rise"
 
 
 def _last(name: str) -> Callable[[RunReport], Cell]:
@@ -68,8 +67,8 @@ def _estimate(
     key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "", *places: str, label: str = ""
 ) -> Column:
     """An estimate; without an accessor the answer's of that name."""
-    found = accessor or (lambda report: getattr(report.fit.answer, key, None))
-    return Column(key, label or key.replace("_", " "), found, unit, places or (DATA,), estimate=True)
+    accessor = accessor or (lambda report: getattr(report.fit.answer, key, None))
+    return Column(key, label or key.replace("_", " "), accessor, unit, places or (DATA,), estimate=True)
 
 
 def _of_law(name: str) -> Callable[[RunReport], Cell]:
@@ -123,20 +122,24 @@ COLUMNS = (
 
 def cells(report: RunReport) -> b.Row:
     """The known cells of a run, by column."""
-    found = {column.key: column.accessor(report) for column in COLUMNS if column.accessor is not None}
-    known: b.Row = {key: cell for key, cell in found.items() if cell is not None}
-    if report.fit.answer is not None and report.fit.answer.lost:
-        for key in ("ceiling", "headroom", "used"):
-            known[key] = replace(getattr(report.fit.answer, key), note="lost reward" * (key == "ceiling"))
-    return known
+    row: b.Row = {}
+    for column in COLUMNS:
+        cell = column.accessor(report) if column.accessor is not None else None
+        if cell is not None:
+            row[column.key] = cell
+    fit = report.fit.answer
+    if fit is not None and fit.lost:
+        row["ceiling"] = replace(fit.ceiling, note="lost reward")
+        row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
+    return row
 
 
 def parts(report: RunReport) -> Iterator[b.Row]:
     """The level shifts of a run, each a row."""
     run = report.fit
     for row in law.level_shift_rows(run.level_shifts):
-        known = {key: cell for key, cell in row.items() if cell is not None}
-        yield {"run": run.run, "path": run.path, **known}
+        cells = {key: cell for key, cell in row.items() if cell is not None}
+        yield {"run": run.run, "path": run.path, **cells}
 
 
 def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[b.Block]:
@@ -146,8 +149,10 @@ def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[
     if isinstance(result, RunReport):
         return _of_run(result, _forecast_and_phases(result))
     reports = _reports(result)
-    said = overall([index_row(run, "") for run in reports]) if isinstance(result, ReportDocument) else ()
-    blocks = document_head(result.warnings, [cells(run) for run in reports], said)
+    summary: tuple[str, ...] = ()
+    if isinstance(result, ReportDocument):
+        summary = overall([index_row(run, "") for run in reports])
+    blocks = document_head(result.warnings, [cells(run) for run in reports], summary)
     return blocks + [block for run in result.runs for block in describe(run)]
 
 
@@ -160,8 +165,7 @@ def table(result: FitDocument | RunFit | ReportDocument | RunReport) -> b.Table:
 
 def index_table(rows: Iterable[IndexRow]) -> b.Table:
     """The table of a report from the rows of its index."""
-    found = [dict(known) for row in rows for known in (row.cells, *row.parts)]
-    return b.table_of(COLUMNS, found, DATA, REPORT)
+    return b.table_of(COLUMNS, [cells for row in rows for cells in (row.cells, *row.parts)], DATA, REPORT)
 
 
 def _reports(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[RunReport]:
@@ -170,9 +174,7 @@ def _reports(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[
 
 
 def document_head(
-    warnings: Sequence[str],
-    rows: Sequence[b.Row],
-    sentences: Sequence[str] = (),
+    warnings: Sequence[str], rows: Sequence[b.Row], sentences: Sequence[str] = ()
 ) -> list[b.Block]:
     """The blocks about all runs; their table is without columns that no run has a value for."""
     blocks: list[b.Block] = [b.Heading("Entropy law report", 1), b.warned(warnings)]
@@ -183,8 +185,8 @@ def document_head(
         if len(rows) > FEW:
             brief = [column for column in known if TERMINAL in column.shown_in]
             blocks.append(replace(b.table_of(brief, rows, words=3), instead=True))
-            each = b.Note("", "", f"{totals(rows)} --details describes each run.")
-            blocks.append(b.Notes([each], instead=True))
+            note = b.Note("", "", f"{totals(rows)} --details describes each run.")
+            blocks.append(b.Notes([note], instead=True))
     return [*blocks, b.paragraphs(*sentences, detail=True)]
 
 
@@ -194,36 +196,38 @@ FEW = 3
 
 def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
     """The number of runs by verdict, and of those that lost the reward."""
-    rows = list(rows)
-    seen, lost = Counter(row.get("verdict") for row in rows), sum("lost" in row for row in rows)
-    runs = sum(seen.values())
-    text = f"The law holds in {seen['holds']} of {counted(runs, 'run')}, fails in {seen['fails']}"
-    text += f", undecided in {seen['undecided']}"
-    text += f"; {seen['refused']} could not be fitted" if seen["refused"] else ""
+    runs = list(rows)
+    number = Counter(row.get("verdict") for row in runs)
+    text = f"The law holds in {number['holds']} of {counted(len(runs), 'run')}, fails in {number['fails']}"
+    text += f", undecided in {number['undecided']}"
+    if number["refused"]:
+        text += f"; {number['refused']} could not be fitted"
+    lost = sum("lost" in row for row in runs)
     return f"{text}. {counted(lost, 'run')} lost the reward: no ceiling is known." if lost else f"{text}."
 
 
-def _of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
-    """The verdict, figures, estimates, forms and segments of a run, ``more``, and its columns."""
-    run, found = report.fit, report.fit.answer
-    if found is None:
+def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
+    """What a run's fit says, ``further`` blocks, and its columns."""
+    run, fit = report.fit, report.fit.answer
+    if fit is None:
         slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
         heading = b.Heading(run.run, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
-        return [heading, verdict, refusal, *_training(run), *more, *_read(run)]
+        return [heading, verdict, refusal, *_training(run), *further, *_read(run)]
     progress = []
     if run.drop_per_100_steps is not None:
-        about = "nats of entropy, over the last third"
-        progress.append(b.Fact("drop per 100 steps", run.drop_per_100_steps, about))
+        note = "nats of entropy, over the last third"
+        progress.append(b.Fact("drop per 100 steps", run.drop_per_100_steps, note))
+    shifts = law.level_shift_blocks(run.level_shifts, sentences(run.findings, "note"))
     blocks = law.sections(
-        found,
+        fit,
         run,
-        b.Heading(run.run, 2, law.about(found)),
+        b.Heading(run.run, 2, law.about(fit)),
         data=_data_line(run),
         other=_training(run),
         progress=progress,
-        more=[*law.level_shift_blocks(run.level_shifts, sentences(run.findings, "note")), *more],
+        further=[*shifts, *further],
     )
     return blocks + _read(run)
 
@@ -232,10 +236,10 @@ def _training(run: RunFit) -> list[b.Block]:
     """The answers for the training reward, where the validation reward is short."""
     if run.training is None or run.training.answer is None or run.training.reward_column is None:
         return []
-    found, column = run.training.answer, run.training.reward_column.column
-    said = f"'{column}', {counted(found.n, 'evaluation')}: {found.verdict}, {words.headline(found)}"
-    notes = (b.Note(question, text) for question, text in words.answers(found))
-    return [b.Notes([b.Note("training reward", said), *notes])]
+    fit, column = run.training.answer, run.training.reward_column.column
+    verdict = f"'{column}', {counted(fit.n, 'evaluation')}: {fit.verdict}, {words.headline(fit)}"
+    notes = (b.Note(question, text) for question, text in words.answers(fit))
+    return [b.Notes([b.Note("training reward", verdict), *notes])]
 
 
 def _data_line(run: RunFit) -> str:
@@ -245,17 +249,26 @@ def _data_line(run: RunFit) -> str:
         if choice is not None:
             facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
             columns.append(f"'{choice.column}'{words.in_brackets(facts)}")
-    pair = [f"pair {run.pair}"] if run.pair is not None else []
+    parts = [f"{run.path}: {' × '.join(columns)}"]
+    if run.pair is not None:
+        parts.append(f"pair {run.pair}")
     # Why a training reward took the place of a validation reward.
     reward = run.reward_column
     if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
-        pair.append(reward.why.partition(";")[0])
+        parts.append(reward.why.partition(";")[0])
     counts = Counter[str]()
-    for reason, number in (*run.dropped.items(), *getattr(run.law, "dropped", {}).items()):
+    for reason, number in _drops(run):
         counts[reason.partition(": ")[0]] += number
     reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(counts.items()))
-    dropped = f"{counted(counts.total(), 'evaluation')} dropped: {reasons}" if counts else "nothing dropped"
-    return "; ".join([f"{run.path}: {' × '.join(columns)}", *pair, dropped])
+    parts.append(
+        f"{counted(counts.total(), 'evaluation')} dropped: {reasons}" if counts else "nothing dropped"
+    )
+    return "; ".join(parts)
+
+
+def _drops(run: RunFit) -> list[tuple[str, int]]:
+    """Reasons with counts: first what reading and pairing dropped, then the fit."""
+    return [*sorted(run.dropped.items()), *sorted(getattr(run.law, "dropped", {}).items())]
 
 
 def _read(run: RunFit) -> list[b.Block]:
@@ -263,13 +276,12 @@ def _read(run: RunFit) -> list[b.Block]:
     notes = [b.Note("file", run.path)]
     for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
         if choice is not None:
-            known = words.in_brackets(words.meaning(choice.meaning))
-            text = f"column '{choice.column}'{known}, {counted(choice.usable, 'usable value')}: {choice.why}"
-            notes.append(b.Note(role, text))
+            meaning = words.in_brackets(words.meaning(choice.meaning))
+            values = counted(choice.usable, "usable value")
+            notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
     if run.pair is not None:
         notes.append(b.Note("pairing", run.pair))
-    # First what reading and pairing dropped, then the fit.
-    drops = [*sorted(run.dropped.items()), *sorted(getattr(run.law, "dropped", {}).items())]
+    drops = _drops(run)
     if run.read and not drops:
         notes.append(b.Note("dropped", "nothing"))
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in drops))
@@ -280,19 +292,20 @@ def _read(run: RunFit) -> list[b.Block]:
 def _forecast_and_phases(report: RunReport) -> list[b.Block]:
     """The forecast, for a run with a law, and the phases without their headings; or why there are none."""
     blocks: list[b.Block] = []
-    if (found := report.fit.answer) is not None:
+    fit, run = report.fit.answer, report.phases
+    if fit is not None:
         blocks.append(b.Heading("Forecast", name="forecast"))
         if report.forecast is None:
             blocks.append(b.paragraphs(f"There is no forecast: {report.no_forecast or NOT_REQUESTED}."))
-        against = f"The law fails: {words.headline(found)}." if found.verdict is Verdict.fails else ""
+        against = f"The law fails: {words.headline(fit)}." if fit.verdict is Verdict.fails else ""
         blocks += forecast.sections(report.forecast, report.spending, report, against)
     blocks.append(b.Heading("Phases", name="phases"))
-    if (run := report.phases) is None:
+    if run is None:
         return [*blocks, b.paragraphs(words.sentence(words.capital(NO_CURVES)))]
     if run.phases is not None:
-        return blocks + [one for one in phases.describe(run) if not isinstance(one, b.Heading)]
-    why = words.sentence(words.why(run.refusal))
-    return [*blocks, b.paragraphs(f"The phases could not be fitted: {why}")]
+        return blocks + [block for block in phases.describe(run) if not isinstance(block, b.Heading)]
+    reason = words.sentence(words.why(run.refusal))
+    return [*blocks, b.paragraphs(f"The phases could not be fitted: {reason}")]
 
 
 class Series(Struct, frozen=True, kw_only=True):
@@ -371,18 +384,18 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
     def estimate(self, key: str) -> Estimate | None:
         """The estimate in a column; None where there is none, or no value."""
-        found = self.cells.get(key)
-        return found if isinstance(found, Estimate) and found.value is not None else None
+        cell = self.cells.get(key)
+        return cell if isinstance(cell, Estimate) and cell.value is not None else None
 
 
 def index_row(report: RunReport, slug: str) -> IndexRow:
     """The row of a run whose page is called ``slug``."""
-    run, found, no_phases, phases_words = report.fit, report.fit.answer, None, ""
+    run, fit, no_phases, phases_words = report.fit, report.fit.answer, None, ""
     headline, series, cautions = words.why(run.refusal), None, 0
-    if found is not None:
-        ends = [(float(values[0]), float(values[-1])) for values in (found.law.entropy, found.law.reward)]
-        series = Series(step=block_means(found.law.step), entropy=ends[0], reward=ends[1])
-        headline, cautions = words.headline(found), len(found.cautions)
+    if fit is not None:
+        ends = [(float(values[0]), float(values[-1])) for values in (fit.law.entropy, fit.law.reward)]
+        series = Series(step=block_means(fit.law.step), entropy=ends[0], reward=ends[1])
+        headline, cautions = words.headline(fit), len(fit.cautions)
     if report.phases is None:
         no_phases = NO_CURVES
     elif report.phases.phases is None:
@@ -398,7 +411,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         parts=tuple(parts(report)),
         series=series,
         verdict=run.verdict,
-        why=found.why if found is not None else None,
+        why=fit.why if fit is not None else None,
         chip=words.short_why(run),
         headline=headline,
         summary=run.summary,
@@ -418,8 +431,10 @@ def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that orders numbers by size, and everything else by its letters."""
-    found = re.split(r"([0-9]+)", name.casefold())
-    return [(0, int(part[:300]), "") if i % 2 else (1, 0, part) for i, part in enumerate(found)]
+    key = []
+    for i, text in enumerate(re.split(r"([0-9]+)", name.casefold())):
+        key.append((0, int(text[:300]), "") if i % 2 else (1, 0, text))
+    return key
 
 
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
@@ -436,25 +451,38 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
 
 def gain_left(rows: Sequence[IndexRow]) -> str:
     """The number of runs in which a gain is left, and where it is largest."""
-    known = [(row, found) for row in rows if (found := row.estimate("headroom")) is not None]
-    left = [(row, one) for row, one in known if one.low is not None and one.low > 0]
+    left, unknown = [], 0
+    for row in rows:
+        headroom = row.estimate("headroom")
+        if headroom is None:
+            unknown += 1
+        elif headroom.low is not None and headroom.low > 0:
+            left.append((headroom, row))
     if not left:
         return f"A gain is left for certain in none of {counted(len(rows), 'run')}."
-    row, most = max(left, key=lambda found: found[1].value or 0.0)
-    unknown = f", unknown in {len(rows) - len(known)}" if len(known) < len(rows) else ""
-    largest = f"the most in {row.shown}: {format_interval(most)}"
-    return f"A gain is left in {len(left)} of {len(rows)} runs{unknown}; {largest}."
+    most, row = max(left, key=lambda pair: pair[0].value or 0.0)
+    text = f"A gain is left in {len(left)} of {len(rows)} runs"
+    if unknown:
+        text += f", unknown in {unknown}"
+    return f"{text}; the most in {row.shown}: {format_interval(most)}."
 
 
 def gain_reached(rows: Sequence[IndexRow]) -> str:
     """The number of runs by whether the whole interval of the share reached is above or below nine tenths."""
-    found = [row.cells.get("used") for row in rows]
-    ends = [(used.low, used.high) for used in found if isinstance(used, Estimate)]
-    known = [(low, high) for low, high in ends if low is not None and high is not None]
-    if not known:
+    number = Counter[str]()
+    for row in rows:
+        used = row.cells.get("used")
+        if not isinstance(used, Estimate) or used.low is None or used.high is None:
+            number["without interval"] += 1
+        elif used.low > 0.9:
+            number["above"] += 1
+        elif used.high < 0.9:
+            number["below"] += 1
+        else:
+            number["unclear"] += 1
+    if number["without interval"] == len(rows):
         return "The share of the attainable gain reached is unknown, or has no interval."
-    above, below = sum(low > 0.9 for low, _ in known), sum(high < 0.9 for _, high in known)
-    unclear, unknown = len(known) - above - below, len(rows) - len(known)
-    counts = f"above 90 % in {above}, below 90 % in {below}, unclear in {unclear}"
-    counts += f", without interval in {unknown}" * bool(unknown)
-    return f"Share of the attainable gain reached: {counts}."
+    text = f"above 90 % in {number['above']}, below 90 % in {number['below']}, unclear in {number['unclear']}"
+    if number["without interval"]:
+        text += f", without interval in {number['without interval']}"
+    return f"Share of the attainable gain reached: {text}."

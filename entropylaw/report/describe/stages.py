@@ -26,42 +26,43 @@ def origins(estimates: Iterable[tuple[str, Estimate]]) -> list[b.Block]:
         methods.setdefault(estimate.method, {})[quantity] = None
         if estimate.note:
             notes.setdefault(estimate.note, {})[quantity] = None
-    said = [
-        b.Note(label, f"{', '.join(quantities)}: {text}")
-        for label, quantities_by_text in (("method", methods), ("note", notes))
-        for text, quantities in quantities_by_text.items()
-    ]
-    return [b.Notes(said)]
+    lines = b.labelled("method", (f"{', '.join(names)}: {method}" for method, names in methods.items()))
+    lines += b.labelled("note", (f"{', '.join(names)}: {note}" for note, names in notes.items()))
+    return [b.Notes(lines)]
 
 
 def stages(result: ArmComparison) -> list[b.Block]:
     """A row per arm, stage and quantity: its change over the stage."""
     if not result.stages:
         return []
-    heads = b.columns("arm place stage quantity domain change direction seeds")
-    rows = [
-        (
-            *(one.arm, one.place, one.stage, quantity_label(one.quantity, one.unit), one.domain),
-            *(bare(one.change), direction(one.change), one.seeds),
-        )
-        for one in result.stages
-    ]
-    methods = origins((one.quantity, one.change) for one in result.stages)
+    heads = b.columns("arm", "place", "stage", "quantity", "domain", "change", "direction", "seeds")
+    rows: list[tuple[b.Cell, ...]] = []
+    for stage in result.stages:
+        quantity = quantity_label(stage.quantity, stage.unit)
+        change = (bare(stage.change), direction(stage.change), stage.seeds)
+        rows.append((stage.arm, stage.place, stage.stage, quantity, stage.domain, *change))
+    methods = origins((stage.quantity, stage.change) for stage in result.stages)
     return [b.Heading("By stage", name="stages"), b.Table(heads, rows), *methods]
 
 
 def transfers(result: ArmComparison) -> list[b.Block]:
     """Per arm the backward transfer, and the reward on every domain after every stage."""
-    blocks: list[b.Block] = [b.Heading("Transfer between domains", name="transfer")] * bool(result.transfers)
-    for one in result.transfers:
-        heads = [b.Column("stage", "reward after stage"), *(b.Column(name, name) for name in one.domains)]
-        cells = zip(one.stages, one.reward, strict=True)
+    if not result.transfers:
+        return []
+    blocks: list[b.Block] = [b.Heading("Transfer between domains", name="transfer")]
+    for transfer in result.transfers:
+        heads = [b.Column("stage", "reward after stage")]
+        heads += [b.Column(domain, domain) for domain in transfer.domains]
+        cells = zip(transfer.stages, transfer.reward, strict=True)
         rows: list[tuple[b.Cell, ...]] = [(stage, *map(bare, row)) for stage, row in cells]
-        text = f"{one.arm} ({counted(one.seeds, 'seed')}): backward transfer {format_interval(one.backward)}"
-        text += f", {direction(one.backward)}" if one.backward.value is not None else ""
-        blocks.append(b.Notes([b.Note("transfer", f"{text} ({one.backward.method})")]))
+        backward = transfer.backward
+        text = f"{transfer.arm} ({counted(transfer.seeds, 'seed')}): backward transfer "
+        text += format_interval(backward)
+        if backward.value is not None:
+            text += f", {direction(backward)}"
+        blocks.append(b.Notes([b.Note("transfer", f"{text} ({backward.method})")]))
         blocks.append(b.Table(heads, rows))
-        blocks += origins(("reward", reward) for row in one.reward for reward in row)
+        blocks += origins(("reward", reward) for row in transfer.reward for reward in row)
     return blocks
 
 

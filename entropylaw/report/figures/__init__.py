@@ -6,27 +6,33 @@ Markdown, as files with the pages, and by the command line. Nothing heavy is imp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from entropylaw.files import write_atomically
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
+from entropylaw.report.numbers import format_percent
 from entropylaw.results import Verdict
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from entropylaw.documents.document import RunFit, RunReport
+    from entropylaw.report.figures.plotting import Kind
     from entropylaw.results.arms import ArmComparison
-    from entropylaw.results.columns import TokenHistogram
     from entropylaw.results.fit import Fit
+    from entropylaw.results.tokens import TokenHistogram
 
-Need = Literal["law", "forecast", "phases", "tokens", "across", "arms"]
+Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
 """The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, or an ``ArmComparison``."""
+``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+``ArmComparison``, or the rows of an index by arm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,42 +68,58 @@ class FigureEntry:
 
     def draw(self, part: Any) -> Figure:
         """The figure of a run's part; ValueError says why there is nothing to draw."""
-        module, _, function = self.maker.partition(":")
-        figure: Figure = getattr(import_module(f"entropylaw.report.figures.{module}"), function)(part)
+        figure: Figure = _function(self.maker)(part)
         return figure
+
+    def draw_onto(self, axes: Axes, part: Any) -> None:
+        """The same on given axes, for a figure with one pair of axes."""
+        _function(self.onto)(axes, part)
+
+    def files(self, part: Any, kinds: Iterable[Kind], name: str = "") -> dict[Kind, bytes]:
+        """The figure as the content of files; the ids in an SVG follow from its ``name``."""
+        from entropylaw.report.figures.plotting import figure_bytes
+
+        figure = self.draw(part)
+        return {kind: figure_bytes(figure, kind, name or self.name) for kind in kinds}
+
+
+def _function(path: str) -> Any:
+    """A function of this package by ``module:function``."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"entropylaw.report.figures.{module}"), name)
 
 
 def law_caption(part: RunFit | Fit) -> str:
     """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
     from entropylaw.report.figures.law import answer_of, reward_label
-    from entropylaw.report.numbers import format_percent
 
     fit = answer_of(part)
-    stage = " at the present stage" * fit.present_stage
+    stage = " at the present stage" if fit.present_stage else ""
     rings = any(finding.code == "rests-on-first" for finding in fit.findings)
     marks = "The square is the ceiling at H = 0, the diamond the reward now, each with its interval."
     if fit.lost:
         marks = "The diamond is the reward now with its interval."
+    if rings:
+        marks += " The evaluations in rings are off the curve of the others."
     return (
         f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step. The "
         f"thick line is averaged over the functional forms{stage}, with the {format_percent(fit.level)} "
         "interval of its mean (darker) and the prediction interval (lighter); dashed are the forms, each "
         f"with its probability P. {marks}"
-        + " The evaluations in rings are off the curve of the others."
-        * rings
     )
 
 
-def _law_drawn(part: RunFit | Fit) -> str:
+def series_caption(part: RunFit | Fit) -> str:
+    """What is drawn over the steps."""
     from entropylaw.report.figures.law import answer_of
 
-    return "." if answer_of(part).verdict is Verdict.fails else ", with the law's reward."
+    law = "" if answer_of(part).verdict is Verdict.fails else ", with the law's reward"
+    return f"Entropy and reward over the steps{law}."
 
 
 def arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms, in one pair of axes or in a panel each."""
     from entropylaw.report.figures.arms import is_overlay
-    from entropylaw.report.numbers import format_percent
 
     level = format_percent(part.level)
     if is_overlay(part):
@@ -130,7 +152,7 @@ FIGURES = (
         about="both over the steps",
         label="entropy and reward",
         title="Entropy and reward of",
-        caption=lambda part: "Entropy and reward over the steps" + _law_drawn(part),
+        caption=series_caption,
     ),
     FigureEntry(
         name="residuals",
@@ -189,6 +211,19 @@ FIGURES = (
         ),
     ),
     FigureEntry(
+        name="ceilings",
+        needs="rows",
+        maker="ceilings:ceilings_figure",
+        about="ceilings of several runs",
+        label="ceilings",
+        title="Ceilings:",
+        caption=lambda _: (
+            "The ceilings of the runs, those of an arm below one another: the dot is the reward at H = 0, "
+            "the line its interval, and the vertical bar the reward now; an arrow marks a value beyond the "
+            "axis."
+        ),
+    ),
+    FigureEntry(
         name="arms",
         needs="arms",
         maker="arms:arms_figure",
@@ -201,7 +236,7 @@ FIGURES = (
     FigureEntry(
         name="differences",
         needs="arms",
-        maker="arms:differences_figure",
+        maker="differences:differences_figure",
         about="differences of the arms with their intervals",
         label="differences",
         title="Differences:",
@@ -221,32 +256,62 @@ NAMED = {entry.name: entry for entry in FIGURES}
 def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
     """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
     names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
-    return [FigureBlock(name, part, "" if place else described) for place, name in enumerate(names)]
+    return [FigureBlock(name, part, "" if i else described) for i, name in enumerate(names)]
 
 
-def drawn(blocks: Iterable[Block], salt: str = "") -> dict[str, str]:
-    """The figures of a description that have something to draw, as SVG by name; the ``salt`` is the name."""
-    from entropylaw.report.figures import plotting
+def drawn(blocks: Iterable[Block], name: str = "") -> dict[str, str]:
+    """The figures of a description that have something to draw, as SVG by name."""
+    from entropylaw.report.figures.plotting import style
 
     svgs = {}
-    with plotting.style():
+    with style():
         for block in blocks:
             if isinstance(block, FigureBlock):
                 # The maker raises where the part is not enough.
                 with suppress(ValueError):
-                    figure = NAMED[block.name].draw(block.part)
-                    svgs[block.name] = plotting.figure_bytes(figure, "svg", salt or block.name).decode()
+                    svgs[block.name] = NAMED[block.name].files(block.part, ["svg"], name)["svg"].decode()
     return svgs
+
+
+def write(
+    parts: Mapping[Need, Any],
+    target: str,
+    picture: str = "",
+    stem: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Iterator[str]:
+    """Write the figures of some parts into a folder, or the first as one ``picture`` of that kind.
+
+    The files in a folder are called ``STEM-NAME.svg`` and ``STEM-NAME.png``; ``extra`` is a style of the
+    user. Yields the paths. Raises ValueError: the picture has nothing to draw.
+    """
+    from entropylaw.report.figures.plotting import style
+
+    kinds: tuple[Any, ...] = (picture,) if picture else ("svg", "png")
+    entries = [entry for entry in FIGURES if entry.needs in parts]
+    for entry in entries[:1] if picture else entries:
+        name = f"{stem}-{entry.name}" if stem else entry.name
+        try:
+            with style(extra):
+                contents = entry.files(parts[entry.needs], kinds, name)
+        except ValueError:
+            if picture:
+                raise
+            continue
+        for kind, content in contents.items():
+            path = target if picture else str(Path(target) / f"{name}.{kind}")
+            write_atomically(path, content)
+            yield path
 
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.law, report.phases
     forecast = law is not None and (report.forecast is not None or report.spending is not None)
-    found: dict[Need, Any] = {
+    drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
         "forecast": report if forecast else None,
         "phases": phases if phases is not None and phases.phases is not None else None,
         "tokens": tokens,
     }
-    return {need: part for need, part in found.items() if part is not None}
+    return {need: result for need, result in drawable.items() if result is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ from matplotlib.figure import Figure
 from entropylaw.escaping import counted, one_line
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE
-from entropylaw.report.numbers import format_number
-from entropylaw.results import Estimate
-from entropylaw.results.arms import Arm, ArmComparison, Decision, Pair
+from entropylaw.results.arms import Arm, ArmComparison, Pair
 
 COLOURS = ("ink", "blue", "vermilion", "green")
 """Of the baseline, or the first arm, and of up to three others."""
@@ -55,8 +52,8 @@ def arms_figure(result: ArmComparison) -> Figure:
 
 def draw_on(axes: Axes, result: ArmComparison) -> None:
     """The curves of all arms on given axes; of many arms the baseline's and, in blue, the others'."""
-    for place, arm in enumerate(ordered(result)):
-        which = place if is_overlay(result) else min(place, 1)
+    for i, arm in enumerate(ordered(result)):
+        which = i if is_overlay(result) else min(i, 1)
         look = _LOOKS[which] | {"label": p.shown(one_line(arm.arm))}
         _arm(axes, arm, p.colour(COLOURS[which]), **look)
     if is_overlay(result):
@@ -84,7 +81,7 @@ def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) 
 def _overlay(result: ArmComparison) -> Figure:
     """All arms in one panel, with a key; a panel per comparison with its band."""
     arms = ordered(result)
-    looks = [_LOOKS[place] for place in range(len(arms))]
+    looks = [_LOOKS[i] for i in range(len(arms))]
     colours = {arm.arm: name for arm, name in zip(arms, COLOURS, strict=False)}
     bands = [(pair, pair.band) for pair in result.pairs if pair.band is not None]
     keys = [(colours[arm.arm], arm_label(arm), [look]) for arm, look in zip(arms, looks, strict=True)]
@@ -104,9 +101,9 @@ def _overlay(result: ArmComparison) -> Figure:
             if len(bands) > 1:
                 low, high = lower.get_ylim()
                 lower.set_ylim(low, high + 0.3 * (high - low))
-                said: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
+                name_look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "top", "ha": "right"}
                 text = p.shown(one_line(result.name_of(pair)))
-                lower.text(0.985, 0.97, _short(text, 40), transform=lower.transAxes, **said)
+                lower.text(0.985, 0.97, short(text, 40), transform=lower.transAxes, **name_look)
         figure.axes[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
     return figure
 
@@ -114,11 +111,11 @@ def _overlay(result: ArmComparison) -> Figure:
 def arm_label(arm: Arm) -> str:
     """The name of an arm, and how many seeds it has."""
     failed = sum(run.failed is not None for run in arm.runs)
-    text = f"{_short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
+    text = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
     return f"{text}, {failed} failed" if failed else text
 
 
-def _short(text: str, most: int) -> str:
+def short(text: str, most: int) -> str:
     """At most so many letters: the end of a name often distinguishes it, and is kept."""
     return text if len(text) <= most else f"{text[: most - 1 - most // 3]}…{text[-(most // 3) :]}"
 
@@ -150,21 +147,21 @@ def _panels(result: ArmComparison) -> Figure:
             wspace=0.1,
         )
         _key(figure, result, arms[0])
-        for place, axes in enumerate(grid.flat):
-            if place >= len(shown):
+        for i, axes in enumerate(grid.flat):
+            if i >= len(shown):
                 axes.set_visible(False)
                 continue
-            arm = shown[place]
-            others = [arms[0]] if result.baseline is not None else [one for one in arms if one is not arm]
-            for one in others:
-                _arm(axes, one, p.colour("grey"), seeds=False)
+            arm = shown[i]
+            for other in arms[:1] if result.baseline is not None else arms:
+                if other is not arm:
+                    _arm(axes, other, p.colour("grey"), seeds=False)
             _arm(axes, arm, p.colour("blue"))
             if result.baseline is not None:
                 _excluded(axes, result.pair(arm.arm, result.baseline))
-            text = p.shown(_short(one_line(arm.arm), int(16 * (width - 0.5) / columns / 0.95)))
+            text = p.shown(short(one_line(arm.arm), int(16 * (width - 0.5) / columns / 0.95)))
             axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
             # The lowest of every column has the numbers.
-            axes.tick_params(labelbottom=place + columns >= len(shown))
+            axes.tick_params(labelbottom=i + columns >= len(shown))
         grid[0, 0].set_xlim(*_entropies(arms))
         grid[0, 0].xaxis.set_major_locator(p.few(3))
         grid[0, 0].yaxis.set_major_locator(p.few(3))
@@ -178,7 +175,7 @@ def _panels(result: ArmComparison) -> Figure:
 def _key(figure: Figure, result: ArmComparison, first: Arm) -> None:
     """One line above the panels: what is grey, and what the bars at the bottom are."""
     p.mark(figure, (0.08, 0.26), 0.1, color=p.colour("grey"), linewidth=1.6)
-    name = _short(one_line(first.arm), 16) if result.baseline is not None else "the other arms"
+    name = short(one_line(first.arm), 16) if result.baseline is not None else "the other arms"
     p.write(figure, 0.31, 0.05, p.shown(name), color=p.colour("grey", words=True))
     if result.baseline is not None:
         right = p.width() - 0.06
@@ -198,123 +195,3 @@ def _excluded(axes: Axes, pair: Pair | None) -> None:
         look: dict[str, Any] = {"color": p.colour(name), "linewidth": 3, "zorder": 7}
         look |= {"solid_capstyle": "butt" if high > low else "projecting"}
         axes.plot([low, high], [y, y], transform=axes.get_xaxis_transform(), **look)
-
-
-COLUMNS = (("reward_at_entropy", "at equal H"), ("last_reward", "final reward"), ("ceiling", "ceiling"))
-"""Panels of the differences, side by side."""
-
-_PARTS = (
-    ("movement", "by movement", "green", "o", 0.3),
-    ("shift", "by a shift of the curve", "vermilion", "D", 0.5),
-)
-"""Parts of the final reward: name, words, colour, mark, and how far below the whole."""
-
-
-def differences_figure(result: ArmComparison) -> Figure:
-    """A row per comparison: reward at equal entropy, final reward with its parts, and ceiling.
-
-    Raises ValueError: nothing is comparable.
-    """
-    if not any(one.estimate.value is not None for pair in result.pairs for one in pair.differences):
-        raise ValueError("nothing is comparable")
-    width, row = p.width(), 0.3
-    names = [p.shown(_short(one_line(result.name_of(pair)), 22)) for pair in result.pairs]
-    top, bottom = 0.42, 0.24
-    left = 0.12 + 0.058 * max(map(len, names))
-    height = top + row * len(names) + bottom
-    with p.style():
-        figure = Figure(figsize=(width, height))
-        panels: Any = figure.subplots(1, len(COLUMNS), sharey=True)
-        sides = {"left": left / width, "right": 1 - 0.1 / width}
-        figure.subplots_adjust(top=1 - top / height, bottom=bottom / height, wspace=0.2, **sides)
-        x = 0.08
-        for _, text, colour, marker, _ in (("", "final reward", "ink", "s", 0.0), *_PARTS):
-            p.mark(figure, (x + 0.05,), 0.1, color=p.colour(colour), marker=marker, markersize=3.2)
-            p.write(figure, x + 0.14, 0.05, text, color=p.colour(colour, words=True))
-            x += 0.3 + 0.056 * len(text)
-        for axes, (quantity, title) in zip(panels, COLUMNS, strict=True):
-            forest_panel(axes, result, quantity)
-            axes.set_title(title, fontsize=7, pad=3, color=p.colour("ink"))
-        panels[0].set_yticks(range(len(names)), names)
-        panels[0].set_ylim(len(names) - 0.5, -0.5)
-    return figure
-
-
-def forest_panel(axes: Axes, result: ArmComparison, quantity: str) -> None:
-    """The differences in a quantity with their intervals, and the margin."""
-    marks: list[_Mark] = []
-    split = quantity == "last_reward"
-    for place, pair in enumerate(result.pairs):
-        if (one := pair.find(quantity)) is not None and one.estimate.value is not None:
-            filled = one.decision is not Decision.undecided
-            marks.append(_Mark(place - 0.27 * split, one.estimate, "ink", "s", filled, named=True))
-        if split and pair.split is not None:
-            parts: list[Estimate] = [getattr(pair.split, name) for name, *_ in _PARTS]
-            for part, (_, _, colour, marker, down) in zip(parts, _PARTS, strict=True):
-                if part.value is not None:
-                    marks.append(_Mark(place - 0.27 + down, part, colour, marker))
-    axes.axvspan(-result.margin, result.margin, color=p.colour("shade"), alpha=0.4, linewidth=0, zorder=1)
-    axes.axvline(0.0, color=p.colour("muted"), linewidth=0.7, zorder=2)
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(left=False)
-    reach = _reach([one.estimate for one in marks], result.margin)
-    axes.set_xlim(*p.padded(*reach, 0.08, 0.08))
-    longest = max(-reach[0], reach[1])
-    exponent = np.floor(np.log10(longest))
-    far = max(step for one in (0.5, 1.0, 2.0, 5.0) if (step := one * 10.0**exponent) <= longest)
-    ticks = [x for x in (-far, 0.0, far) if reach[0] <= x <= reach[1]]
-    axes.set_xticks(ticks, [f"{x:g}".replace("-", "−") for x in ticks])
-    for mark in marks:
-        _draw(axes, mark, reach)
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """An estimate at a height; ``filled`` where it is decided, ``named`` where its number may be written."""
-
-    y: float
-    estimate: Estimate
-    colour: str
-    marker: str
-    filled: bool = True
-    named: bool = False
-
-
-def _draw(axes: Axes, mark: _Mark, reach: tuple[float, float]) -> None:
-    """A mark with its interval; an arrow where an end, or the value itself, is beyond the axes."""
-    one, value, colour, (least, most) = mark.estimate, float(mark.estimate), p.colour(mark.colour), reach
-    arrow: dict[str, Any] = {"color": colour, "markersize": 3.2, "zorder": 5}
-    ends = p.ends(one, value)
-    axes.plot(np.clip(ends, *reach), [mark.y] * 2, color=colour, lw=1.1, solid_capstyle="butt", zorder=4)
-    if ends[0] < least:
-        axes.plot([least], [mark.y], "<", **arrow)
-    if ends[1] > most:
-        axes.plot([most], [mark.y], ">", **arrow)
-    if least <= value <= most:
-        look: dict[str, Any] = {"markersize": 3.2, "markeredgecolor": colour, "markeredgewidth": 0.8}
-        face = colour if mark.filled else p.colour("ring")
-        axes.plot([value], [mark.y], mark.marker, markerfacecolor=face, zorder=6, **look)
-    elif mark.named:
-        # Inside of the part of the interval that is on the axes.
-        edge, side, away = (max(least, ends[1]), "left", 4)
-        if value > most:
-            edge, side, away = (min(most, ends[0]), "right", -4)
-        text = format_number(value, 2).replace("-", "−")
-        at: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": side, "zorder": 3.5}
-        at["bbox"] = {"facecolor": p.colour("ring"), "linewidth": 0, "pad": 0.4}
-        axes.annotate(text, (edge, mark.y), (away, 0), color=p.colour(mark.colour), **at)
-
-
-FARTHEST = 6.0
-"""An axis ends at this many times the median distance from 0; what is farther is an arrow."""
-
-
-def _reach(estimates: Sequence[Estimate], margin: float) -> tuple[float, float]:
-    """Limits of an axis of differences: the margin, and all ends that are not far off the others."""
-    ends = [end for one in estimates for end in (one.low, one.value, one.high) if end is not None]
-    if not ends:
-        return -margin, margin
-    most = max(FARTHEST * float(np.median(np.abs([float(one) for one in estimates]))), 2.0 * margin)
-    widths = [one.width for one in estimates if one.width is not None]
-    most = max(most, float(np.median(widths)) if widths else 0.0)
-    return max(-most, min(-margin, *ends)), min(most, max(margin, *ends))

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import RunReport
 from entropylaw.report.describe.runs import NOT_REQUESTED
 from entropylaw.report.figures import plotting as p
@@ -41,34 +42,19 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     fit, ahead, spending = run.fit.answer, run.forecast, run.spending
     if fit is None or (ahead is None and spending is None):
         raise ValueError(run.no_forecast or NOT_REQUESTED)
-    law = fit.law
     # All rewards logged; of bands much wider than these the part that is near them.
-    bands = [*(ahead.reward if ahead else ()), *([fit.ceiling] if fit.why is not Why.no_relation else [])]
-    ends = [end for band in bands for end in (band.low, band.value, band.high)]
-    rewards = p.limits(law.reward, ends, 1.5, 0.06, 0.08)
+    bands = [*ahead.reward] if ahead is not None else []
+    if fit.why is not Why.no_relation:
+        bands.append(fit.ceiling)
+    ends = chain.from_iterable((band.low, band.value, band.high) for band in bands)
+    rewards = p.limits(fit.law.reward, ends, 1.5, 0.06, 0.08)
     room: dict[str, Any] = {"right": 0.12, "gap": 0.14, **verdict_title(fit)}
     room |= {"notes": _notes(run, fit, rewards), "keys": _keys(run, fit)}
     with p.panels([1.42, 0.78], **room) as (figure, (upper, lower)):
-        reward, entropy, ceiling = (p.colour(name) for name in ("blue", "purple", "vermilion"))
-        size, alpha = (1.6, 0.45) if law.n > 120 else (2.2, 0.8)
-        for axes, values, colour in ((upper, law.reward, reward), (lower, law.entropy, entropy)):
-            p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
-        if ahead is not None:
-            _fan(upper, ahead, ahead.reward_now, ahead.reward, reward)
-            # The document has no interval of the entropy now: the fan starts in a point.
-            level = float(law.smoothed_entropy[-1])
-            now = Estimate(value=level, low=level, high=level, level=0.0, method="")
-            _fan(lower, ahead, now, ahead.entropy, entropy)
-        if fit.why is not Why.no_relation and fit.ceiling.value is not None:
-            if fit.ceiling.low is not None and fit.ceiling.high is not None:
-                band: dict[str, Any] = {"color": ceiling, "alpha": 0.13, "linewidth": 0, "zorder": 1}
-                upper.axhspan(fit.ceiling.low, fit.ceiling.high, **band)
-            upper.axhline(fit.ceiling.value, color=ceiling, linewidth=1.0, zorder=3)
-        upper.set_xlim(*_steps_shown(law, ahead, spending))
+        _rewards(upper, fit, ahead)
+        _entropies(lower, fit, ahead)
+        upper.set_xlim(*_steps_shown(fit.law, ahead, spending))
         upper.set_ylim(*rewards)
-        least, most = float(law.entropy.min()), float(law.entropy.max())
-        seen = [end for e in (ahead.entropy if ahead else ()) for end in (e.value, e.high) if end is not None]
-        lower.set_ylim(*p.padded(min(0.0, least), min(max([most, *seen]), 1.5 * most), 0.0, 0.08))
         if spending is not None:
             lower.axhline(spending.entropy, color=p.colour("muted"), lw=0.8, linestyle=_DOTTED, zorder=3)
             _saturation(upper, spending)
@@ -76,6 +62,39 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         upper.set_ylabel(reward_label(run.fit))
         lower.set_ylabel("entropy (nats)")
     return figure
+
+
+def _rewards(axes: Axes, fit: Fit, ahead: Forecast | None) -> None:
+    """The rewards so far, the fan of those ahead, and the ceiling where there is one."""
+    _log(axes, fit.law, fit.law.reward, p.colour("blue"))
+    if ahead is not None:
+        _fan(axes, ahead, ahead.reward_now, ahead.reward, p.colour("blue"))
+    if fit.why is not Why.no_relation and fit.ceiling.value is not None:
+        colour = p.colour("vermilion")
+        if fit.ceiling.low is not None and fit.ceiling.high is not None:
+            band: dict[str, Any] = {"color": colour, "alpha": 0.13, "linewidth": 0, "zorder": 1}
+            axes.axhspan(fit.ceiling.low, fit.ceiling.high, **band)
+        axes.axhline(fit.ceiling.value, color=colour, linewidth=1.0, zorder=3)
+
+
+def _entropies(axes: Axes, fit: Fit, ahead: Forecast | None) -> None:
+    """The entropies so far and the fan of those ahead; bands much above the log are cut."""
+    law = fit.law
+    _log(axes, law, law.entropy, p.colour("purple"))
+    highest = largest = float(law.entropy.max())
+    if ahead is not None:
+        # The document has no interval of the entropy now: the fan starts in a point.
+        level = float(law.smoothed_entropy[-1])
+        now = Estimate(value=level, low=level, high=level, level=0.0, method="")
+        _fan(axes, ahead, now, ahead.entropy, p.colour("purple"))
+        ends = [end for entropy in ahead.entropy for end in (entropy.value, entropy.high)]
+        highest = max([largest, *(end for end in ends if end is not None)])
+    axes.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), min(highest, 1.5 * largest), 0.0, 0.08))
+
+
+def _log(axes: Axes, law: LawFit, values: FloatArray, colour: str) -> None:
+    size, alpha = (1.6, 0.45) if law.n > 120 else (2.2, 0.8)
+    p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
 
 
 def _steps_shown(
@@ -110,12 +129,16 @@ def draw_on(axes: Axes, part: RunReport | Forecast | SaturationForecast) -> None
     axes.set_ylabel("reward")
 
 
-def _fan(axes: Axes, ahead: Forecast, now: Estimate, found: tuple[Estimate, ...], colour: str) -> None:
+def _fan(axes: Axes, ahead: Forecast, now: Estimate, later_on: tuple[Estimate, ...], colour: str) -> None:
     """Medians and intervals over the later steps; steps without an interval have a median only."""
-    known = [(x, e) for x, e in zip(ahead.step, found, strict=False) if e.value is not None]
-    if not known:
+    rows = []
+    for step, estimate in zip(ahead.step, later_on, strict=False):
+        if estimate.value is not None:
+            rows.append((step, estimate.value, estimate.low, estimate.high))
+    if not rows:
         return
-    last, rows = ahead.last_step, sorted((x, e.value, e.low, e.high) for x, e in known)
+    last = ahead.last_step
+    rows.sort()
     later = np.array(rows, dtype=np.float64)
     level = later[0, 1] if now.value is None else now.value
     medians = np.append(last, later[:, 0]), np.append(level, later[:, 1])

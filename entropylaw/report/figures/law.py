@@ -82,10 +82,10 @@ def law_figure(part: RunFit | Fit) -> Figure:
 
 def answer_of(part: RunFit | Fit) -> Fit:
     """The answer for a run; a run without one has no figures."""
-    found = part if isinstance(part, Fit) else part.answer
-    if found is None:
+    fit = part if isinstance(part, Fit) else part.answer
+    if fit is None:
         raise ValueError("a run without a fit has no figures")
-    return found
+    return fit
 
 
 def reward_label(part: RunFit | Fit) -> str:
@@ -119,10 +119,10 @@ def draw_on(axes: Axes, part: RunFit | Fit) -> None:
     assert root is not None
     inches = axes.get_window_extent().width / root.dpi
     below = axes.transAxes + ScaledTranslation(0.0, -0.5, root.dpi_scale_trans)  # of the ticks and the label
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
-    axes.legend(handles=keys, ncols=2, **place, **_LEGEND)
+    look: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+    axes.legend(handles=keys, ncols=2, **look, **_LEGEND)
     head = verdict_title(fit, max(int(72 * inches / 5.6), 20))
-    look: dict[str, Any] = {"color": p.colour(head["title_colour"]), "fontweight": "bold", "fontsize": 8}
+    look = {"color": p.colour(head["title_colour"]), "fontweight": "bold", "fontsize": 8}
     axes.set_title("\n".join(head["title"]), loc="left", **look)
 
 
@@ -134,13 +134,13 @@ def _draw(axes: Axes, fit: Fit, label: str) -> list[Line2D]:
     Bands and curves much wider than the evaluations are cut; so is an interval of the ceiling beyond
     :data:`_FARTHEST`.
     """
-    curve, law, own = fit.curve, fit.law, p.colour("blue")
+    curve, law, blue = fit.curve, fit.law, p.colour("blue")
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
-    look: dict[str, Any] = {"color": own, "linewidth": 0}
+    look: dict[str, Any] = {"color": blue, "linewidth": 0}
     prediction = curve.observation_low, curve.observation_high
     axes.fill_between(curve.entropy, *prediction, alpha=_BANDS[1], zorder=1, **look)
     axes.fill_between(curve.entropy, curve.low, curve.high, alpha=_BANDS[0], zorder=2, **look)
-    keys = _curves(axes, fit, own)
+    keys = _curves(axes, fit, blue)
     # The evaluations, coloured by step; few with a rim, so that each can be counted.
     look = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3, "rasterized": law.n > p.MOST_VECTOR_POINTS}
     if law.n <= 120:
@@ -153,14 +153,14 @@ def _draw(axes: Axes, fit: Fit, label: str) -> list[Line2D]:
     ends = np.array(p.limits(law.reward, near, 0.6, 0.0, 0.0))
     marked = chain(*((e.low, e.value, e.high) for e in (fit.ceiling, fit.reward_now)))
     axes.set_ylim(*p.limits(ends, marked, _FARTHEST, 0.13, 0.15))
-    _mark(axes, fit, own)
+    _mark(axes, fit, blue)
     return keys
 
 
-def _curves(axes: Axes, fit: Fit, own: str) -> list[Line2D]:
+def _curves(axes: Axes, fit: Fit, blue: str) -> list[Line2D]:
     """The averaged curve, the forms with their probabilities, and what the answer rests on."""
     curve = fit.curve
-    look: dict[str, Any] = {"color": own, "linewidth": 2.2, "zorder": 5}
+    look: dict[str, Any] = {"color": blue, "linewidth": 2.2, "zorder": 5}
     look["label"] = "averaged, present stage" if fit.present_stage else "averaged"
     made = axes.plot(curve.entropy, curve.mean, solid_capstyle="round", **look)
     for form in _drawn(fit):
@@ -200,7 +200,7 @@ def _steps() -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
 
 
-def _mark(axes: Axes, fit: Fit, own: str) -> None:
+def _mark(axes: Axes, fit: Fit, blue: str) -> None:
     """The ceiling at H = 0 and the reward now, each with its interval, its name and its numbers.
 
     The ceiling is named at the upper edge, or at the lower one where it is low; now on the side without
@@ -210,7 +210,7 @@ def _mark(axes: Axes, fit: Fit, own: str) -> None:
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     rows = {True: 0, False: 0}
     for name, x, estimate, marker, colour in (
-        ("ceiling", 0.0, fit.ceiling, "s", own),
+        ("ceiling", 0.0, fit.ceiling, "s", blue),
         ("now", fit.law.entropy_now, fit.reward_now, "D", p.colour("ink")),
     ):
         value = estimate.value

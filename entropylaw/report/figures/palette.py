@@ -115,9 +115,9 @@ def minify(svg: str) -> str:
     """The same picture without prolog, comments and extra blanks; coordinates to a hundredth of a point."""
     svg = re.sub(r"(?s)(<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->)\s*", "", svg)
 
-    def together(found: re.Match[str]) -> str:
+    def together(match: re.Match[str]) -> str:
         """One style for marks in a row that look the same."""
-        return f'<g style="{found[1]}">\n' + found[0].replace(f' style="{found[1]}"', "") + "</g>\n"
+        return f'<g style="{match[1]}">\n' + match[0].replace(f' style="{match[1]}"', "") + "</g>\n"
 
     svg = re.sub(
         r'(?<=[ \n])(d|x|y|width|height)="([^"]*)"', lambda f: f'{f[1]}="{_rounded(f[2], f[1] == "d")}"', svg
@@ -153,10 +153,10 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
     used = dict.fromkeys(a or b for a, b in _REFERENCE.findall(body))
     names = {name: f"{prefix}-{i}" for i, name in enumerate(used)}
 
-    def renamed(found: re.Match[str]) -> str:
+    def renamed(match: re.Match[str]) -> str:
         """A reference to a letter is kept; any other gets its short new name."""
-        name = found[1] or found[2]
-        return found[0] if name.startswith("DejaVuSans") else found[0].replace(f"#{name}", f"#{names[name]}")
+        name = match[1] or match[2]
+        return match[0] if name.startswith("DejaVuSans") else match[0].replace(f"#{name}", f"#{names[name]}")
 
     body = re.sub(r' id="([^"]*)"', lambda f: f' id="{names[f[1]]}"' if f[1] in names else "", body)
     body = _REFERENCE.sub(renamed, body).replace("xlink:href=", "href=")
@@ -180,7 +180,7 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
 
 def glyphs(svgs: Iterable[str]) -> str:
     """The letters of all figures of a page, each once, in a hidden element."""
-    found = {match[1]: match[0] for svg in svgs for match in _GLYPH.finditer(svg)}
-    shapes = "\n".join(found[name].replace(' id="DejaVuSans', ' id="glyph') for name in sorted(found))
+    letters = {match[1]: match[0] for svg in svgs for match in _GLYPH.finditer(svg)}
+    shapes = "\n".join(letters[name].replace(' id="DejaVuSans', ' id="glyph') for name in sorted(letters))
     head = '<svg xmlns="http://www.w3.org/2000/svg" class="glyphs" aria-hidden="true">'
     return f"{head}<defs>\n{shapes}\n</defs></svg>"

@@ -15,8 +15,10 @@ from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.results.columns import FORK, LOW, SEMANTIC, TokenHistogram
+from entropylaw.results.columns import SEMANTIC
 from entropylaw.results.phases import CurvePhases, PhasesAcross, gaps
+from entropylaw.results.tokens import TokenHistogram
+from entropylaw.units import FORK, LOW
 
 COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
@@ -136,24 +138,27 @@ def turns_figure(across: PhasesAcross) -> Figure:
 
     At most :data:`MOST_RUNS` runs. Raises ValueError: there is none.
     """
-    turned = [each for each in across.each if each.planning is not None or each.execution is not None]
+    turned = [run for run in across.each if run.planning is not None or run.execution is not None]
     if not turned:
         raise ValueError("no curve turns to rise")
-    shown, place = turned[:MOST_RUNS], {"planning": -0.15, "execution": 0.15}
-    more = f", the first {MOST_RUNS}" if len(shown) < len(turned) else ""
-    title = p.wrapped(f"{len(turned)} of {across.runs} runs with a turn to rise{more}", 50)
-    keys = [(COLOURS[name], name, [{"linewidth": 1.3}]) for name in place]
+    shown, offsets = turned[:MOST_RUNS], {"planning": -0.15, "execution": 0.15}
+    text = f"{len(turned)} of {across.runs} runs with a turn to rise"
+    if len(shown) < len(turned):
+        text += f", the first {MOST_RUNS}"
+    title = p.wrapped(text, 50)
+    keys = [(COLOURS[name], name, [{"linewidth": 1.3}]) for name in offsets]
     room: dict[str, Any] = {"title_colour": "ink", "left": 1.3, "right": 0.1, "keys": keys}
     with p.panels([0.25 + 0.2 * len(shown)], title=title, **room) as (figure, (axes,)):
-        for name, up in place.items():
-            points = [(y + up, one) for y, each in enumerate(shown) if (one := getattr(each, name))]
-            height, colour = [y for y, _ in points], p.colour(COLOURS[name])
-            low, value, high = (
-                [100.0 * getattr(one, end) for _, one in points] for end in ("low", "value", "high")
-            )
-            axes.hlines(height, low, high, color=colour, linewidth=1.6)
-            axes.plot(value, height, color=colour, marker="o", markersize=3.5, linestyle="")
-        axes.set_yticks(range(len(shown)), [p.shown(one_line(each.run)[:30]) for each in shown])
+        for name, offset in offsets.items():
+            points = []
+            for y, run in enumerate(shown):
+                turn = getattr(run, name)
+                if turn is not None:
+                    points.append((y + offset, 100.0 * turn.low, 100.0 * turn.value, 100.0 * turn.high))
+            height, low, value, high = np.reshape(np.array(points), (-1, 4)).T
+            axes.hlines(height, low, high, color=p.colour(COLOURS[name]), linewidth=1.6)
+            axes.plot(value, height, color=p.colour(COLOURS[name]), marker="o", markersize=3.5, linestyle="")
+        axes.set_yticks(range(len(shown)), [p.shown(one_line(run.run)[:30]) for run in shown])
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_xlim(0.0, 100.0)
         axes.set_xlabel("turning point (% of the run)")

@@ -96,11 +96,11 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     if _in_force:
         yield
         return
-    given = dict(extra or {})
-    dark = is_dark(given.get("figure.facecolor", "white"))
+    users = dict(extra or {})
+    dark = is_dark(users.get("figure.facecolor", "white"))
     ours = {name: PALETTE[x][dark] if name.endswith("color") else x for name, x in _STYLE.items()}
-    ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
-    if "grid.color" in given:
+    ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in users}
+    if "grid.color" in users:
         # A style that colours the grid without switching it on is for figures without.
         ours["axes.grid"] = False
     # The font manager warns for every text; missing_fonts warns once.
@@ -108,7 +108,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     level = finder.level
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(ours | given | _FIXED)
+        mpl.rcParams.update(ours | users | _FIXED)
         _in_force.append(None)
         finder.setLevel(logging.CRITICAL)
         try:
@@ -141,8 +141,9 @@ def few(ticks: int) -> MaxNLocator:
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     """The font families of a user's style, if none of them is installed."""
     generic = {"serif", "sans-serif", "cursive", "fantasy", "monospace"}
-    named = extra.get("font.family", [])
-    families = [name for one in named for name in (extra.get(f"font.{one}", []) if one in generic else [one])]
+    families: list[str] = []
+    for family in extra.get("font.family", []):
+        families += extra.get(f"font.{family}", []) if family in generic else [family]
     return [] if {*families} & {*fontManager.get_font_names(), *generic} else families
 
 
@@ -158,17 +159,17 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
         # With a Path, matplotlib never opens a URL.
         settings = mpl.rc_params_from_file(pathlib.Path(path), use_default_template=False)
         note_input(pathlib.Path(path))
-        said = " ".join(handler.buffer[0].getMessage().split()) if handler.buffer else ""
-        why = re.sub(r" in file .*, line (?=\d)", " in line ", said.partition(" You probably")[0])
+        complaint = " ".join(handler.buffer[0].getMessage().split()) if handler.buffer else ""
+        reason = re.sub(r" in file .*, line (?=\d)", " in line ", complaint.partition(" You probably")[0])
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
-    if why:
-        said = f"{os.fspath(path)} cannot be used as a matplotlib style: {why}"
+    if reason:
+        message = f"{os.fspath(path)} cannot be used as a matplotlib style: {reason}"
         hint = "give a file with one `name: value` per line, as matplotlib's *.mplstyle files have"
-        raise InputError("unreadable-style", said, hint)
+        raise InputError("unreadable-style", message, hint)
     # Settings of the process are no part of a style.
     process = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
     return {name: settings[name] for name in settings if not name.startswith(process)}
@@ -246,12 +247,12 @@ def panels(
         named = [axes.yaxis for axes in made if axes.get_ylabel()]
         made[-1].xaxis.get_tightbbox(renderer)
         below = made[-1].xaxis.label.get_position()[1] - made[-1].bbox.y0
-        edge = min((one.get_tightbbox(renderer).x0 for one in named), default=2.0)
-        offset = min((one.label.get_position()[0] for one in named), default=0.0) - made[-1].bbox.x0
+        edge = min((axis.get_tightbbox(renderer).x0 for axis in named), default=2.0)
+        offset = min((axis.label.get_position()[0] for axis in named), default=0.0) - made[-1].bbox.x0
         figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
         made[-1].xaxis.set_label_coords(0.5, below / made[-1].bbox.height)
-        for one in named:
-            one.set_label_coords(offset / made[-1].bbox.width, 0.5)
+        for axis in named:
+            axis.set_label_coords(offset / made[-1].bbox.width, 0.5)
 
 
 @lru_cache(maxsize=8)
@@ -325,8 +326,8 @@ def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) 
 
 def shown(text: str) -> str:
     """``text`` on one line, with a question mark for a character that our font may not have."""
-    more = "·–—−…×≤≥±°′″→←“”‘’"
-    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in more else "?" for c in text)
+    others = "·–—−…×≤≥±°′″→←“”‘’"
+    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in others else "?" for c in text)
 
 
 def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:

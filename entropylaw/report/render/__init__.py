@@ -115,9 +115,9 @@ def junit_text(blocks: Sequence[Block]) -> str:
     head, *runs = by_run(blocks)
     titles = (block.text for block in head if isinstance(block, Heading) and block.level == 1)
     suites: dict[str, list[Verdict]] = {}
-    for heading, *part in runs:
+    for heading, *blocks_of_run in runs:
         assert isinstance(heading, Heading)
-        if verdicts := [block for block in part if isinstance(block, Verdict)]:
+        if verdicts := [block for block in blocks_of_run if isinstance(block, Verdict)]:
             suites.setdefault(one_line(heading.text), []).extend(verdicts)
     every = list(chain.from_iterable(suites.values()))
     root = ET.Element("testsuites", {"name": one_line(next(titles, "entropylaw")), **_counts(every)})
@@ -136,5 +136,6 @@ def junit_text(blocks: Sequence[Block]) -> str:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    found = [verdict.ok for verdict in verdicts]
-    return {"tests": str(len(found)), "failures": str(found.count(False)), "errors": str(found.count(None))}
+    outcomes = [verdict.ok for verdict in verdicts]
+    failures, errors = str(outcomes.count(False)), str(outcomes.count(None))
+    return {"tests": str(len(outcomes)), "failures": failures, "errors": errors}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
 from itertools import groupby
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,9 +15,10 @@ from markupsafe import Markup
 
 from entropylaw.escaping import one_line
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Answers, Block, Figure, Heading, Table, Verdict
+from entropylaw.report.blocks import Answers, Block, Figure, Heading, Table, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
+from entropylaw.results import Estimate
 
 _KINDS = {"": "paragraphs"} | dict.fromkeys(("reason", "caution", "warning", "checks"), "checks")
 
@@ -98,7 +102,8 @@ def environment() -> Environment:
     made.filters |= {
         "cell": numbers.cell_text,
         "fact": numbers.fact_text,
-        "percent": numbers.format_percent,
+        "estimate": numbers.format_estimate,
+        "line": line,
         "typeset": typeset,
         "one_line": one_line,
         "kind": lambda block: type(block).__name__,
@@ -113,8 +118,27 @@ def environment() -> Environment:
     }
     made.tests["opening"] = lambda block: isinstance(block, Verdict | Answers)
     made.tests["series"] = lambda value: isinstance(value, tuple)
+    made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.globals["colours"] = Markup(palette.css())
+    # The policy of a page allows this script alone.
+    script = files("entropylaw.report").joinpath("templates/order.js").read_text("utf-8")
+    made.globals["script"] = Markup(script)
+    made.globals["script_hash"] = f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
     return made
+
+
+def line(trace: Trace) -> Markup:
+    """A series between its own least and largest value, as a line with a dot at its end."""
+    first, low = trace.steps[0], min(trace.values)
+    across = 96.0 / ((trace.steps[-1] - first) or 1.0)
+    up = 18.0 / ((max(trace.values) - low) or 1.0)
+    points = [
+        (f"{2 + (step - first) * across:.1f}", f"{20 - (value - low) * up:.1f}")
+        for step, value in zip(trace.steps, trace.values, strict=True)
+    ]
+    x, y = points[-1]
+    path = " ".join(map(",".join, points)).replace(".0", "")
+    return Markup(f'<polyline points="{path}"/><circle cx="{x}" cy="{y}" r="2.4"/>')
 
 
 def typeset(text: str) -> str:

@@ -35,28 +35,28 @@ def whole(
     # The shortest description of a run takes some 2000 bytes.
     if number and len(text.encode()) > MOST_BYTES - 2000:
         return text + left.format(counted(number, "more run"))
-    for place, (run, figures) in enumerate(runs):
-        part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
-        if len((text + part).encode()) > MOST_BYTES:
-            return text + left.format(counted(number - place, "more run"))
-        text += "\n" * bool(text) + part
+    for written, (run, figures) in enumerate(runs):
+        section = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
+        if len((text + section).encode()) > MOST_BYTES:
+            return text + left.format(counted(number - written, "more run"))
+        text += "\n" * bool(text) + section
     return text
 
 
 def _lines(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[str]:
     """The lines of some blocks, with an empty one between two; tables have ``room`` in bytes."""
-    for place, chunk in enumerate(filter(None, map(list, _chunks(blocks, figures, room)))):
-        yield from [""] * bool(place) + chunk
+    for i, chunk in enumerate(filter(None, map(list, _chunks(blocks, figures, room)))):
+        yield from [""] * bool(i) + chunk
 
 
 def _chunks(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
     """Groups of lines with an empty one between them; gates are a table, those that failed first."""
     for gates, group in groupby(blocks, b.is_gate):
         if gates:
-            found = [block for block in group if isinstance(block, b.Verdict)]
-            found.sort(key=lambda verdict: verdict.ok is True)
+            verdicts = [block for block in group if isinstance(block, b.Verdict)]
+            verdicts.sort(key=lambda verdict: verdict.ok is True)
             heads = [b.Column(label, label) for label in ("outcome", "gate", "found")]
-            cells = [(verdict.badge, verdict.name, verdict.text) for verdict in found]
+            cells = [(verdict.badge, verdict.name, verdict.text) for verdict in verdicts]
             yield _table(b.Table(heads, cells, words=3), room)
             continue
         for block in group:
@@ -107,17 +107,17 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
 def _table(table: b.Table, room: int) -> Iterator[str]:
     """A table, names and words on the left and numbers on the right; rows while there is room for them."""
     left = [
-        place < table.words or all(isinstance(row[place], str | bool | tuple | None) for row in table.rows)
-        for place in range(len(table.columns))
+        i < table.words or all(isinstance(row[i], str | bool | tuple | None) for row in table.rows)
+        for i in range(len(table.columns))
     ]
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
     yield f"|{''.join(' --- |' if words else ' ---: |' for words in left)}"
-    for place, row in enumerate(table.rows):
+    for i, row in enumerate(table.rows):
         line = f"| {' | '.join(map(_cell, row, row_text(table, row)))} |"
         room -= len(line.encode()) + 1
         if room < 0:
             yield ""
-            yield f"*Left out of this text: {counted(len(table.rows) - place, 'row')}; {table.where}.*"
+            yield f"*Left out of this text: {counted(len(table.rows) - i, 'row')}; {table.where}.*"
             return
         yield line
 

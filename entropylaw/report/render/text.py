@@ -88,9 +88,9 @@ def title_lines(heading: Heading, titled: Sequence[Block]) -> Iterator[str]:
     """The name of a run, what it was read from, and its verdicts."""
     verdicts = (verdict for verdict in titled if isinstance(verdict, Verdict))
     words = [f"{verdict.badge.upper()}: {one_line(verdict.text)}" for verdict in verdicts]
-    first, *more = wrapped(" · ".join([_title(heading), *words]), WIDTH)
+    first, *others = wrapped(" · ".join([_title(heading), *words]), WIDTH)
     yield first
-    yield from (f"    {line}" for line in more)
+    yield from (f"    {line}" for line in others)
 
 
 def _block(block: Block, width: int, details: bool, titled: Sequence[Block]) -> Iterator[str]:
@@ -138,9 +138,9 @@ def narrowed(
     columns = zip(narrow, longest, *cells, strict=True)
     least = [min(width, least_width(column)) for width, *column in columns]
     if room < 0 and sum(narrow) - sum(least) >= -room:
-        for place in sorted(range(len(least)), key=lambda place: least[place] - narrow[place]):
-            less = min(-room, narrow[place] - least[place])
-            narrow[place], room = narrow[place] - less, room + less
+        for i in sorted(range(len(least)), key=lambda i: least[i] - narrow[i]):
+            less = min(-room, narrow[i] - least[i])
+            narrow[i], room = narrow[i] - less, room + less
     fitted = []
     for wide, width in zip(widths, narrow, strict=True):
         fitted.append(wide if wide - width <= room else width)
@@ -155,9 +155,9 @@ def least_width(texts: Sequence[str]) -> int:
 
 def _hung(head: str, text: str) -> Iterator[str]:
     """A sentence behind its label, wrapped under itself."""
-    first, *more = wrapped(text, max(min(COLUMNS.get(), WIDTH) - len(head), _CELL)) or [""]
+    first, *others = wrapped(text, max(min(COLUMNS.get(), WIDTH) - len(head), _CELL)) or [""]
     yield head + first
-    yield from (" " * len(head) + line for line in more)
+    yield from (" " * len(head) + line for line in others)
 
 
 def _title(heading: Block) -> str:

@@ -107,8 +107,8 @@ def lines(content: Content, needle: str = "") -> Iterator[str]:
 
 def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
     """Yield the lines of 128 KiB from each of the first 100 places on where a pattern is found."""
-    for found in islice(start.finditer(text), 100):
-        begin = text.rfind("\n", 0, found.start()) + 1
+    for match in islice(start.finditer(text), 100):
+        begin = text.rfind("\n", 0, match.start()) + 1
         yield [plain(line.removesuffix("\r")) for line in text[begin : begin + (1 << 17)].split("\n")]
 
 

@@ -45,32 +45,37 @@ def _areal_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     # Whether a table would be the step's: there may be one below each "Stats" line.
     expected = False
     for line in lines:
-        if "Train step " in line and (found := _AREAL_STEP.search(line)):
+        if "Train step " in line and (heading := _AREAL_STEP.search(line)):
             if values:
                 yield {"step": step, **values}
-            step, values, expected = float(found[1]), {}, True
+            step, values, expected = float(heading[1]), {}, True
         elif "╘" in line:  # where a table ends
             expected = False
         elif step and not expected and "Stats (" in line and _AREAL_STATS.search(line):
             expected = True
             printout.dropped[LATER_TABLE] += bool(values)
         elif expected and _BAR in line:
-            # A row has four pairs, of which the last may be empty; a line with far more cells is no row.
-            _, *cells = (cell.strip() for cell in line.split(_BAR, 256))
-            # Behind the last bar is nothing, unless the row was cut off, maybe within its last number.
-            printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
-            pairs: dict[str, float] = {}
-            for name, cell in zip(cells[:-1:2], cells[1:-1:2], strict=False):
-                number, is_text = classify(cell)
-                if name and not is_text:
-                    pairs[name] = number
-                else:
-                    printout.dropped[BAD_PAIR] += bool(name or cell)
-            values = {**pairs, **values}
+            values = {**areal_pairs(line, printout), **values}
     if values:
         yield {"step": step, **values}
     if printout.dropped[LATER_TABLE]:
         printout.notes.append("a step has a table for every minibatch: the first one's values are kept")
+
+
+def areal_pairs(line: str, printout: Printout) -> dict[str, float]:
+    """The names and numbers of a row of a table."""
+    # A row has four pairs, of which the last may be empty; a line with far more cells is no row.
+    _, *cells = map(str.strip, line.split(_BAR, 256))
+    # Behind the last bar is nothing, unless the row was cut off, maybe within its last number.
+    printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
+    pairs: dict[str, float] = {}
+    for name, cell in zip(cells[:-1:2], cells[1:-1:2], strict=False):
+        number, is_text = classify(cell)
+        if name and not is_text:
+            pairs[name] = number
+        else:
+            printout.dropped[BAD_PAIR] += bool(name or cell)
+    return pairs
 
 
 areal = Console(
@@ -150,10 +155,15 @@ class _Block:
             self.bad += not body.startswith("- ")
             return True
         key, value = _yaml_pair(body.rstrip())
-        self.parents = [(place, name) for place, name in self.parents if place < indent]
+        self.parents = [(depth, name) for depth, name in self.parents if depth < indent]
         # Indented without a parent: the start of this part is lost.
         if value is None or (indent and not self.parents):
             return False
+        self.put(indent, key, value)
+        return True
+
+    def put(self, indent: int, key: str, value: str) -> None:
+        """Take a key with its value, which is empty for a parent."""
         tagged = _TAGGED_NUMBER.fullmatch(value)
         number, is_text = classify(_YAML_WORDS.get(value, tagged[1] if tagged else value))
         if not value and len(self.parents) < 8:
@@ -163,7 +173,6 @@ class _Block:
             self.bad += value.startswith("!!") or not value
         else:
             self.values["/".join([*(name for _, name in self.parents), key])] = number
-        return True
 
 
 def _easyr1_blocks(lines: Iterable[str]) -> Iterator[_Block]:
@@ -178,10 +187,10 @@ def _easyr1_blocks(lines: Iterable[str]) -> Iterator[_Block]:
         prefix = line[: len(line) - len(text)].rstrip()
         # A block has no such long line: it ends there, as at an empty one.
         text = text if len(text) <= _LONGEST_LINE else ""
-        if found := _EASYR1_STEP.search(text):
+        if heading := _EASYR1_STEP.search(text):
             if block:
                 yield block
-            block, needle = _Block(float(found[1]), prefix), ""
+            block, needle = _Block(float(heading[1]), prefix), ""
         elif block and prefix == block.prefix and not block.take(text):
             yield block
             block, needle = None, "Step "
@@ -213,7 +222,7 @@ _MOST_OTHERS = 200
 def shows_skyrl(text: str) -> bool:
     """Whether a dict opens below a heading, with a key such as SkyRL's."""
     blocks = openings(text, _SKYRL_STEP_LINE)
-    firsts = (next((one for one, *_ in _skyrl_parts(lines) if one), {}) for lines in blocks)
+    firsts = (next((numbers for numbers, *_ in _skyrl_parts(lines) if numbers), {}) for lines in blocks)
     return any("/" in name for first in firsts for name in first)
 
 
@@ -259,13 +268,13 @@ def _skyrl_parts(lines: Iterable[str]) -> Iterator[tuple[dict[str, float], float
             step, opened, others = float(heading[1]), False, 0
             continue
         before = _SKYRL_PREFIX.match(line)
-        place = before.end() if before else 0
+        start = before.end() if before else 0
         # The first line opens the dict, all others are indented by one.
-        if step is None or not line.startswith(" '" if opened else "{'", place):
+        if step is None or not line.startswith(" '" if opened else "{'", start):
             others += 1
             step = None if others > _MOST_OTHERS else step
             continue
-        values, ends, _ = dict_pairs(line, place + 1)
+        values, ends, _ = dict_pairs(line, start + 1)
         yield values, step, not opened, ends
         step, opened, others = None if ends else step, True, 0
 

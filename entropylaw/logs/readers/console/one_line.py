@@ -45,8 +45,8 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 def verl(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
     shapes: list[tuple[re.Pattern[str], list[str]]] = []
-    for found in filter(None, map(_VERL_STEP.search, lines)):
-        text = found.string[found.start() :]
+    for heading in filter(None, map(_VERL_STEP.search, lines)):
+        text = heading.string[heading.start() :]
         if (row := _verl_at_once(text, shapes)) is not None:
             yield row
             continue
@@ -79,8 +79,8 @@ def verl_pair(pair: str) -> tuple[str, float, bool]:
 def _verl_at_once(text: str, shapes: list[tuple[re.Pattern[str], list[str]]]) -> dict[str, float] | None:
     """Read a line with the keys of an earlier one, and plain numbers alone; None for any other."""
     for shape, names in shapes:
-        if found := shape.fullmatch(text):
-            numbers = plain_numbers(found.groups())
+        if match := shape.fullmatch(text):
+            numbers = plain_numbers(match.groups())
             return None if numbers is None else dict(zip(names, numbers, strict=True))
     return None
 
@@ -177,20 +177,20 @@ def prime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
 
 def _prime_pairs(text: str) -> Iterator[tuple[str, float]]:
     """Yield names and numbers between bars."""
-    for pair in filter(None, (_PRIME_PAIR.fullmatch(part.strip()) for part in text.split("|"))):
+    for pair in filter(None, (_PRIME_PAIR.fullmatch(cell.strip()) for cell in text.split("|"))):
         yield pair["name"], float(pair["value"])
 
 
-def _prime_evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
+def _prime_evaluation(evaluated: re.Match[str], announced: float) -> dict[str, float]:
     """Return what one evaluation gave; older versions print its step in a line of its own."""
-    env, rest = f"eval/{found['env']}", found.string[found.end() :][:_LONGEST_MESSAGE]
-    if not found["step"]:
+    env, rest = f"eval/{evaluated['env']}", evaluated.string[evaluated.end() :][:_LONGEST_MESSAGE]
+    if not evaluated["step"]:
         scores = _SCORE.finditer(rest)
         named = {f"{env}/{score['kind'].lower()}@{score['of']}": float(score["value"]) for score in scores}
         return {"step": announced, **named}
     policy = _POLICY.match(rest)
     return {
-        "step": float(found["step"]),
+        "step": float(evaluated["step"]),
         **({f"{env}/policy_version": float(policy[1])} if policy else {}),
         **{f"{env}/reward/mean": value for name, value in _prime_pairs(rest) if name == "Reward"},
     }
@@ -241,7 +241,6 @@ _SLIME_OPENS = re.compile(
 _SLIME_FIRST = re.compile(r"(?<![\w/-])(?:rollout \d{1,9}: \{'rollout/|step \d{1,9}: \{'train/)", re.ASCII)
 _SLIME_ROLLOUT = re.compile(r"(?<![\w/-])rollout \d{1,9}: \{'", re.ASCII)
 _NEXT_PAIR = re.compile(r", (?='[^'\\]{1,300}+': )")
-# The numbers that the console prints before the dict.
 
 LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"
@@ -264,18 +263,18 @@ def slime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """
     rollouts = _Rollouts(printout)
     for line in lines:
-        found = list(_SLIME_OPENS.finditer(line))
+        openings = list(_SLIME_OPENS.finditer(line))
         # Two processes may have written into one line: an entry ends where the next one opens.
-        ends = [*map(re.Match.start, found), len(line)][1:]
-        for opened, stop in zip(found, ends, strict=True):
+        ends = [*map(re.Match.start, openings), len(line)][1:]
+        for opened, stop in zip(openings, ends, strict=True):
             entry = line[:stop]
             values, ended, end = dict_pairs(entry, opened.end(), NESTING_PAIR)
             while not ended:
                 printout.dropped[BAD_PAIR] += 1
                 if (pair := _NEXT_PAIR.search(entry, end)) is None:
                     break
-                more, ended, end = dict_pairs(entry, pair.end(), NESTING_PAIR)
-                values |= more
+                further, ended, end = dict_pairs(entry, pair.end(), NESTING_PAIR)
+                values |= further
             step = rollouts.step(opened["kind"], int(opened["number"]))
             # Durations are left out, too: two processes print them at different times.
             metrics = {
@@ -337,8 +336,8 @@ class _Rollouts:
         else:
             yield "no line shows a rollout's data: each training step is taken for one rollout"
         if self._dropped[LATER_STEP]:
-            kept = "its first one's values are kept, which are of the policy that made the rollout"
-            yield f"a rollout has several training steps: {kept}, on a part of its responses"
+            choice = "its first one's values are kept, which are of the policy that made the rollout"
+            yield f"a rollout has several training steps: {choice}, on a part of its responses"
         if self._initial:
             yield f"{counted(self._initial, 'evaluation')} from before training: at step -1"
 
@@ -363,9 +362,10 @@ def shows_roll(text: str) -> bool:
     if _TAG in text and _TAGGED.search(text):
         return True
     started = _PIPELINE_STEP.search(text)
-    found = _SHOWS_BARE.finditer(text, started.end()) if started else ()
+    shown = _SHOWS_BARE.finditer(text, started.end()) if started else ()
     return any(
-        _bare_metrics(text[text.rfind("\n", 0, one.start()) + 1 : one.end()]) for one in islice(found, 1000)
+        _bare_metrics(text[text.rfind("\n", 0, match.start()) + 1 : match.end()])
+        for match in islice(shown, 1000)
     )
 
 
@@ -407,8 +407,8 @@ def roll(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
 
 def _bare_metrics(line: str) -> dict[str, float]:
     """Return the metrics where they are the whole message; none where the line holds no such."""
-    found = _BARE.search(line) if '{"' in line and _SHOWS_BARE.search(line) else None
-    value = _json_object(line, found.end()) if found else {}
+    opening = _BARE.search(line) if '{"' in line and _SHOWS_BARE.search(line) else None
+    value = _json_object(line, opening.end()) if opening else {}
     return _json_numbers(value) if any(name.startswith(_ROLL_FAMILIES) for name in value) else {}
 
 
@@ -420,6 +420,6 @@ def _json_object(line: str, position: int) -> dict[str, Any]:
 
 def _json_numbers(value: object) -> dict[str, float]:
     """Return the numbers of an object, flat."""
-    found = leaves(value, _LONGEST_JSON) if isinstance(value, dict) else ()
-    numbers = ((path, cell, parse_number(cell)) for path, cell in found if not isinstance(cell, bool))
+    cells = leaves(value, _LONGEST_JSON) if isinstance(value, dict) else ()
+    numbers = ((path, cell, parse_number(cell)) for path, cell in cells if not isinstance(cell, bool))
     return {path: number for path, cell, number in numbers if number == number or not isinstance(cell, str)}

@@ -48,15 +48,17 @@ def read(content: Content) -> Table:
     """Read the entries, and find their steps; raises as :func:`log_table`."""
     marks = list(without_redraws(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
-    totals = _totals(marks)
-    starts = _starts(marks, totals)
-    steps: Sequence[float] = list(chain.from_iterable(map(_shown, starts)))
+    totals = bar_totals(marks)
+    starts = starts_of_run(marks, totals)
+    steps: Sequence[float] = list(chain.from_iterable(map(steps_on_bar, starts)))
     how = "steps are those that the progress bar showed when each entry was printed"
     if all("step" in entry.values for entry in entries if entry.values):
         steps, how = [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
     elif len(steps) != len(entries):
         total = max(totals, default=0)
-        steps, how = _counted(entries, total if len(starts) == 1 and starts[0][-1].before == total else 0)
+        steps, how = steps_counted(
+            entries, total if len(starts) == 1 and starts[0][-1].before == total else 0
+        )
     pairs = zip(steps, entries, strict=True)
     good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
     return log_table(content, good, len(entries) - len(good), (how,))
@@ -103,8 +105,7 @@ def without_redraws(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield entries, drawings of the bar and erasures, in the order of the file."""
     openings, width = set[str](), 0
-    for found in (line for block in blocks for line in _LINE.finditer(block)):
-        line, below = found.groups()
+    for line, below in (match.groups() for block in blocks for match in _LINE.finditer(block)):
         if not line.strip(" "):
             # As many blanks as the bar was long, unlike a blank line of other text.
             if len(line) == width and not below:
@@ -112,28 +113,32 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
             continue
         if "\x1b" in line:
             line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
-        drawn = _BAR.finditer(line) if "%|" in line else ()
-        bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
-        width = bars[-1].end() if bars else width
-        marks: list[tuple[int, _Mark]] = []
-        position = 0
-        while opened := _OPENS.search(line, position):
-            key = _KEY.match(line, opened.end())
-            values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
-            if fraction := _FRACTION.search(line, opened.end(), position):
-                values.pop("global_step/max_steps", None)
-                values["step"] = parse_step(fraction[1])
-            # Dicts that have an epoch, and those that break off and open like such a one.
-            if ended and key and "epoch" in values:
-                openings.add(key[1])
-                marks.append((opened.start(), _Entry(key[1], values)))
-            elif not ended and key and key[1] in openings:
-                marks.append((opened.start(), _Entry(key[1], {})))
-        marks += [(bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars]
+        marks: list[tuple[int, _Mark]] = list(log_entries(line, openings))
+        for bar in _BAR.finditer(line) if "%|" in line else ():
+            if not bar["name"] and not bar["below"]:
+                marks.append((bar.start(), _Bar(int(bar["step"]), int(bar["total"]))))
+                width = bar.end()
         yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
 
 
-def _totals(marks: list[_Mark]) -> set[int]:
+def log_entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
+    """Yield the entries of a line with their places; ``openings`` are the first keys of whole ones."""
+    position = 0
+    while opened := _OPENS.search(line, position):
+        key = _KEY.match(line, opened.end())
+        values, ended, position = dict_pairs(line, opened.end(), LISTED_PAIR)
+        if fraction := _FRACTION.search(line, opened.end(), position):
+            values.pop("global_step/max_steps", None)
+            values["step"] = parse_step(fraction[1])
+        # Dicts that have an epoch, and those that break off and open like such a one.
+        if ended and key and "epoch" in values:
+            openings.add(key[1])
+            yield opened.start(), _Entry(key[1], values)
+        elif not ended and key and key[1] in openings:
+            yield opened.start(), _Entry(key[1], {})
+
+
+def bar_totals(marks: list[_Mark]) -> set[int]:
     """Return the totals of the bars next to training entries; a run that was resumed can have two."""
     votes, nearest = Counter[int](), None
     for mark in (*marks, *reversed(marks)):
@@ -154,7 +159,7 @@ class _Stretch(NamedTuple):
     after: int
 
 
-def _starts(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
+def starts_of_run(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     """List the stretches of every start of the run, where the bar falls; other totals are of other bars."""
     starts: list[list[_Stretch]] = [[]]
     before, erased, entries = -1, 0, list[_Entry]()
@@ -176,7 +181,7 @@ def _starts(marks: list[_Mark], totals: set[int]) -> list[list[_Stretch]]:
     return starts
 
 
-def _shown(stretches: list[_Stretch]) -> list[int]:
+def steps_on_bar(stretches: list[_Stretch]) -> list[int]:
     """Give the nth entry the step of the bar that was drawn after the nth erasing, or next to the entry.
 
     Gives nothing where that is unsafe: where entries share a bar, or something else was printed in the same
@@ -203,7 +208,7 @@ def _shown(stretches: list[_Stretch]) -> list[int]:
     return steps[:entries] if late or len(steps) == entries else []
 
 
-def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
+def steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
     epochs, places, note = list[float](), list[int](), ""
     for entry in entries:
@@ -219,4 +224,4 @@ def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     if total and epochs and not note and total % len(epochs) == 0:
         every = total // len(epochs)
         how = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
-    return [float(place * every) for place in places], how
+    return [float(count * every) for count in places], how

@@ -49,8 +49,8 @@ class Damage:
     @property
     def notes(self) -> tuple[str, ...]:
         """Report where the damage is and its size; nothing for an undamaged file."""
-        more = f" and in {counted(self._places - 1, 'place')} after it" if self._places > 1 else ""
-        note = f"damaged or cut off at byte {self._first}{more}: {counted(self.size, 'byte')} skipped"
+        others = f" and in {counted(self._places - 1, 'place')} after it" if self._places > 1 else ""
+        note = f"damaged or cut off at byte {self._first}{others}: {counted(self.size, 'byte')} skipped"
         return (note,) if self._places else ()
 
     def none_complete(self, path: str, what: str) -> InputError:
@@ -109,12 +109,12 @@ class StepRows:
     def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
         """Make the table of ``size`` bytes; ``dropped`` counts lost records, ``more`` are fields."""
         self._records.rows = rows = len(self.steps)
-        found, filled = self._records.columns(size)
+        metrics, filled = self._records.columns(size)
         first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
         if self._label is not None:
             first["run"] = self._labels
-        names, renamed = unique_names((*first, *found))
-        columns = dict(zip(names, (*first.values(), *found.values()), strict=True))
+        names, renamed = unique_names((*first, *metrics))
+        columns = dict(zip(names, (*first.values(), *metrics.values()), strict=True))
         losses = dict(dropped + Counter({OVERWRITTEN: self.overwritten}))
         notes = (*notes, *filled, *renamed)
         return Table(columns=columns, rows=rows + dropped.total(), dropped=losses, notes=notes, **more)

@@ -14,14 +14,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePath
 
 import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, quoted_path, shown
-from entropylaw.logs.catalog import is_metric
+from entropylaw.logs.catalog import GREATEST, LEAST, is_metric
 from entropylaw.logs.readers import delimited
 from entropylaw.logs.readers.delimited import CUT_OFF
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
@@ -41,7 +41,7 @@ from entropylaw.logs.sources.content import COMPRESSION_SUFFIXES, Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.registry import FormatFunctions
 
-_LOW, _HIGH = _BOUNDS = "__MIN", "__MAX"
+_BOUNDS = LEAST, GREATEST
 _COUNTER, _STEP_AXIS = "_step", "Step"
 _RUN, _NAMELESS = "run", "run="
 
@@ -77,6 +77,19 @@ class _Layout:
     repeated: list[str] = field(default_factory=list)
     quoted: bool = False
 
+    def put(self, run: int, metric: str, places: dict[str, int]) -> None:
+        """Add a metric of a run, by the places of its values (``""``) and of their bounds."""
+        if metric != _COUNTER:
+            self.series.append(_Series(run, metric, places.pop(""), places))
+        elif self.axis != _STEP_AXIS:  # there, both are the same
+            self.counters[run] = places[""]
+
+    @property
+    def has_step_axis(self) -> bool:
+        """Whether the axis is a step or a clock by its name."""
+        clock = _CLOCK_AXIS.match(self.axis) is not None
+        return clock or self.axis == _STEP_AXIS or folded(self.axis) in _STEP_AXES
+
 
 class _Points:
     """Reads the points, run by run in each row: a record for each run that has a point there."""
@@ -89,8 +102,8 @@ class _Points:
         self.numbers, self.summarised = Counter[str](), Counter[str]()
         self.dropped = Counter[str]()
         self._by_run: dict[int, list[_Series]] = {}
-        for one in layout.series:
-            self._by_run.setdefault(one.run, []).append(one)
+        for series in layout.series:
+            self._by_run.setdefault(series.run, []).append(series)
         cut = False
         for line in islice(filter(str.strip, content.lines()), 1, None):
             fits = line.count(layout.delimiter) <= 2 * layout.width + 16
@@ -110,21 +123,23 @@ class _Points:
     def _take(self, cells: Sequence[str]) -> None:
         layout, put = self.layout, self.records.put
         for run, series in self._by_run.items():
-            if not any(cells[one.at] for one in series):
+            if not any(cells[column.at] for column in series):
                 continue
             self.axis.append(parse_step(cells[layout.first]))
             self.runs.append(run)
             if run in layout.counters:
                 put(_COUNTER, cells[layout.counters[run]])
-            for one in series:
-                name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
-                value, is_text = classify(cells[one.at])
-                put(name, cells[one.at] if is_text else value)
-                self.numbers[one.metric] += value == value
-                bounds = {mark: parse_number(cells[at]) for mark, at in one.bounds.items()}
+            for column in series:
+                name = column.metric
+                if name in (_RUN, _COUNTER, layout.axis):
+                    name = f"{name}#2"
+                value, is_text = classify(cells[column.at])
+                put(name, cells[column.at] if is_text else value)
+                self.numbers[column.metric] += value == value
+                bounds = {mark: parse_number(cells[at]) for mark, at in column.bounds.items()}
                 for mark, bound in bounds.items():
                     put(name + mark, bound)
-                self.summarised[one.metric] += bounds.get(_LOW, math.nan) < bounds.get(_HIGH, math.nan)
+                self.summarised[column.metric] += bounds.get(LEAST, math.nan) < bounds.get(GREATEST, math.nan)
             self.records.close()
 
     def table(self, content: Content, notes: Sequence[str]) -> Table:
@@ -181,103 +196,120 @@ def read_wandb_chart(content: Content) -> Table:
     """
     layout = _wandb_layout(content)
     if layout is None:
-        what = "is no chart exported from W&B: its columns are not called 'RUN - METRIC'"
-        raise content.error("no-records", what, "leave the format out and let the content decide")
+        message = "is not a chart exported from W&B: its columns are not called 'RUN - METRIC'"
+        raise content.error("no-records", message, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
-        what = (
-            f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, and "
-        )
-        what += "no column holds a step"
+        axis = shown(layout.axis)
+        message = f"the x axis of the W&B chart {quoted_path(content.path)} is {axis}, a clock, and "
+        message += "no column holds a step"
         hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
         hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
-        raise InputError("no-step-column", what, hint)
+        raise InputError("no-step-column", message, hint)
     points = _Points(layout, content)
     if not points.records.rows:
-        what = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
-        raise content.error("no-records", what, "check that the chart shows something, and export it again")
-    return points.table(content, tuple(_wandb_notes(points)))
+        message = f"is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
+        hint = "check that the chart shows something, and export it again"
+        raise content.error("no-records", message, hint)
+    return points.table(content, tuple(chart_notes(points)))
 
 
 def _wandb_layout(content: Content) -> _Layout | None:
     """Parse the header; None where it is not a chart's."""
-    first, *more = [*islice(filter(str.strip, content.lines()), 2)] or [""]
-    if _BETWEEN not in first and _HIGH not in first:
+    first, *second = [*islice(filter(str.strip, content.lines()), 2)] or [""]
+    if _BETWEEN not in first and GREATEST not in first:
         return None
-    quoted = bool(more) and all(map(_quoted, (first, *more)))
+    quoted = bool(second) and all(map(_quoted, (first, *second)))
     marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
-    layouts = (_layout_of(_split(first, mark), mark, quoted=quoted) for mark in marks)
+    layouts = (header_layout(_split(first, mark), mark, quoted=quoted) for mark in marks)
     return next(filter(None, layouts), None)
 
 
-def _layout_of(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
+def header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout | None:
     """Parse the columns' names; None where there is not enough evidence for a chart.
 
     Of two runs of one name, the second has the second occurrence of a column.
     """
-    width = max((place for place, name in enumerate(names, start=1) if name.strip()), default=0)
-    names = names[:width]
+    names = without_empty_end(names)
+    width = len(names)
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
     if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
     layout = _Layout(delimiter, width, first, names[first].strip(), quoted=True)
-    known = frozenset(names)
-    seen, runs = Counter[str](), dict[tuple[str, int], int]()
-    # By run and metric: the place of the values (""), and those of the bounds.
-    places: dict[tuple[int, str], dict[str, int]] = {}
-    for at, name in enumerate(names[first + 1 :], start=first + 1):
-        seen[name] += 1
-        bound = name[-len(_LOW) :] if name.endswith(_BOUNDS) and name[: -len(_LOW)] in known else ""
-        base = name.removesuffix(bound)
-        run, between, metric = (part.strip() for part in base.rpartition(_BETWEEN))
-        # Where a chart has one run, its columns may lack its name.
-        if not metric or not (between or {base + _LOW, base + _HIGH} <= known):
-            layout.ignored.append(name)
-            continue
-        own = places.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
-        if own.setdefault(bound, at) != at:
-            layout.ignored.append(name)
-    for (number, metric), own in places.items():
-        if "" not in own:
-            layout.ignored += [names[at] for at in own.values()]
-        elif metric != _COUNTER:
-            layout.series.append(_Series(number, metric, own.pop(""), own))
-        elif layout.axis != _STEP_AXIS:  # there, both are the same
-            layout.counters[number] = own[""]
+    runs, columns = columns_of_runs(names, first, layout)
+    for (number, metric), places in columns.items():
+        if "" not in places:
+            layout.ignored += map(names.__getitem__, places.values())
+        else:
+            layout.put(number, metric, places)
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout if is_chart(layout, quoted=quoted) else None
 
 
+def without_empty_end(names: list[str]) -> list[str]:
+    """The names up to the last one that is not empty."""
+    width = max((end for end, name in enumerate(names, start=1) if name.strip()), default=0)
+    return names[:width]
+
+
+def columns_of_runs(
+    names: Sequence[str], first: int, layout: _Layout
+) -> tuple[list[tuple[str, int]], dict[tuple[int, str], dict[str, int]]]:
+    """The runs, and by run and metric the places of the values (``""``) and of their bounds.
+
+    Columns of no run are added to those that the layout ignores.
+    """
+    present = frozenset(names)
+    seen, runs = Counter[str](), dict[tuple[str, int], int]()
+    columns: dict[tuple[int, str], dict[str, int]] = {}
+    for at, name in enumerate(names[first + 1 :], start=first + 1):
+        seen[name] += 1
+        bound = name[-len(LEAST) :] if name.endswith(_BOUNDS) and name[: -len(LEAST)] in present else ""
+        base = name.removesuffix(bound)
+        run, between, metric = map(str.strip, base.rpartition(_BETWEEN))
+        # Where a chart has one run, its columns may lack its name.
+        if not metric or not (between or {base + LEAST, base + GREATEST} <= present):
+            layout.ignored.append(name)
+            continue
+        places = columns.setdefault((runs.setdefault((run, seen[name]), len(runs)), metric), {})
+        if places.setdefault(bound, at) != at:
+            layout.ignored.append(name)
+    return list(runs), columns
+
+
 def is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether columns that are named as a chart's are enough evidence for one."""
-    if not layout.series or len(layout.ignored) > len(layout.series):
+    ignored, count = len(layout.ignored), len(layout.series)
+    if not count or ignored > count:
         return False
-    axis = layout.axis
-    step_like = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _STEP_AXES
-    if bounded := sum(len(one.bounds) == 2 for one in layout.series):
-        named = layout.runs != [_NAMELESS] or (step_like and not layout.ignored)
-        return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
-    return not layout.ignored and few and (quoted or step_like or bool(layout.counters))
+    step_like = layout.has_step_axis
+    bounded = sum(len(series.bounds) == 2 for series in layout.series)
+    if bounded:
+        return bounded * 2 >= count and (layout.runs != [_NAMELESS] or (step_like and not ignored))
+    metrics = {series.metric for series in layout.series}
+    few = len(layout.runs) == 1 or len(metrics) <= 3
+    return not ignored and few and (quoted or step_like or bool(layout.counters))
 
 
-def _wandb_notes(points: _Points) -> Iterator[str]:
+def chart_notes(points: _Points) -> Iterator[str]:
+    """Yield notes on the axis, on columns of no run, and on points that stand for several values."""
     layout, axis, codes = points.layout, np.array(points.axis), np.array(points.runs)
     if layout.axis == _STEP_AXIS:
         yield "the x axis 'Step' is W&B's '_step', and is called so here"
     if layout.ignored:
-        yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
+        yield f"columns that are not 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
     if layout.repeated:
         order = "the order of their columns, which may be another one in another chart"
         yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
     if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-    if some := list((+points.summarised).items())[:4]:
-        shares = (f"{n} of {counted(points.numbers[name], 'point')} of {shown(name)}" for name, n in some)
-        several = f"several logged values ({_LOW} is below {_HIGH}), of which the page took the average or "
-        kept = f"the last; they are kept, but better export the complete history: {COMPLETE_HISTORY}"
-        yield f"at least {', '.join(shares)} summarise {several}{kept}"
+    if summaries := list((+points.summarised).items())[:4]:
+        sizes = points.numbers
+        shares = [f"{n} of {counted(sizes[name], 'point')} of {shown(name)}" for name, n in summaries]
+        several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
+        advice = "average or the last; they are kept, but better export the complete history"
+        yield f"at least {', '.join(shares)} summarise {several}{advice}: {COMPLETE_HISTORY}"
     # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
     full = np.flatnonzero(np.isin(np.bincount(codes), (1000, 1500)))
     if drawn := [layout.runs[run] for run in full if np.unique(np.diff(axis[codes == run])).size > 1]:
@@ -308,10 +340,10 @@ def read_swanlab_chart(content: Content) -> Table:
 
     Raises ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
     """
-    series = _swanlab_series(_swanlab_labels(_split(next(filter(None, content.lines()), ""), ",")))
+    series = experiments_and_metrics(_swanlab_labels(_split(next(filter(None, content.lines()), ""), ",")))
     if not series:
-        what = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
-        raise content.error("file-corrupt", what, "download the file again")
+        message = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
+        raise content.error("file-corrupt", message, "download the file again")
     runs = {run: number for number, run in enumerate(dict.fromkeys(run for run, _ in series))}
     layout = _Layout(",", 1 + 2 * len(series), 0, "step", list(runs))
     layout.series = [_Series(runs[run], metric, 1 + 2 * at) for at, (run, metric) in enumerate(series)]
@@ -330,32 +362,30 @@ def _swanlab_labels(header: Sequence[str]) -> list[str]:
     step, *names = [name.strip() for name in header] or [""]
     labels = [name.removesuffix("_step") for name in names[::2]]
     paired = [label + end for label in labels for end in ("_step", "_timestamp")]
-    return labels if step.lower() == "step" and names == paired and all("-" in one for one in labels) else []
+    if step.lower() != "step" or names != paired or not all("-" in label for label in labels):
+        return []
+    return labels
 
 
-def _swanlab_series(labels: Sequence[str]) -> list[tuple[str, str]]:
+def experiments_and_metrics(labels: Sequence[str]) -> list[tuple[str, str]]:
     """Split each label into experiment and metric, both of which may have dashes in their names.
 
     A metric that is in the catalog decides; then, that other columns have the same experiment or metric. The
     last 12 dashes of a label are tried.
     """
-    splits = [
-        [
-            (label[:at], label[at + 1 :])
-            for at in [at for at, mark in enumerate(label) if mark == "-"][:-13:-1]
-        ]
-        for label in labels
-    ]
+    splits: list[list[tuple[str, str]]] = []
+    for label in labels:
+        dashes = [at for at, mark in enumerate(label) if mark == "-"]
+        splits.append([(label[:at], label[at + 1 :]) for at in dashes[:-13:-1]])
     shared: Counter[tuple[bool, str]] = Counter()
-    for run, metric in (split for some in splits[:1000] for split in some):
+    for run, metric in chain.from_iterable(splits[:1000]):
         shared.update(((True, run), (False, metric)))
-    return [
-        max(
-            some,
-            key=lambda one: (is_metric(one[1]), shared[True, one[0]] + shared[False, one[1]], len(one[0])),
-        )
-        for some in splits
-    ]
+
+    def likelihood(split: tuple[str, str]) -> tuple[bool, int, int]:
+        run, metric = split
+        return is_metric(metric), shared[True, run] + shared[False, metric], len(run)
+
+    return [max(candidates, key=likelihood) for candidates in splits]
 
 
 # --- TensorBoard ------------------------------------------------------------------------------------------
@@ -391,7 +421,7 @@ def read_tensorboard_curve(content: Content) -> Table:
     Raises ``metric-unnamed`` where the name does not contain the metric, ``no-records`` where there is no
     point.
     """
-    (run, tag), head = _run_and_tag(content), _head(content)
+    (run, tag), head = run_and_tag(content), _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         everything = copy(content)
@@ -402,13 +432,13 @@ def read_tensorboard_curve(content: Content) -> Table:
         points = [(int(point[2]), parse_number(point[3])) for point in _POINT.finditer(text)]
         bad = text.count("[") - 1 - len(points)
         values = np.array(points, dtype=np.float64).reshape(-1, 2)
-        given: dict[str, Column] = {"step": values[:, 0], "value": values[:, 1]} if points else {}
+        columns_read: dict[str, Column] = {"step": values[:, 0], "value": values[:, 1]} if points else {}
         dropped = {UNPARSEABLE: bad} if bad > 0 else {}
-        table = Table(columns=given, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
+        table = Table(columns=columns_read, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
     if not table.columns:
-        what = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
+        message = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
         hint = "download it again once the run has logged something, or leave the format out"
-        raise content.error("no-records", what, hint)
+        raise content.error("no-records", message, hint)
     cells = {name.strip().casefold(): column for name, column in table.columns.items()}
     (step, label, metric), notes = unique_names(("step", _RUN, tag))
     columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
@@ -430,20 +460,20 @@ def _has_header(head: str) -> bool:
     return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 
-def _run_and_tag(content: Content) -> tuple[str, str]:
+def run_and_tag(content: Content) -> tuple[str, str]:
     """Return the run, empty where the name has none or TensorBoard's ``.``, and the tag."""
     stem = PurePath(content.path).name
     for suffixes in (COMPRESSION_SUFFIXES if content.packed else (), (".csv", ".json")):
         if stem.casefold().endswith(suffixes):
             stem = stem.rpartition(".")[0]
-    found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
-    if found is None:
-        what = "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
-        what += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
+    named = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
+    if named is None:
+        message = "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+        message += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
         hint = "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other"
-        raise content.error("metric-unnamed", what, f"{hint} curves")
-    run = found["run"].strip()
-    return run_label(run) if run not in ("", ".") else "", found["tag"].strip()
+        raise content.error("metric-unnamed", message, f"{hint} curves")
+    run = named["run"].strip()
+    return run_label(run) if run not in ("", ".") else "", named["tag"].strip()
 
 
 wandb = FormatFunctions(is_wandb_chart, read_wandb_chart)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
@@ -112,22 +112,21 @@ def read_trackio(content: Content) -> Table:
     """
     try:
         with _opened(content, rolls_back=True) as database:
-            return _trackio_table(database, content)
+            return trackio_table(database, content)
     except _DAMAGE as problem:
         if "locked" in str(problem):
             hint = "try again when it has finished, or copy the file together with its -wal file"
             raise content.error("file-unreadable", "is locked by another program", hint) from None
-        what = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
+        message = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
         hint = "copy the file again together with the -wal file next to it"
-        raise content.error("file-corrupt", what, hint) from None
+        raise content.error("file-corrupt", message, hint) from None
     except OSError as problem:
-        what = f"cannot be read with its write-ahead log: {problem.strerror}"
-        raise content.error(
-            "file-unreadable", what, "check the permissions of the files next to it"
-        ) from None
+        message = f"cannot be read with its write-ahead log: {problem.strerror}"
+        hint = "check the permissions of the files next to it"
+        raise content.error("file-unreadable", message, hint) from None
 
 
-def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
+def trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     """Read the tables of a project: its columns, and the run's name in each row."""
     has = _plain_columns(database, "metrics")
     if not has >= _TRACKIO_COLUMNS:
@@ -135,20 +134,7 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         raise content.error("file-corrupt", "has no table of metrics as Trackio writes it", hint)
     records, bad = Records(), Counter[tuple[str, str]]()
     runs, run_of = dict[tuple[str, str], int](), array("i")
-    # Rows and bytes of a damaged file may be reached again and again.
-    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    (room,) = database.execute(query).fetchone()
-    # No other order: the order of the table is that of its log calls.
-    identity = "run_id" if "run_id" in has else "run_name"
-    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
-    for run, run_id, step, metrics in database.execute(query):
-        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
-        if room < 0:
-            problem = sqlite3.DatabaseError()
-            problem.sqlite_errorname = "the same pages appear again and again"
-            raise problem
-        key = str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]
-        value = _json_object(metrics, float)
+    for key, step, value in trackio_calls(database, "run_id" if "run_id" in has else "run_name"):
         if value is None:
             bad[key] += 1
             continue
@@ -161,21 +147,14 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
     if not records.rows:
         hint = "check that the run has logged something; what was sent to a Space is there, not here"
         raise content.error("no-records", "is a Trackio project in which no run has logged a metric", hint)
-    found, notes = records.columns(content.size)
+    metric_columns, notes = records.columns(content.size)
     if content.local_file() is None and content.head[18:19] == b"\2":
         left = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
         notes = (left, *notes)
-    taken = Counter(run for run, _ in runs)
-    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
-    columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **found}
-    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
+    names = trackio_names(list(runs))
+    columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
+    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, metric_columns)):
         columns["step"] = columns.pop(_OWN_STEP)
-    settings: dict[str, object] = {}
-    if len(runs) == 1 and "config" in _plain_columns(database, "configs"):
-        configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-        items = leaves(_json_object(configs[0][0]) or {} if len(configs) == 1 else {}, LONGEST_NAME)
-        # Trackio itself adds the user's name and the time.
-        settings = {name: leaf for name, leaf in items if not name.startswith("_")}
     return Table(
         labelled=True,
         columns=columns,
@@ -183,8 +162,42 @@ def _trackio_table(database: sqlite3.Connection, content: Content) -> Table:
         dropped={UNREADABLE: bad.total()} if bad else {},
         lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
         notes=notes,
-        settings=settings,
+        settings=trackio_settings(database) if len(runs) == 1 else {},
     )
+
+
+def trackio_names(runs: Sequence[tuple[str, str]]) -> list[str]:
+    """Name runs, with a part of the id where several have one name."""
+    taken = Counter(run for run, _ in runs)
+    return [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
+
+
+def trackio_calls(
+    database: sqlite3.Connection, identity: str
+) -> Iterator[tuple[tuple[str, str], object, dict[str, object] | None]]:
+    """Yield the run's name and id, the step and the metrics of each log call, None where they are damaged."""
+    # Rows and bytes of a damaged file may be reached again and again.
+    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    (room,) = database.execute(query).fetchone()
+    # No other order: the order of the table is that of its log calls.
+    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+    for run, run_id, step, metrics in database.execute(query):
+        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
+        if room < 0:
+            problem = sqlite3.DatabaseError()
+            problem.sqlite_errorname = "the same pages appear again and again"
+            raise problem
+        yield (str(run)[:LONGEST_NAME], str(run_id)[:LONGEST_NAME]), step, _json_object(metrics, float)
+
+
+def trackio_settings(database: sqlite3.Connection) -> dict[str, object]:
+    """The configuration of the only run; empty where there is none, or one more."""
+    if "config" not in _plain_columns(database, "configs"):
+        return {}
+    configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    config = _json_object(configs[0][0]) if len(configs) == 1 else None
+    # Trackio itself adds the user's name and the time.
+    return {name: leaf for name, leaf in leaves(config or {}, LONGEST_NAME) if not name.startswith("_")}
 
 
 def _json_object(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
@@ -197,6 +210,10 @@ def _json_object(cell: object, parse_int: type | None = None) -> dict[str, objec
 
 
 # --- MLflow -----------------------------------------------------------------------------------------------
+
+_MLFLOW_METRICS = {"run_uuid", "key", "value", "timestamp", "step"}
+_MLFLOW_RUNS = {"run_uuid", "name", "start_time", "lifecycle_stage"}
+_MLFLOW_TYPES = ((str, int, str, float), (str, int, str, int))
 
 
 def read_mlflow(content: Content) -> Table:
@@ -216,28 +233,21 @@ def read_mlflow(content: Content) -> Table:
             # tree of pages it may go on for ever.
             left = repeat(0, 64 + size * 4 // (1 << 16))
             connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
-            return _mlflow_table(connection, content)
+            return mlflow_table(connection, content)
     # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-        what = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
+        message = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
         hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
-        raise content.error("file-corrupt", what, hint) from None
+        raise content.error("file-corrupt", message, hint) from None
 
 
-def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
+def mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables, run after run, in the order in which the values were logged."""
     has, run_columns = _plain_columns(connection, "metrics"), _plain_columns(connection, "runs")
-    if not (
-        has >= {"run_uuid", "key", "value", "timestamp", "step"}
-        and run_columns >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
-    ):
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
-        tables = f"'metrics' and 'runs'; its tables: {listing([str(name) for (name,) in found])}"
-        what = f"is an SQLite database without MLflow's tables {tables}"
-        hint = "export the metrics to one CSV with a step column and a column per metric"
-        raise content.error("not-a-log", what, hint)
+    if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
+        raise other_tables(connection, content)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
-    labels = _run_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
+    labels = mlflow_labels({str(uuid): str(name or "")[:LONGEST_NAME].strip() for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
     bad, unread = Counter[str](), dict[str, None]()
     values = connection.execute(
@@ -245,9 +255,9 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         "FROM metrics AS m LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
         "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
     )
-    types = ((str, int, str, float), (str, int, str, int))
     for uuid, step, key, value, is_nan in values:
-        if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > LONGEST_NAME:
+        types = tuple(map(type, (uuid, step, key, value)))
+        if types not in _MLFLOW_TYPES or len(key) > LONGEST_NAME:
             bad[str(uuid)] += 1
         elif not content.keeps(key):
             unread[key] = None
@@ -255,27 +265,14 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
-            # The database writes infinity as the largest number.
-            number = math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
-            rows.take(step, key, math.nan if is_nan else number)
+            rows.take(step, key, math.nan if is_nan else mlflow_number(value))
     if not rows.steps:
-        what = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
-        raise content.error(
-            "no-records", what, "check that the run has logged something, and to this database"
-        )
-    settings: dict[str, object] = {}
-    if len(uuids) == 1 and _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
-        query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
-        cells = connection.execute(query, (uuids[0],))
-        settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
-    gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
-    notes, path = list[str](), content.local_file()
-    if path and _has_companion(path, "-wal"):
-        notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
-    elif path and _has_companion(path, "-journal"):
-        journal = shown(Path(path + "-journal").name)
-        notes.append(f"{journal} is next to it: its last rows may be half written")
-    if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
+        message = f"holds no metric of its {counted(len(labels), 'MLflow run')}"
+        hint = "check that the run has logged something, and to this database"
+        raise content.error("no-records", message, hint)
+    notes = list(mlflow_notes(content.local_file()))
+    stages = {str(uuid): stage for uuid, _, stage in listed}
+    if deleted := [labels[uuid] for uuid in uuids if stages.get(uuid) == "deleted"]:
         notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
     if len(uuids) > 1:
         notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
@@ -284,20 +281,53 @@ def _mlflow_table(connection: sqlite3.Connection, content: Content) -> Table:
         Counter({UNREADABLE: bad.total()}),
         tuple(notes),
         lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
-        settings=settings,
+        settings=mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
         unread=tuple(unread),
         labelled=True,
     )
 
 
-def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
+def other_tables(connection: sqlite3.Connection, content: Content) -> InputError:
+    """Make the error of a database of another program, with the names of its tables."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
+    names = [str(name) for (name,) in connection.execute(query)]
+    message = "is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: "
+    hint = "export the metrics to one CSV with a step column and a column per metric"
+    return content.error("not-a-log", f"{message}{listing(names)}", hint)
+
+
+def mlflow_number(value: float) -> float:
+    """A value of the database, which writes infinity as the largest number."""
+    return math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
+
+
+def mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, object]:
+    """The parameters of a run."""
+    if not _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
+        return {}
+    query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
+    cells = connection.execute(query, (run,))
+    return {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+
+
+def mlflow_notes(path: str | None) -> Iterator[str]:
+    """Note a write-ahead log or a journal next to a database."""
+    if path and _has_companion(path, "-wal"):
+        yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
+    elif path and _has_companion(path, "-journal"):
+        yield f"{shown(Path(path + '-journal').name)} is next to it: its last rows may be half written"
+
+
+def mlflow_labels(names: Mapping[str, str]) -> dict[str, str]:
     """Name the runs: with a part of the id where several have one name, by the id where one has none."""
     times = Counter(names.values())
     several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())
     labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}
     taken = Counter(labels.values())
-    unique = {uuid: one if taken[one] == 1 else f"{names[uuid]} ({uuid})" for uuid, one in labels.items()}
-    return {uuid: run_label(label) for uuid, label in unique.items()}
+    for uuid, label in labels.items():
+        unique = label if taken[label] == 1 else f"{names[uuid]} ({uuid})"
+        labels[uuid] = run_label(unique)
+    return labels
 
 
 trackio = FormatFunctions(is_trackio, read_trackio)

@@ -68,7 +68,7 @@ def read(content: Content) -> Table:
     dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
     for event in _events(content.data, damage, dropped):
         try:
-            step, scalars = _scalars(event)
+            step, scalars = event_scalars(event)
         except ValueError:
             dropped[UNREADABLE] += 1
             continue
@@ -78,9 +78,9 @@ def read(content: Content) -> Table:
     if not rows.steps:
         # The first event names the version only.
         if others > 1 and not (dropped.total() or damage.dropped):
-            what = f"holds {others - 1} records of other kinds and no scalar"
+            message = f"holds {others - 1} records of other kinds and no scalar"
             hint = "name the event file of the run; hyperparameters have one of their own"
-            raise content.error("no-scalars", what, hint)
+            raise content.error("no-scalars", message, hint)
         raise damage.none_complete(content.path, "with a scalar")
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
     # A record with a bad checksum is a damaged place, and counted already.
@@ -99,12 +99,12 @@ def wall_times(data: bytes) -> tuple[float, float]:
     return first, last
 
 
-def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
+def event_scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars: tags and numbers, without text, images and histograms."""
     step, scalars = 0, list[tuple[str, float]]()
-    for key, part in fields(event):
-        step = signed(part) if key == _EVENT_STEP else step
-        for inner, message in fields(part) if key == _EVENT_SUMMARY else ():
+    for key, content in fields(event):
+        step = signed(content) if key == _EVENT_STEP else step
+        for inner, message in fields(content) if key == _EVENT_SUMMARY else ():
             value = dict(fields(message)) if inner == _SUMMARY_VALUE else {}
             tag = value.get(_VALUE_TAG, b"")
             if _VALUE_SIMPLE in value:
@@ -122,9 +122,7 @@ def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        dims = (dim for inner, dim in fields(value) if inner == _SHAPE_DIM) if key == _TENSOR_SHAPE else ()
-        # A single number has no dimension, or only such of size 1.
-        if any(dict(fields(dim)).get(_DIM_SIZE) != 1 for dim in dims):
+        if key == _TENSOR_SHAPE and not is_single(value):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -132,10 +130,21 @@ def _only_number(tensor: bytes) -> float | None:
     raw = content or parts.get(field, b"")
     if not form or not isinstance(raw, bytes):
         return None
-    if raw and not content and form in _VARINTS:
-        number, end = varint(raw, 0)
-        raw = number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
+    if not content and form in _VARINTS:
+        raw = from_varint(raw, form)
     return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
+
+
+def from_varint(raw: bytes, form: str) -> bytes:
+    """The bytes of the only number in a list of varints; empty where there are more, or none."""
+    number, end = varint(raw, 0) if raw else (0, -1)
+    return number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
+
+
+def is_single(shape: bytes) -> bool:
+    """Whether a tensor has a single number: no dimension, or only such of size 1."""
+    sizes = (dict(fields(content)).get(_DIM_SIZE) for key, content in fields(shape) if key == _SHAPE_DIM)
+    return all(size == 1 for size in sizes)
 
 
 def _events(data: bytes, damage: Damage, dropped: Counter[str]) -> Iterator[bytes]:
@@ -173,8 +182,8 @@ def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
     """Whether each part has its checksum, which is masked as TensorFlow masks it."""
-    found = crc32c_each(parts)
-    masked = (found >> 15 | found << 17) + np.uint32(0xA282EAD8)
+    checked = crc32c_each(parts)
+    masked = (checked >> 15 | checked << 17) + np.uint32(0xA282EAD8)
     return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
 
 
@@ -187,15 +196,15 @@ def crc32c_each(parts: Sequence[bytes]) -> Words:
     """
     crc = np.empty(len(parts), dtype=np.uint32)
     of_level: dict[int, list[int]] = {}
-    for index, part in enumerate(parts):
-        more_words = (len(_START) + len(part) - 1) // 4
+    for index, content in enumerate(parts):
+        more_words = (len(_START) + len(content) - 1) // 4
         of_level.setdefault(more_words.bit_length(), []).append(index)
-    for level, some in of_level.items():
-        padded = b"".join([(_START + parts[index]).rjust(4 << level, b"\0") for index in some])
-        state = np.frombuffer(padded, dtype="<u4").reshape(len(some), -1)
+    for level, indices in of_level.items():
+        padded = b"".join([(_START + parts[index]).rjust(4 << level, b"\0") for index in indices])
+        state = np.frombuffer(padded, dtype="<u4").reshape(len(indices), -1)
         for done in range(level):
             state = _moved(state[:, 0::2], done) ^ state[:, 1::2]
-        crc[some] = ~_moved(state[:, 0], 0)
+        crc[indices] = ~_moved(state[:, 0], 0)
     return crc
 
 

@@ -21,10 +21,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import struct
 import zlib
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 
 import numpy as np
@@ -40,7 +39,6 @@ from entropylaw.logs.readers.trackers import (
     Damage,
     fields,
     signed,
-    varint,
 )
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, json_at, parse_column, parse_number
@@ -79,13 +77,6 @@ _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
 _DIGITS = frozenset(b"-0123456789")
 _CLOCKS = ("_timestamp", "_runtime", "_wandb")
-# A fast path for nearly all items, without the general decoder: tag and size of the item; tag, size and text
-# of its key, which is not in _CLOCKS; tag, size and text of a number.
-_USUAL_ITEM = re.compile(
-    rb"\n(.)[\n\x12](.)((?!_timestamp|_runtime|_wandb)[ -~]{1,120})\x82\x01(.)"
-    rb"(-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)",
-    re.DOTALL,
-)
 
 UNREADABLE_VALUE = "unreadable value"
 
@@ -93,14 +84,14 @@ UNREADABLE_VALUE = "unreadable value"
 def read(content: Content) -> Table:
     """Read a ``.wandb`` file; raises InputError ``no-records`` if no record of the history is complete."""
     damage, history = Damage(), _History()
-    for record in _records(content.data, damage):
+    for record in leveldb_records(content.data, damage):
         history.take(record)
     if not history.records.rows:
         raise damage.none_complete(content.path, "of a history")
     return history.table(len(content.data), damage)
 
 
-def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
+def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
     """Yield the complete records; after a damaged frame, go on with the next block as LevelDB does."""
     at, start = 7, 0  # behind the file's header
     parts: list[bytes] = []
@@ -116,13 +107,13 @@ def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
         intact = end <= min(at + room, len(data)) and zlib.crc32(data[begin - 1 : end]) == checksum
         if not intact or kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
             kind, end = 0, at + room
-        part, following = data[begin:end], min(end, len(data))
+        content, following = data[begin:end], min(end, len(data))
         if parts and kind not in (_MIDDLE, _LAST):
             damage.add(start, at)
             parts = []
         if parts or kind in (_FULL, _FIRST):
             start = start if parts else at
-            parts.append(part)
+            parts.append(content)
         else:
             damage.add(at, following)
         at = following
@@ -144,12 +135,12 @@ class _History:
     def take(self, record: bytes) -> None:
         """Take one record of the log."""
         try:
-            parts = {key: part for key, part in fields(record) if key in _RECORDS}
-            if _RECORD_HISTORY in parts:
-                self._row(parts[_RECORD_HISTORY])
-            if _RECORD_CONFIG in parts:
-                self._settings |= _settings(parts[_RECORD_CONFIG])
-            for key, value in fields(parts.get(_RECORD_RUN, b"")):
+            contents = {key: content for key, content in fields(record) if key in _RECORDS}
+            if _RECORD_HISTORY in contents:
+                self._row(contents[_RECORD_HISTORY])
+            if _RECORD_CONFIG in contents:
+                self._settings |= _settings(contents[_RECORD_CONFIG])
+            for key, value in fields(contents.get(_RECORD_RUN, b"")):
                 if key in (_RUN_ID, _RUN_DISPLAY_NAME):
                     self._names[key] = value.decode(errors="replace")[:LONGEST_NAME]
                 elif key == _RUN_CONFIG:
@@ -162,7 +153,7 @@ class _History:
     def table(self, size: int, damage: Damage) -> Table:
         """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
         rows = self.records.rows
-        columns, more = self.records.columns(size)
+        columns, column_notes = self.records.columns(size)
         label = self._names.get(_RUN_DISPLAY_NAME) or self._names.get(_RUN_ID) or ""
         if label and math.isnan(parse_number(label)):  # a number would pass for a metric
             columns.setdefault("run", [label] * rows)
@@ -170,32 +161,14 @@ class _History:
             columns=columns,
             rows=rows + self._lost[UNREADABLE],
             dropped={reason: number for reason, number in self._lost.items() if number} | damage.dropped,
-            notes=(*damage.notes, *more),
+            notes=(*damage.notes, *column_notes),
             settings=relevant(self._settings),
             config=self._settings,
         )
 
     def _row(self, message: bytes) -> None:
         values: dict[str, float] = {}
-        at = 0
-        while message[at : at + 1] == b"\n":  # the mark of an item
-            usual = _USUAL_ITEM.match(message, at)
-            # The item, its key and its text have to be as long as it says.
-            if usual and (*usual[1], *usual[2], *usual[4]) == (
-                usual.end() - usual.end(1),
-                len(usual[3]),
-                len(usual[5]),
-            ):
-                values[usual[3].decode()] = float(usual[5])
-                at = usual.end()
-            else:
-                size, begin = varint(message, at + 1)
-                if size > len(message) - begin:
-                    raise ValueError("an item that is longer than its record")
-                self._item(message[begin : begin + size], values)
-                at = begin + size
-            _require_few(values)
-        for key, value in fields(message[at:]):
+        for key, value in fields(message):
             if key == _HISTORY_ITEM:
                 self._item(value, values)
             elif key == _HISTORY_STEP:
@@ -247,15 +220,15 @@ def _parts(item: bytes) -> tuple[list[bytes], bytes]:
 
 def _settings(message: bytes) -> dict[str, object]:
     """Return the settings of one record of the configuration, flat; what is no JSON is left out."""
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     updates = [value for key, value in fields(message) if key == _CONFIG_UPDATE]
     for item in updates[: 1 << 14]:
         keys, text = _parts(item)
         path = b"/".join(keys).decode(errors="replace")
         if 0 < len(path) <= LONGEST_NAME and len(text) <= 1 << 20:
             with suppress(ValueError, RecursionError):
-                found |= flat_settings({path: json.loads(text)})
-    return found
+                settings |= flat_settings({path: json.loads(text)})
+    return settings
 
 
 # --- Exports of a run ---
@@ -292,8 +265,8 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
     if rises.min() == rises.max():
         return ()
-    why = "it was sampled, as run.history() does, or only rows with certain keys were requested, which would"
-    return (f"a W&B history in which {where}: {why} be no loss; every row: {COMPLETE_HISTORY}",)
+    note = f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain"
+    return (f"{note} keys were requested, which would be no loss; every row: {COMPLETE_HISTORY}",)
 
 
 def is_run_table(content: Content) -> bool:
@@ -303,18 +276,25 @@ def is_run_table(content: Content) -> bool:
         return False
     header, *rows = sample(content, 51, 1 << 22)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
-        place = header.index("summary")
-        return bool(rows) and all(len(row) > place and row[place].startswith("{") for row in rows)
+        return hold_objects(rows, header.index("summary"))
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     complete = [row for row in rows if len(row) == len(header)]
-    if "Name" not in at or len(at) < 4 or not complete:
-        return False
-    states = [row[at["State"]].casefold() for row in complete] if "State" in at else []
+    return "Name" in at and len(at) >= 4 and are_of_runs(complete, at)
+
+
+def hold_objects(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether there are rows, and all have an object at this place."""
+    return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
+
+
+def are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
+    """Whether hardly two rows are of the same run, by the places of W&B's own columns."""
+    states = [row[at["State"]].casefold() for row in rows] if "State" in at else []
     # While a run is active, its running time changes; the others are the same in each of its rows.
     stable = [index for name, index in at.items() if name not in ("Runtime", "Updated")]
-    distinct = {tuple(row[index] for index in stable) for row in complete}
-    known = sum(state in _STATES for state in states) * 2 >= len(states)
-    return known and len(distinct) * 2 > len(complete)
+    distinct = {tuple(row[index] for index in stable) for row in rows}
+    states_fit = sum(state in _STATES for state in states) * 2 >= len(states)
+    return states_fit and len(distinct) * 2 > len(rows)
 
 
 def is_summary(content: Content) -> bool:
@@ -326,9 +306,15 @@ def is_summary(content: Content) -> bool:
     value, end = json_at(text[:_HEAD])
     if len(text) > _HEAD and not text[end:_HEAD].strip() and ('"_wandb"' in text or '"_step"' in text):
         value, end = json_at(text)
-    if not isinstance(value, dict) or text[end:].strip() or isinstance(value.get("_step"), (list, dict)):
+    return isinstance(value, dict) and not text[end:].strip() and has_last_values(value)
+
+
+def has_last_values(record: Mapping[str, object]) -> bool:
+    """Whether an object has W&B's own keys, and one number for a step."""
+    step, internal = record.get("_step"), record.get("_wandb")
+    if isinstance(step, (list, dict)):
         return False
-    clocks = any(isinstance(value.get(clock), float) for clock in _RUN_CLOCKS)
-    if isinstance(own := value.get("_wandb"), dict):
-        return clocks or "runtime" in own
-    return clocks and isinstance(value.get("_step"), float)
+    clocks = any(isinstance(record.get(clock), float) for clock in _RUN_CLOCKS)
+    if isinstance(internal, dict):
+        return clocks or "runtime" in internal
+    return clocks and isinstance(step, float)

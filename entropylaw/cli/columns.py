@@ -1,0 +1,36 @@
+"""``entropylaw columns``: which columns of a log would be used, and why."""
+
+from __future__ import annotations
+
+from entropylaw.cli.commands.columns import ColumnsCommand
+from entropylaw.cli.output import gather, print_result, show_error, shown
+from entropylaw.documents.document import columns_document
+from entropylaw.errors import EntropyLawError
+from entropylaw.logs.runs.step_column import ROW
+from entropylaw.results.result import replace
+from entropylaw.roles.explain import explain
+
+
+def columns(options: ColumnsCommand) -> None:
+    """Run ``entropylaw columns``."""
+    inputs = gather(options.logs, options, options)
+    # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
+    named = [entry for entry in inputs.entries if entry.path in options.logs and entry.path != "-"]
+    problems = {entry.path: entry.error for entry in named if is_without_step(entry.error)}
+    runs = inputs.runs
+    if problems:
+        runs += gather(list(problems), options, replace(options, step=ROW)).runs
+    if not runs:
+        raise inputs.errors[0]
+    for error in inputs.errors:
+        if error not in problems.values():
+            show_error(error)
+    chosen = {name: getattr(options, name) for name in ("entropy", "reward", "pair")}
+    reports = [explain(run, **chosen, problem=problems.get(run.source.path)) for run in runs]
+    document = replace(columns_document(reports), config=options.config)
+    print_result(shown(document, options.format))
+
+
+def is_without_step(error: EntropyLawError | None) -> bool:
+    """Whether a log has no step column."""
+    return error is not None and error.slug == "no-step-column"

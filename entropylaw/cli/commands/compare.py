@@ -1,0 +1,48 @@
+"""The options and the help of ``entropylaw compare``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropylaw.kinds import PATH
+from entropylaw.option import OUTPUT, option, switch
+from entropylaw.options import (
+    WRITE,
+    CompareOptions,
+    Parallel,
+    Styled,
+    Written,
+    outputs,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CompareCommand(Parallel, CompareOptions, Styled, Written):
+    """Compare arms of an experiment over their seeds.
+
+    Which arm gives more reward at the same entropy, and which only moves along the same curve? Every run
+    is fitted first, on its own residuals; the seed is then the unit, and all runs count, failed ones too.
+    How runs are grouped into arms is printed first. An arm is higher or lower where the test, adjusted for
+    the number of arms, says so, and the same only where the difference is shown to be below --margin; beside
+    the others is the number of seeds that would decide. Exit code 4 means that no run could be fitted.
+    """
+
+    example: ClassVar[str] = "entropylaw compare 'grpo=data/lab/grpo_s*' 'clip_cov=data/lab/clip_cov_s*'"
+
+    logs: tuple[str, ...] = option(
+        "ARM=LOGS|LOGS",
+        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
+        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
+        PATH,
+        many=True,
+        required=True,
+    )
+    output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .html"))
+    details: bool = switch("--details", "Every number, run and caution of each comparison, as text.", OUTPUT)
+    figure: str | None = option(
+        "--figure",
+        "Draw the arms, reward against entropy, into FILE (.svg .png .pdf), or every figure into a folder, "
+        "as SVG and PNG.",
+        PATH,
+    )

@@ -1,0 +1,61 @@
+"""The options and the help of ``entropylaw plot``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropylaw.kinds import PATH, Kind, one_of
+from entropylaw.option import option, switch
+from entropylaw.options import (
+    ClassColumns,
+    Coverage,
+    LawOptions,
+    Styled,
+)
+from entropylaw.report.figures import FIGURES
+
+# Of one run, without the tokens' sums, which no log and no document holds.
+DRAWN = {entry.name: entry for entry in FIGURES if entry.needs in ("law", "forecast", "phases")}
+
+WIDTHS = {"single": 3.4, "double": 6.9}
+"""Inches of the columns of a paper."""
+
+
+def width_text(text: str) -> str:
+    """A width, if it is one."""
+    if text not in WIDTHS and not 2.5 <= float(text) <= 20.0:
+        raise ValueError(text)
+    return text
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
+    """Draw one figure of one run for a paper."""
+
+    example: ClassVar[str] = "entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
+
+    figure: str = option(
+        "FIGURE", f"{', '.join([*DRAWN][:-1])} or {[*DRAWN][-1]}.", one_of(*DRAWN), required=True
+    )
+    source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
+    width: str = option(
+        "--width WIDTH",
+        "Width: single (3.4 inches) or double column (6.9), or inches, such as 5.5.",
+        Kind(expected="single, double, or inches from 2.5 to 20", example="double", read=width_text),
+        default="single",
+    )
+    title: bool = switch(
+        "--title/--no-title", "The verdict as the title, on figures that have one.", default=True
+    )
+    run: str | None = option("--run NAME", "Name of the run to draw, if SOURCE has several.")
+    output: str = option(
+        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
+    )
+
+
+PlotCommand.__doc__ = (
+    f"{PlotCommand.__doc__}\n\n"
+    + " ".join(f"{name}: {entry.about}." for name, entry in DRAWN.items())
+    + " Options of the fit apply only if SOURCE is a log."
+)

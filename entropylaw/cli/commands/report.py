@@ -1,0 +1,82 @@
+"""The options and the help of ``entropylaw report``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropylaw.errors import UsageError
+from entropylaw.kinds import PATH, Kind
+from entropylaw.option import ADVANCED, OUTPUT, option, switch
+from entropylaw.options import (
+    FOLDER,
+    PICTURES,
+    FitOptions,
+    Logs,
+    Parallel,
+    Styled,
+)
+
+
+def figure_kinds(text: str) -> tuple[str, ...]:
+    """The formats in a text."""
+    named, choices = [name.strip().lower() for name in text.split(",")], ", ".join(PICTURES)
+    unknown = [name for name in named if name not in PICTURES]
+    if unknown and named != ["none"]:
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {choices}, or none"
+        raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
+    return tuple(kind for kind in PICTURES if kind in named)
+
+
+def regular_expression(text: str) -> str:
+    """A regular expression, as it is."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        message = f"--arms {text[:40]!r} is no regular expression: {error}"
+        hint = "correct it, or leave --arms out: names that differ by a seed are then one arm"
+        raise UsageError("bad-option", message, hint) from None
+    return text
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReportCommand(Parallel, FitOptions, Logs, Styled):
+    """Write a report: pages, tables and figures.
+
+    An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
+    what `entropylaw fit` or `entropylaw report` wrote: it is rendered unchanged, and options of the fit
+    are then refused. Runs are fitted in parallel; what has not changed since the last report in that
+    folder is kept. A run that cannot be fitted does not stop the others.
+    """
+
+    example: ClassVar[str] = "entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab"
+
+    output: str = option(
+        "-o --output FOLDER|FILE.html",
+        "Folder to write into, or the one HTML file to write, with everything in it.",
+        *(PATH, OUTPUT),
+        default=FOLDER,
+    )
+    figures: tuple[str, ...] | None = option(
+        "--figures",
+        "Formats of the figures' files: svg,png,pdf or none.",
+        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
+        unset="all, beyond 50 runs svg",
+    )
+    arms: str | None = option(
+        "--arms",
+        "Runs in whose names REGEX matches the same text, or the same first group, are one arm.",
+        Kind(expected="a regular expression", metavar="REGEX", read=regular_expression),
+        OUTPUT,
+        unset="names that differ by a seed",
+    )
+    phases: bool = switch(
+        "--phases/--no-phases",
+        "Test for a turn to rise where the log has the entropy of planning or execution tokens.",
+        ADVANCED,
+        default=True,
+    )
+    strict: bool = switch(
+        "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", ADVANCED
+    )

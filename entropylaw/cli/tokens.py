@@ -1,0 +1,35 @@
+"""``entropylaw tokens``: token-level logs as one row per step."""
+
+from __future__ import annotations
+
+from entropylaw.cli import output
+from entropylaw.cli.commands.tokens import TokensCommand
+from entropylaw.cli.progress import share_shown
+from entropylaw.escaping import one_line
+from entropylaw.files import write_together
+from entropylaw.pipeline.tokens import token_summary
+from entropylaw.tokens.run import as_parquet, histogram_path, summarise_tokens, table_format
+
+
+def tokens(options: TokensCommand) -> None:
+    """Run ``entropylaw tokens``."""
+    kind = table_format(options.output)
+    target = options.output if kind is not None else None
+    with share_shown("summing tokens") as progress:
+        summarised = summarise_tokens(options.tables, options, output=target, progress=progress)
+    summary = token_summary(summarised)
+    used = ", ".join(
+        f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
+        for role, name in summary.about["columns"].items()
+    )
+    for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
+        output.say(one_line(line), quiet=options.quiet)
+    if target is None or kind is None:
+        output.print_result(output.shown(summary, options.format))
+        return
+    rows = summarised.steps
+    data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
+    files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
+    write_together(files)
+    for path in files:
+        output.say(one_line(f"wrote {path}"), quiet=options.quiet)

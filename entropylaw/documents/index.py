@@ -1,0 +1,75 @@
+"""The index of a report, and the documents of the runs that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from entropylaw.documents.loading import Stored, damaged, find_document
+from entropylaw.errors import InputError
+from entropylaw.paths import is_file, shown_path
+
+INDEX = "report.json"
+"""The index in a report's folder."""
+
+
+def _pages(index: Stored) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The path of the document of each run that a report's index names, with its row there."""
+    rows = index.data.get("rows") if index.kind == "index" else None
+    rows = [row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    folder = Path(index.path).parent / "runs"
+    return [(folder / f"{row['slug']}.json", row) for row in rows if isinstance(row.get("slug"), str)]
+
+
+def pages_of(index: Stored) -> list[Path]:
+    """The paths of the runs' documents that a report's index names; none of other documents."""
+    return [page for page, _ in _pages(index)]
+
+
+def whole_pages(index: Stored) -> list[Path]:
+    """The same, of a report that lacks nothing; raises the InputError of its first flaw."""
+    for _, error in flaws_of(index):
+        raise error
+    return pages_of(index)
+
+
+def documents_of(index: Stored) -> list[Stored]:
+    """The runs' documents that a report's index names, as far as they are there."""
+    return [
+        # What is not a document was one.
+        find_document(str(path)) or Stored(path=str(path), content=path.read_bytes(), data=None)
+        for path in filter(is_file, pages_of(index))
+    ]
+
+
+def flaws_of(index: Stored) -> Iterator[tuple[str, InputError]]:
+    """Runs of a report's index whose documents are missing or say something else; none of other documents."""
+    unfinished = index.data.get("unfinished") if index.kind == "index" else 0
+    if unfinished:
+        shown = shown_path(index.path)
+        message = f"{shown}: the report was interrupted before {unfinished} of its runs"
+        yield shown, InputError("file-not-found", message, "make the report again, which finishes it")
+    for page, row in _pages(index):
+        shown = shown_path(str(page))
+        if not is_file(page):
+            message = f"there is no {shown}, which the index of the report names"
+            yield shown, InputError("file-not-found", message, "make the report again")
+        elif (document := find_document(str(page))) and (name := difference_of(row, document.data)):
+            yield shown, damaged(shown, f"(its {name} is not the one in the index of the report)")
+
+
+def difference_of(row: Mapping[str, Any], document: Any) -> str:
+    """What the document of a run has otherwise than its row in an index; empty where it cannot be read."""
+    try:
+        (run,) = document["runs"]
+        fit, cells = run["fit"], row["cells"]
+        answer = fit["answer"] or {}
+        numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
+        slug = (fit["refusal"] or {}).get("slug")
+        pairs = {"run": (row["run"], fit["run"]), "path": (row["path"], fit["path"])}
+        pairs |= {"refusal": (row["refusal"], slug)}
+        pairs |= {name: (cells[name], numbers[name]) for name in cells if name in numbers}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ""
+    return next((name for name, (left, right) in pairs.items() if left != right), "")

@@ -1,0 +1,401 @@
+"""What the arguments of a command hold: runs as logs have them, and entries of documents of entropylaw.
+
+Every command gathers its inputs here, so that all of them have the same runs, under the same names. Nothing
+here imports numpy before a log is read or a document with arrays is loaded: gates on stored documents need
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from itertools import chain, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from entropylaw.documents.document import input_files, renamed, skipped_files
+from entropylaw.documents.index import documents_of, flaws_of, whole_pages
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import FITS, Stored, as_document, documents_in, find_document
+from entropylaw.errors import EntropyLawError, InputError, UsageError, known_form
+from entropylaw.gates.subjects import READ
+from entropylaw.option import part
+from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.paths import is_file, is_folder, is_own, note_input, shown_path
+from entropylaw.results.result import replace
+
+if TYPE_CHECKING:
+    from entropylaw.documents.document import Document, InputFile
+    from entropylaw.logs.runs import Run
+    from entropylaw.options import ConfigFile
+
+RUNS = ("fit", "report")
+"""The kinds of documents that have fits of runs."""
+
+NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "stage", "domain")
+"""Options that may name columns, which are read even if they are not in the catalog."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Input:
+    """A run of an argument: as its log holds it, as a document holds it, or the error in its place.
+
+    ``entry`` is that of a document, or a fit that a program gave. An ``error`` is of a file, or of one run in
+    it. ``path`` is that of its file, ``files`` are all that it was read from, ``config`` is the settings file
+    of its document; ``arm`` is the one that an argument of `entropylaw compare` names.
+    """
+
+    name: str
+    path: str
+    argument: str = ""
+    run: Run | None = None
+    entry: Any = None
+    error: EntropyLawError | None = None
+    files: tuple[InputFile, ...] = ()
+    config: ConfigFile | None = None
+    arm: str = ""
+
+    def renamed(self, name: str) -> Input:
+        """The same run by a name that distinguishes it from others."""
+        run = None if self.run is None else replace(self.run, name=name)
+        entry = None if self.entry is None else renamed(self.entry, name)
+        return replace(self, name=name, run=run, entry=entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """All runs of some arguments, the options of their fits, the files behind them.
+
+    ``documents`` are those that were found; with ``strict`` their runs are not among the ``entries``, and
+    ``flaws`` are paths of what should have been a document, with what is wrong. ``skipped`` are an argument
+    and a warning about a file of it; ``config`` is the settings file in force.
+    """
+
+    entries: tuple[Input, ...]
+    settings: Any
+    files: tuple[InputFile, ...] = ()
+    documents: tuple[Stored, ...] = ()
+    flaws: tuple[tuple[str, InputError], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    config: ConfigFile | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is said of files that are not used."""
+        return tuple(text for _, text in self.skipped)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs of logs."""
+        return [entry.run for entry in self.entries if entry.run is not None]
+
+    @property
+    def errors(self) -> list[EntropyLawError]:
+        """Why logs, or runs of them, could not be read."""
+        return [entry.error for entry in self.entries if entry.error is not None]
+
+    def by_argument(self) -> dict[str, Inputs]:
+        """The inputs of each argument; a run that several arguments led to belongs to the first."""
+        parts: dict[str, Inputs] = {}
+        for argument in dict.fromkeys([*(entry.argument for entry in self.entries), *dict(self.skipped)]):
+            entries = tuple(entry for entry in self.entries if entry.argument == argument)
+            skipped = tuple(pair for pair in self.skipped if pair[0] == argument)
+            files = distinct_files(chain.from_iterable(entry.files for entry in entries))
+            parts[argument] = replace(self, entries=entries, files=files, skipped=skipped)
+        return parts
+
+
+@dataclass(slots=True)
+class _Place:
+    """An argument: the documents at its path, and whether there are ``others`` that may be logs."""
+
+    path: str
+    documents: Sequence[Stored]
+    others: bool = False
+    folder: bool = False
+
+
+@dataclass(slots=True)
+class _Found:
+    """The documents and the logs of some arguments; for gates what else was ``seen``, and its flaws."""
+
+    documents: list[Stored] = field(default_factory=list)
+    logs: list[Any] = field(default_factory=list)
+    flaws: list[tuple[str, InputError]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    def take(self, place: _Place, kinds: Sequence[str]) -> None:
+        """The documents of an argument, those that an index names, or else its logs."""
+        index = next((stored for stored in place.documents if stored.kind == "index"), None)
+        if index is not None and "index" in kinds:
+            self.documents += find([*map(str, whole_pages(index))], kinds).documents
+        elif place.documents and not place.others:
+            self.documents += place.documents
+        else:
+            self.logs.append(place.path)
+
+    def take_all(self, place: _Place) -> None:
+        """All documents of an argument, and its logs, for gates: nothing is skipped in silence."""
+        if place.others and is_own_table(place.path):
+            shown = shown_path(place.path)
+            message = f"{shown} is a table that entropylaw wrote, and gates read documents"
+            hint = "give the JSON of the same call, or the folder of the report"
+            self.flaws.append((shown, InputError("not-a-document", message, hint)))
+            return
+        used: list[Stored] = []
+        for stored in place.documents:
+            self.seen.add(shown_path(stored.path))
+            used += self.usable(stored, place)
+        if used:
+            self.seen.add(place.path)
+        taken = {(stored.path, stored.content) for stored in self.documents}
+        self.documents += [stored for stored in used if (stored.path, stored.content) not in taken]
+        if place.others or place.path not in self.seen:
+            self.logs.append(place.path)
+
+    def usable(self, stored: Stored, place: _Place) -> list[Stored]:
+        """A document that gates read; of an index its runs, those in a folder are found there."""
+        if stored.kind == "index":
+            self.seen.add(place.path)
+            self.flaws += flaws_of(stored)
+            return [] if place.folder else documents_of(stored)
+        if not place.folder or stored.kind in ("", *READ) or FITS in stored.path.casefold():
+            return [stored]
+        warning = f"{shown_path(stored.path)} was not read: no gate uses such a document"
+        self.skipped.append((place.path, warning))
+        return []
+
+
+def gather(
+    arguments: Sequence[Any],
+    options: Any,
+    *,
+    kinds: Sequence[str] | None = None,
+    fixed: Sequence[str] = (),
+    strict: bool = False,
+    named: Callable[[str], str] = shown_path,
+    before: Callable[[Sequence[str]], None] = lambda _: None,
+    config: ConfigFile | None = None,
+) -> Inputs:
+    """Gather the runs of some arguments, each with its own name: those of documents, then those of logs.
+
+    Parameters
+    ----------
+    arguments
+        Files, folders, ``-``, ``name:format``, tables in memory, documents.
+    options
+        A family that has :class:`~entropylaw.options.LogOptions`; its columns are read.
+    kinds
+        The kinds of documents that the command can use; None where all arguments are logs.
+    fixed
+        Flags of the user that are options of the fit, which a document cannot follow.
+    strict
+        As for gates: all documents and tables of a folder count; documents are found and not loaded, and one
+        that is damaged is not an error yet.
+    named
+        The name of a run whose file cannot be read.
+    before
+        Is called with the logs before they are read.
+    config
+        The settings file in force, which documents name.
+
+    Raises UsageError (``already-a-fit``, ``fit-is-fixed``, ``settings-differ``, and any option that is wrong
+    for one log, and so for all); InputError (``not-a-document``, ``damaged-document``,
+    ``other-document-version``, ``file-not-found``: an index names a document that is not there). A log that
+    cannot be read is an entry.
+    """
+    sources = find(arguments, kinds, strict=strict)
+    if sources.documents and fixed:
+        refuse_flags(shown_path(sources.documents[0].path), fixed)
+    fresh = options if isinstance(options, FitOptions | PhaseOptions) else part(options, FitOptions)
+    documents: list[Document[Any]] = []
+    if kinds is not None and not strict:
+        documents += [load(stored, kinds) for stored in sources.documents]
+    settings = [document.settings for document in documents]  # type: ignore[attr-defined]
+    if sources.logs or not documents:
+        settings.append(fresh)
+    common = same_settings(settings)
+    entries = list(chain.from_iterable(map(stored_entries, documents)))
+    files = [document.inputs for document in documents]
+    if sources.logs:
+        before(sources.logs)
+        read = read_logs(sources, options, strict=strict, named=named)
+        entries += read
+        files += [entry.files for entry in read]
+    return Inputs(
+        entries=tuple(entries if strict else distinct(entries)),
+        settings=common,
+        files=distinct_files(chain.from_iterable(files)),
+        documents=tuple(sources.documents),
+        flaws=tuple(sources.flaws),
+        skipped=tuple(sources.skipped),
+        config=config,
+    )
+
+
+def document_at(source: str) -> Stored | None:
+    """The document at a path, of any kind or version; None for a log, a folder or nothing."""
+    note_input(source)
+    return find_document(source)
+
+
+def find(arguments: Sequence[Any], kinds: Sequence[str] | None, *, strict: bool = False) -> _Found:
+    """The documents among some arguments and in folders, and the logs; parameters as :func:`gather`.
+
+    Raises UsageError (``already-a-fit``) and, of an index, InputError.
+    """
+    sources = _Found()
+    for argument in arguments:
+        if kinds is None or not isinstance(argument, str):
+            sources.logs.append(argument)
+        elif strict:
+            sources.take_all(_place(argument, kinds))
+        else:
+            sources.take(_place(argument, kinds), kinds)
+    return sources
+
+
+def _place(path: str, kinds: Sequence[str]) -> _Place:
+    """What is at a path; folders are searched for documents where the command can use any."""
+    document = document_at(path)
+    if document is not None and not kinds:
+        message = f"{path} is a document of entropylaw, a log was expected"
+        hint = "`entropylaw predict` and `entropylaw report` read fit documents"
+        raise UsageError("already-a-fit", message, hint)
+    if document is not None:
+        return _Place(path, [document])
+    if kinds and path != "-" and is_folder(path):
+        return _Place(path, *documents_in(path), folder=True)
+    return _Place(path, [], others=True)
+
+
+def load(stored: Stored, kinds: Sequence[str]) -> Any:
+    """A document that was found, if it is of one of some kinds.
+
+    Raises InputError (``not-a-document``, ``damaged-document``, ``other-document-version``).
+    """
+    shown = shown_path(stored.path)
+    if stored.data is None:
+        raise stored.damaged(shown)
+    if stored.kind not in kinds:
+        expected = " or ".join(f"a {kind}" for kind in kinds if kind != "index")
+        message = f"{shown} has schema {known_form(stored.data['schema'])}, expected {expected}"
+        hint = "give the log itself, a file that `entropylaw fit` wrote, or files of a report's folder runs"
+        raise InputError("not-a-document", message, hint)
+    note_input(stored.path)
+    return as_document(KINDS[stored.kind], stored.data, shown)
+
+
+def stored_entries(document: Document[Any]) -> Iterator[Input]:
+    """The runs of a document."""
+    alone = len(document.runs) == 1
+    for entry in document.runs:
+        fit = getattr(entry, "fit", entry)
+        files = tuple(file for file in document.inputs if alone or file.path == fit.path)
+        yield Input(name=fit.run, path=fit.path, entry=entry, files=files, config=document.config)
+
+
+def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:
+    """The runs of the logs that were found, argument by argument, each with what could not be read of it.
+
+    Parameters as :func:`gather`. Raises UsageError: an option that is wrong for one log is wrong for all.
+    """
+    from entropylaw.logs.load import read_all
+
+    columns = columns_named(options)
+    reading = read_all(sources.logs, step=options.step, run=options.run, columns=columns, any_table=strict)
+    entries = [
+        Input(
+            name=run.name,
+            path=run.source.path,
+            argument=reading.given[run.source.path],
+            run=run,
+            files=input_files([run]),
+        )
+        for run in reading.runs
+    ]
+    for path, error, name in reading.failures:
+        if isinstance(error, UsageError):
+            raise error
+        # A folder with documents of runs needs no log.
+        if error.slug != "no-logs-in-folder" or path not in sources.seen:
+            argument = reading.given[path]
+            entries.append(Input(name=name or named(path), path=path, argument=argument, error=error))
+    ignored = [file for file in reading.ignored if shown_path(file.path) not in sources.seen]
+    arguments = [reading.given[file.path] for file in ignored]
+    sources.skipped += zip(arguments, skipped_files(ignored), strict=True)
+    order = list(dict.fromkeys(reading.given.values()))
+    return sorted(entries, key=lambda entry: order.index(entry.argument))
+
+
+def columns_named(options: Any) -> list[str]:
+    """The columns that some options name; the noise of an entropy may be a number."""
+    from entropylaw.roles.pairing import as_number
+
+    named = {option: getattr(options, option, None) or "" for option in NAMED}
+    if as_number(named["entropy_sd"]) is not None:
+        del named["entropy_sd"]
+    return list(filter(None, named.values()))
+
+
+def distinct(entries: Sequence[Input]) -> Iterator[Input]:
+    """Runs with distinct names."""
+    from entropylaw.logs.runs.splitting import distinct_names
+
+    names = distinct_names([entry.name for entry in entries], [entry.path for entry in entries])
+    for entry, name in zip(entries, names, strict=True):
+        yield entry if entry.name == name else entry.renamed(name)
+
+
+def distinct_files(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
+    """Files, each once."""
+    return tuple({(file.path, file.sha256): file for file in files}.values())
+
+
+def refuse_flags(source: str, flags: Sequence[str]) -> NoReturn:
+    """Refuse flags of the fit together with a stored document; a settings file may have them.
+
+    Raises UsageError (``fit-is-fixed``).
+    """
+    message = f"{source} was given together with {', '.join(flags)}, an option of the fit"
+    raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
+
+
+def same_settings(settings: Sequence[Any]) -> Any:
+    """The common settings of several documents.
+
+    Raises UsageError ``settings-differ``; it names the first difference.
+    """
+    first, *others = settings
+    for other, option in product(others, fields(first)):
+        left, right = (getattr(options, option.name, None) for options in (first, other))
+        if left != right:
+            differ = f"{option.name} {left} and {right}"
+            message = f"fits with different settings ({differ}), but one document has one"
+            hint = "fit the logs anew with the same options, or treat them one by one"
+            raise UsageError("settings-differ", message, hint)
+    return first
+
+
+def is_own_table(path: str) -> bool:
+    """Whether a file is a table that entropylaw wrote."""
+    if Path(path).suffix.lower() != ".csv" or not is_file(path):
+        return False
+    with suppress(OSError), Path(path).open("rb") as file:
+        return is_own(file.read(100))
+    return False
+
+
+def histogram_beside(run: Run) -> tuple[str, str]:
+    """The file with the sums of tokens that ``entropylaw tokens`` wrote with a log, and a warning.
+
+    Either may be empty. The file is an input of the call.
+    """
+    from entropylaw.tokens.files import histogram_of
+
+    beside, warning = histogram_of(Path(run.source.path)) if is_file(run.source.path) else (None, "")
+    if beside is not None:
+        note_input(beside)
+    return str(beside or ""), warning

@@ -1,0 +1,156 @@
+"""The blocks of an index: all ceilings, the arms, and the runs by verdict, from rows alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from entropylaw.escaping import counted, one_line
+from entropylaw.report.blocks import HOLDS, PEOPLE, Block, Column, Heading, RunsTable, Trace, Verdict, columns
+from entropylaw.report.describe import runs
+from entropylaw.report.describe.runs import IndexRow
+from entropylaw.report.figures import figures_of
+from entropylaw.report.numbers import MISSING, format_number, format_percent, format_step
+from entropylaw.results import Estimate
+from entropylaw.results import Verdict as LawVerdict
+from entropylaw.run_names import arm_by_pattern, without_seed
+
+FEW = 20
+"""Runs up to which every group of an index is open."""
+
+_NOT_IN_ROWS = ("run", "verdict", "why", "entropy", "reward", "forecast_step", "drop_per_100_steps", "phases")
+"""Columns for people that are with the name or the lines of a row, or on the page of the run."""
+
+
+def ceilings(rows: Sequence[IndexRow], arms: str | None) -> list[Block]:
+    """The figure of all ceilings, and a table of the arms of two runs or more."""
+    members: dict[str, list[IndexRow]] = {}
+    readable: dict[str, list[IndexRow]] = {}
+    for row in rows:
+        arm = arm_of(row.run, arms) or row.run
+        members.setdefault(arm, []).append(row)
+        if row.readable:
+            readable.setdefault(one_line(arm), []).append(row)
+    figure = figures_of("rows", readable)
+    several = {arm: of_arm for arm, of_arm in members.items() if len(of_arm) > 1}
+    if several:
+        return [Heading("Arms", name="arms"), *figure, _arms(several)]
+    if sum(map(len, readable.values())) > 1:
+        return [Heading("Ceilings", name="ceilings"), *figure]
+    return []
+
+
+def _arms(arms: Mapping[str, Sequence[IndexRow]]) -> RunsTable:
+    """A row per arm: how many of its runs have which verdict, and the ranges of their numbers."""
+    cells: list[list[Any]] = []
+    for name, rows in arms.items():
+        verdicts = Counter(row.verdict for row in rows).items()
+        badges = [Verdict(f"{number} {verdict}", "", HOLDS.get(verdict)) for verdict, number in verdicts]
+        ranges = [value_range(rows, key) for key in ("reward_now", "ceiling", "headroom")]
+        cells.append([one_line(name), badges, *ranges])
+    title = f"{counted(len(arms), 'arm')} of several runs"
+    heads = columns("arm", "verdicts", "reward now", "ceiling", "left")
+    return RunsTable(heads, cells, title=title, open=len(arms) <= FEW)
+
+
+def arm_of(name: str, arms: str | None) -> str | None:
+    """The arm of a run by its name, as for :func:`entropylaw.report.pages.index_page`; None without one."""
+    return without_seed(name) or None if arms is None else arm_by_pattern(name, arms)
+
+
+def value_range(rows: Sequence[IndexRow], key: str) -> str:
+    """The least and the largest value of a column in the runs that are to be read, ``0.41 to 0.53``."""
+    estimates = [row.estimate(key) for row in rows if row.readable]
+    values = [float(estimate) for estimate in estimates if estimate is not None]
+    ends = dict.fromkeys(map(format_number, (min(values), max(values)))) if values else ()
+    return " to ".join(ends) or MISSING
+
+
+def groups(rows: Sequence[IndexRow]) -> list[Block]:
+    """The runs by verdict; those that fail are folded away where others do not, in an index of many."""
+    groups: dict[str, list[IndexRow]] = {verdict: [] for verdict in (*LawVerdict, "refused")}
+    for row in rows:
+        groups[row.verdict].append(row)
+    all_open = len(rows) <= FEW or not (groups["holds"] or groups["undecided"])
+    tables: list[Block] = []
+    for verdict, members in groups.items():
+        if members:
+            is_open = all_open or verdict in (LawVerdict.holds, LawVerdict.undecided)
+            tables.append(_group(verdict, members, is_open=is_open))
+    return tables
+
+
+def _group(verdict: str, rows: Sequence[IndexRow], *, is_open: bool) -> RunsTable:
+    """The runs of one verdict, with the number of runs by reason."""
+    reasons = Counter(row.chip for row in rows if row.why or not row.fitted)
+    counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return RunsTable(
+        *_cells(rows),
+        badge=Verdict(verdict, "", HOLDS.get(verdict)),
+        title=counted(len(rows), "run"),
+        note=", ".join(f"{number} {reason}" for reason, number in counts),
+        open=is_open,
+        links=[f"runs/{row.slug}.html" for row in rows],
+    )
+
+
+def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
+    """The columns and the rows of the runs of one verdict; a refused run has its reason alone."""
+    if not rows[0].fitted:
+        return [*columns("run", "why", "reason")], [[row.shown, _reason(row), row.headline] for row in rows]
+    shown = [
+        column for column in runs.COLUMNS if PEOPLE in column.shown_in and column.key not in _NOT_IN_ROWS
+    ]
+    heads = [*columns("run", "why", "entropy", "reward"), *shown]
+    cells = []
+    for row in rows:
+        assert row.series is not None
+        entropy = _trace(row, "entropy", row.series.entropy, " nats", 2)
+        reward = _trace(row, "reward", row.series.reward, "", 3)
+        cells.append([row.shown, _reason(row), entropy, reward, *(_cell(row, column) for column in shown)])
+    return heads, cells
+
+
+def _reason(row: IndexRow) -> list[Verdict]:
+    """Why the verdict is what it is, and the level shifts."""
+    badges = [Verdict(row.chip or row.verdict, row.headline, HOLDS.get(row.verdict))]
+    return badges + ([Verdict("", row.shifts_words)] if row.shifts_words else [])
+
+
+def _trace(row: IndexRow, key: str, ends: tuple[float, float], unit: str, digits: int) -> Trace:
+    """The line of a series; ``ends`` are its first and its last value as logged."""
+    assert row.series is not None
+    steps, values = row.series.step, row.cells[key]
+    assert isinstance(values, tuple)
+    first, last = (format_number(end, digits) for end in ends)
+    title = f"{key} from {first} to {last}{unit}, steps {format_step(steps[0])} to {format_step(steps[-1])}"
+    return Trace(key, title, f"{first} → {last}{unit}", steps, values)
+
+
+def _cell(row: IndexRow, column: Column) -> Any:
+    """A cell of a fitted run, or in words why there is none."""
+    cell, key = row.cells.get(column.key), column.key
+    if not row.readable and key in ("ceiling", "headroom", "p_headroom", "used"):
+        reason = "lost reward" if row.lost else row.why
+        return f"{MISSING} {reason}" if key == "ceiling" else MISSING
+    if row.estimate(key) is not None or (cell is not None and not isinstance(cell, Estimate)):
+        return cell
+    return f"none: {row.no_forecast}" if key == "forecast" else "unknown"
+
+
+def reading(rows: Sequence[IndexRow]) -> str:
+    """How the rows are read."""
+    levels = sorted({float(str(row.cells["level"])) for row in rows if row.fitted})
+    intervals = (
+        f"Intervals in brackets are of {' and '.join(map(format_percent, levels))}. " if levels else ""
+    )
+    return (
+        f"{intervals}Ceiling, what is left and the share reached are averaged over the functional forms by "
+        "their probabilities, whatever the verdict on the law; where reward does not follow entropy, or was "
+        "lost, there are none. A line of entropy or reward runs between its own least and largest value; "
+        f"with more than {runs.MOST_POINTS} evaluations, each point is the mean of neighbours. Share reached "
+        "is that of the gain between the curve at the first entropy and at H = 0. In an order by a number "
+        "the largest is first. The forecast is of the reward after half as many steps again. Phases, the "
+        "recent fall of entropy and when it will be spent are on the pages of the runs and in the CSV."
+    )

@@ -1,0 +1,50 @@
+"""Class of a result → the module of this package that describes it; all but those of a check."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from entropylaw.documents.comparison import ComparisonDocument
+from entropylaw.documents.document import (
+    BacktestDocument,
+    ColumnsDocument,
+    FitDocument,
+    PhasesDocument,
+    PredictionDocument,
+    ReportDocument,
+    RunFit,
+    RunPhases,
+    RunPrediction,
+    RunReport,
+)
+from entropylaw.report.describe import (
+    arms,
+    backtest,
+    comparison,
+    forecast,
+    law,
+    logs,
+    phases,
+    prediction,
+    runs,
+    tokens,
+)
+from entropylaw.results.arms import ArmComparison
+from entropylaw.results.columns import ColumnReport
+from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.tokens import TokenSummary
+
+MODULES: dict[type, ModuleType] = {
+    **dict.fromkeys((FitDocument, RunFit, ReportDocument, RunReport), runs),
+    **dict.fromkeys((Forecast, SaturationForecast), forecast),
+    **dict.fromkeys((PredictionDocument, RunPrediction), prediction),
+    **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
+    **dict.fromkeys((PhasesDocument, RunPhases, PhaseFit, PhasesAcross), phases),
+    **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
+    Fit: law,
+    TokenSummary: tokens,
+    ArmComparison: arms,
+    ComparisonDocument: comparison,
+}

@@ -1,0 +1,90 @@
+"""The summary of token-level logs."""
+
+from __future__ import annotations
+
+from entropylaw.report import blocks as b
+from entropylaw.report.figures import figures_of
+from entropylaw.report.numbers import MISSING, format_number, format_percent
+from entropylaw.reproducible import rounded
+from entropylaw.results.tokens import Cell, TokenSummary
+
+_PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
+"""Numbers of Wang et al. 2025 (arXiv:2506.01939)."""
+
+_TOKEN_ROWS: tuple[tuple[str, str, str], ...] = (
+    ("tokens", "tokens", "count"),
+    ("responses", "responses", "count"),
+    ("entropy", "entropy, mean of tokens", "nats"),
+    ("entropy_se", "  standard error, tokens independent", "error"),
+    ("entropy_se_responses", "  standard error, responses independent", "error"),
+    ("entropy_se_prompts", "  standard error, prompts independent", "error"),
+    ("entropy_response_mean", "entropy, mean of responses' means", "nats"),
+    ("entropy_p50", "median", "nats"),
+    ("entropy_p80", "80th percentile", "nats"),
+    ("share_below_0.01", "tokens below 0.01 nats", "share"),
+    ("share_top20", "entropy in the top 20 % of tokens", "share"),
+    ("entropy_planning", "planning: entropy", "nats"),
+    ("tokens_planning", "  tokens", "count"),
+    ("planning_share", "  of the tokens", "share"),
+    ("planning_entropy_share", "  of the entropy", "share"),
+    ("entropy_execution", "execution: entropy", "nats"),
+    ("tokens_execution", "  tokens", "count"),
+    ("entropy_planning_long", "planning without 1-2-word grams: entropy", "nats"),
+    ("tokens_planning_long", "  tokens", "count"),
+    ("planning_share_long", "  of the tokens", "share"),
+    ("entropy_execution_long", "execution without them: entropy", "nats"),
+    ("grams", "strategic grams", "count"),
+    ("entropy_semantic_mm", "  entropy of which gram (Miller-Madow)", "nats"),
+    ("entropy_semantic_rarefied", "  the same of {} grams, to compare", "nats"),
+    ("grams_long", "without 1-2-word grams", "count"),
+    ("entropy_semantic_mm_long", "  entropy of which gram (Miller-Madow)", "nats"),
+    ("entropy_semantic_rarefied_long", "  the same of {} grams, to compare", "nats"),
+    ("gram_pairs", "grams with a next word", "count"),
+    ("entropy_conditional_mm", "  entropy of that word (Miller-Madow)", "nats"),
+    ("entropy_conditional_rarefied", "  the same of {} pairs, to compare", "nats"),
+    ("entropy_correct", "correct answers: entropy", "nats"),
+    ("tokens_correct", "  tokens", "count"),
+    ("entropy_wrong", "wrong answers: entropy", "nats"),
+    ("tokens_wrong", "  tokens", "count"),
+)
+
+
+def describe(result: TokenSummary) -> list[b.Block]:
+    """The first step and the last, next to the published numbers."""
+    columns, steps = result.columns, result.columns["step"]
+    ends = [0] if len(steps) == 1 else [0, -1]
+    total = sum(number for number in columns["tokens"] if isinstance(number, int))
+    about = f"{total:,} tokens in {len(steps):,} steps · classes: {result.about['class']['rule']}"
+    rows = []
+    for name, label, kind in _TOKEN_ROWS:
+        if name in columns:
+            # Steps are rarefied to one common number of occurrences; it is missing where a step has fewer.
+            sizes = columns[name.replace("_rarefied", "_rarefied_n")]
+            label = label.format(_token_cell(sizes[0] or sizes[-1], "count"))
+            cells = (_token_cell(columns[name][end], kind) for end in ends)
+            rows.append((label, *cells, _PUBLISHED.get(name, "")))
+    heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
+    source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
+    published = b.Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}")
+    return [
+        b.Heading("Entropy of tokens", 2, about),
+        b.Table([b.Column(head, head) for head in heads], rows),
+        b.Notes([published, *b.labelled("note", result.notes, "")]),
+        *figures_of("tokens", None),
+    ]
+
+
+def table(result: TokenSummary) -> b.Table:
+    """A row per step, with twelve significant digits."""
+    cells = []
+    for row in result.rows:
+        cells.append([rounded(cell) if isinstance(cell, float) else cell for cell in row.values()])
+    return b.Table([b.Column(name, name) for name in result.columns], cells)
+
+
+def _token_cell(value: Cell, kind: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or MISSING
+    if kind in ("count", "share"):
+        return f"{value:,}" if kind == "count" else format_percent(value)
+    return format_number(value, 2 if kind == "error" else 4)

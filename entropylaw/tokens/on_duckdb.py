@@ -1,0 +1,158 @@
+"""DuckDB in this process, out of core."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.escaping import shown
+from entropylaw.tokens.backends import cause_of, json_types
+from entropylaw.tokens.files import TokenFile, plain_type
+from entropylaw.tokens.query import ROW, Table, TokenColumns, quoted
+
+MEMORY = "256MB"
+"""Memory limit of DuckDB, which then spills to disk; Python, the libraries and the result are extra."""
+_SETTINGS = (
+    f"SET memory_limit = '{MEMORY}'",
+    "SET preserve_insertion_order = false",
+    # Parquet's minima and maxima ignore nan, and DuckDB would evaluate isnan(x) and x < 13 by them for the
+    # whole file: a nan would count as an entropy.
+    "SET disabled_optimizers = 'statistics_propagation'",
+    "SET enable_progress_bar = true",
+    "SET enable_progress_bar_print = false",
+    "SET TimeZone = 'UTC'",
+    # The names of tables are not those of Python's variables.
+    "SET python_enable_replacements = false",
+)
+
+Progress = Callable[[float], None]
+"""Called with the share of a query that is done, from 0 to 1."""
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A temporary folder that is removed after an interrupt, too."""
+    # An interrupt of TemporaryDirectory between creation and return would leave its folder.
+    folder = Path(tempfile.gettempdir()) / f"entropylaw-tokens-{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
+    """DuckDB in this process, out of core, with a temporary folder for spilled data."""
+    with temporary_folder() as folder, duckdb.connect() as connection:
+        connection.execute(";".join(_SETTINGS))
+        connection.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
+        connection.execute("SET temp_directory = $folder", {"folder": str(folder)})
+        yield DuckDB(connection, progress)
+
+
+class DuckDB:
+    """See :func:`duckdb_backend`. It can also write a large result and read it again."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
+        self._connection, self._progress = connection, progress
+
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
+        """The files as one table, with a row number if that identifies responses."""
+        paths = f"[{', '.join(_text(str(file.path)) for file in files)}]"
+        if files[0].kind == "jsonl":
+            # Each thread that reads JSON has two buffers of the longest line, 32 MiB by default.
+            self._connection.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
+            types = json_types(files, columns, "{}[]")
+            named = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items())
+            source = f"read_json({paths}, columns = {{{named}}}, format = 'newline_delimited')"
+        else:
+            source = f"read_parquet({paths}, hive_partitioning = {bool(files[0].hive)})"
+        # The numbers only have to differ: no result depends on their values.
+        row = f", uuid() AS {ROW}" if ROW in columns.response else ""
+        return self._view("tokens", f"SELECT *{row} FROM {source}")
+
+    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
+        """A row per token from a row per sequence: lists unnested (null as empty), single values repeated."""
+        # DuckDB goes through all lists of a row together.
+        parts = (f"UNNEST({quoted(name)}) AS {quoted(name)}" for name in columns.lists)
+        single = map(quoted, columns.single)
+        return self._view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
+
+    def parquet(self, path: Path) -> Table:
+        """One Parquet file."""
+        return self._view("stored", f"SELECT * FROM read_parquet({_text(str(path))})")
+
+    def write(self, query: str, path: Path) -> None:
+        """Write a large result to a Parquet file, in its order."""
+        execute = self._connection.execute
+        # Without this, the order of the rows is lost.
+        execute("SET preserve_insertion_order = true")
+        # Less while sorting: this memory is not freed before the text is searched.
+        execute("SET memory_limit = '160MB'")
+        self._watched(lambda: execute(f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"))
+        execute(";".join(_SETTINGS[:2]))
+
+    def run(self, query: str) -> pa.Table:
+        """The rows of a small result."""
+        return self._watched(lambda: self._connection.sql(query).to_arrow_table())
+
+    def _view(self, name: str, query: str) -> Table:
+        """A query as a table."""
+        with _explained():
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+            schema = self._connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
+        return Table(name, {field.name: plain_type(field.type) for field in schema})
+
+    def _watched(self, call: Callable[[], Any]) -> Any:
+        """Call in this thread, which receives Ctrl-C, and report the progress from another one."""
+        done, progress = threading.Event(), self._progress
+
+        def report() -> None:
+            while progress is not None and not done.wait(0.1):
+                progress(max(0.0, self._connection.query_progress()) / 100)
+
+        reporter = threading.Thread(target=report, daemon=True)
+        reporter.start()
+        try:
+            with _explained():
+                return call()
+        finally:
+            done.set()
+            reporter.join()
+
+
+def _text(value: str) -> str:
+    """Text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise DuckDB's errors as errors of this package."""
+    try:
+        yield
+    except RuntimeError as error:
+        # DuckDB raises this for Ctrl-C; its other errors are not RuntimeErrors.
+        if "interrupted" in str(error).lower() and not isinstance(error, duckdb.Error):
+            raise KeyboardInterrupt from None
+        raise
+    except duckdb.OutOfMemoryException as error:
+        message = f"DuckDB ran out of its {MEMORY}: {shown(cause_of(error))}"
+        hint = "free space in the folder for temporary files, or use --backend spark"
+        raise EntropyLawError("out-of-memory", message, hint) from None
+    except duckdb.Error as error:
+        message = f"the table cannot be read: {shown(cause_of(error), 300)}"
+        hint = "copy or write the file again"
+        raise InputError("file-corrupt", message, hint) from None

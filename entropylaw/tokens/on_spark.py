@@ -1,0 +1,129 @@
+"""A Spark cluster, by SQL that ibis translates; importing this module imports both."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import ibis
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import monotonically_increasing_id
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import shown
+from entropylaw.tokens.backends import cause_of, first_line, json_types
+from entropylaw.tokens.files import TokenFile, plain_type
+from entropylaw.tokens.query import ROW, WIDE, Table, TokenColumns
+
+
+@contextmanager
+def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
+    """Spark on ``master`` or as it is configured; UsageError ``spark-failed``."""
+    builder = (
+        SparkSession.builder.appName("entropylaw tokens")
+        # Errors are raised as exceptions, and reported once.
+        .config("spark.log.level", "WARN" if os.environ.get("ENTROPYLAW_DEBUG") else "OFF")
+        # An overflow of a sum is an error, and does not wrap.
+        .config("spark.sql.ansi.enabled", "true")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "true" if console else "false")
+    )
+    if master is not None:
+        builder = builder.master(master)
+    with warnings.catch_warnings(), ExitStack() as stack:
+        warnings.simplefilter("ignore")
+        # py4j logs the traceback of every error to the root logger, which prints it by default.
+        silent = logging.NullHandler()
+        logging.getLogger().addHandler(silent)
+        stack.callback(logging.getLogger().removeHandler, silent)
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            where = f"Spark could not be started at {shown(master or 'its configured master')}"
+            hint = "check --master, and that JAVA_HOME is a Java 17 or later"
+            raise UsageError("spark-failed", f"{where}: {shown(first_line(error), 200)}", hint) from None
+        stack.callback(session.stop)
+        if threading.current_thread() is threading.main_thread():
+            # Spark's own handler calls Java during a call of Java, and fails.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield Spark(ibis.pyspark.connect(session), session)
+
+
+class Spark:
+    """See :func:`spark_backend`."""
+
+    def __init__(self, connection: Any, session: Any) -> None:
+        self._connection, self._session = connection, session
+
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> Table:
+        """The files as one table, with a row number if that identifies responses."""
+        # Hadoop does not decode a URI, and would take these characters for a pattern.
+        escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
+        paths = [f"file:{path}" for path in escaped]
+        reader = self._session.read
+        with self._explained():
+            if files[0].kind == "jsonl":
+                types = json_types(files, columns, "array<{}>")
+                schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
+                frame = reader.schema(schema).option("mode", "FAILFAST").json(paths)
+            else:
+                if files[0].hive:
+                    # Only folders below the base name columns.
+                    base = files[0].path.absolute().parents[files[0].name.count("/")]
+                    reader = reader.option("basePath", f"file:{base.as_posix()}")
+                frame = reader.parquet(*paths)
+            if ROW in columns.response:
+                frame = frame.withColumn(ROW, monotonically_increasing_id())
+            return self._view("entropylaw_tokens", frame)
+
+    def unrolled(self, table: Table, columns: TokenColumns) -> Table:
+        """As :meth:`DuckDB.unrolled`; Spark goes through all lists of a row together as structs."""
+        names = {name: "`" + name.replace("`", "``") + "`" for name in columns.all}
+        # A null list among others would make the row's structs null.
+        lists = ", ".join(f"COALESCE({names[name]}, ARRAY())" for name in columns.lists)
+        fields = ", ".join(names[name] for name in columns.lists)
+        unrolled = f"INLINE(ARRAYS_ZIP({lists})) AS ({fields})"
+        single = (names[name] for name in columns.single)
+        with self._explained():
+            frame = self._session.sql(f"SELECT {', '.join((*single, unrolled))} FROM {table.name}")
+            return self._view("entropylaw_unrolled", frame)
+
+    def _view(self, name: str, frame: Any) -> Table:
+        """A frame as a table."""
+        frame.createOrReplaceTempView(name)
+        schema = self._connection.table(name).schema().to_pyarrow()
+        return Table(name, {field.name: plain_type(field.type) for field in schema})
+
+    def run(self, query: str) -> pa.Table:
+        """Run on the cluster; Ctrl-C cancels the jobs."""
+        try:
+            with self._explained():
+                query = query.replace(f" AS {WIDE})", " AS DECIMAL(38, 0))")
+                return self._connection.sql(query, dialect="duckdb").to_pyarrow()
+        except KeyboardInterrupt:
+            # This may fail on an interrupted connection; stopping Spark then ends the jobs.
+            with suppress(Exception):
+                self._session.sparkContext.cancelAllJobs()
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Raise Spark's errors as errors of this package."""
+        try:
+            yield
+        except (Py4JError, PySparkException) as error:
+            message = f"Spark could not finish the query: {shown(cause_of(error), 300)}"
+            hint = "every worker must see the files at the same path; "
+            hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
+            raise InputError("spark-failed", message, hint) from None
