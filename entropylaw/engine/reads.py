@@ -160,7 +160,7 @@ def t_below(df: FloatArray, z: FloatArray) -> FloatArray:
         return np.asarray(stdtr(df, z))
     a = df - 0.5
     b = 48.0 * a**2
-    square = np.minimum(z**2, 1e300)
+    square = np.clip(z, -1e150, 1e150) ** 2
     y = a * np.log1p(square / df)
     series = (((-0.4 * y - 3.3) * y - 24.0) * y - 85.5) / (0.8 * y**2 + 100.0 + b) + y + 3.0
     return np.asarray(ndtr(np.copysign((series / b + 1.0) * np.sqrt(y), z)))

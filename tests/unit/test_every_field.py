@@ -96,9 +96,6 @@ MEDIA: dict[str, tuple[Render, ...]] = {
 }
 """Results → what renders them beside JSON, what shows most of them first."""
 
-SEGMENT = r"runs\.segments\.segments\.fit\."
-FITS, AHEAD, CURVES = ("fit", "report"), ("prediction", "report"), ("phases", "report")
-
 NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("fit", "prediction", "backtest", "phases", "check"),
@@ -108,9 +105,10 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("fit", "phases"), r"settings\..*", "an option: what came of it is shown"),
     (("fit",), r"ESTIMATES\.level", "the level is above the table"),
     ((*FITS, "prediction"), r"ESTIMATES\.std_error", "it says less than the interval"),
-    (FITS, r"runs\.answer\.cuts\..*", "where the answer rests on first evaluations, a caution says so"),
+    (FITS, r"runs\.answer\.(p_first|p_no_curve)", "a caution says so where it is large"),
     (FITS, r"runs\.answer\.(law\.)?run", "the run's own name is shown"),
-    (FITS, r"runs\.answer\.law\.(posterior|noise_floor)", "what predictions are computed from"),
+    (FITS, r"runs\.answer\.law\.smoothing_error", "the intervals allow for it"),
+    (FITS, r"runs\.answer\.law\.shifts", "the level shifts of the run are shown"),
     (FITS, r"runs\.answer\.law\.fitted", "the figure of the residuals draws it"),
     (("fit",), r"runs\.answer\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
     (FITS, r"runs\.answer\.law\.reward_now\..*", "the averaged reward now is shown"),
@@ -119,19 +117,13 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"runs\.answer\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
     (
         (*FITS, "prediction"),
-        r"runs\.((forecast|answer|segments|segments\.segments\.fit)\.)?findings\.values\.KEY",
+        r"runs\.((forecast|answer)\.)?findings\.values\.KEY",
         "the code says which values there are",
-    ),
-    (FITS, r"runs\.segments\.same\.(hypothesis|statistic|df1|df2)", "its p-value and its method say it"),
-    (
-        FITS,
-        rf"{SEGMENT}(?!law\.(a|b|ceiling)\.|verdict|why|findings).*",
-        "of a segment its coefficients and its verdict are shown; the whole fit is in the JSON",
     ),
     (
         FITS,
         r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-        r"|forms\.form$|law\.(entropy_now|interval|max_reward|n$|smoothed_entropy))|reward_column\.column).*",
+        r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|reward_column\.column).*",
         "of the training reward the verdict and the two answers are shown; the JSON has the rest",
     ),
     (("fit",), r"runs\.summary", "the answers are shown"),
@@ -150,7 +142,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (AHEAD, r"runs\.spending\.(run|reward\.note|reward_now\..*)", "as in the forecast"),
     (AHEAD, r"runs\.spending\.share", "the entropy that it gives is shown"),
     (("prediction",), r"runs\.predictions\.observation\.value", "its middle is the mean's"),
-    (("backtest",), r"overall\.best", "the sentence on what errs least names it"),
+    (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.phases\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
     (CURVES, r"runs\.(phases\.)?CURVE_column\.(usable|why)", "the column is named"),
     (CURVES, r"runs\.phases\.run", "the run's own name is shown"),
@@ -168,11 +160,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "the sentence of the case has it, and the JSON as a number",
     ),
     (
-        ("comparison",),
-        r"branch_test\.method|forms\.shapes\.(low|high|note)|ESTIMATES\.(method|std_error)",
-        "the test of the branches says why there is none, and a shape is one number in its formula",
-    ),
-    (
         ("arms",),
         r"arms\.(mean|low|high|runs\.(entropy|reward))|pairs\.band\.mean",
         "curves, which the figure draws",
@@ -188,8 +175,7 @@ NO_EXAMPLE = {
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "the index and a page of its own have the phases of several runs",
-    ("Cut", "why"): "the law fails in no run here without its first evaluations",
-    ("Comparison", "reach"): "the entropy of the run here is not spent",
+    ("Fit", "skipped"): "every form can be fitted to the runs here",
     ("Source", "parts"): "no run here is joined from several files",
 }
 """Class and field that no result here has a value in → why."""
