@@ -99,9 +99,8 @@ def _odds_words(odds: float) -> str:
 
 
 def _another_curve(values: Values) -> str:
-    ratio = values["probability"] / values["own"] if values["own"] else float("inf")
-    times = "far better" if ratio >= 20 else f"{ratio:.2g} times as well"
-    return f"{{label}} fits {times} (probability {{probability:.2g}}, the law {{own:.2g}})".format_map(values)
+    odds = values["probability"] / values["own"] if values["own"] else float("inf")
+    return f"{{label}} fits {_odds_words(odds)}".format_map(values)
 
 
 def _left_out(values: Values) -> str:

@@ -96,6 +96,8 @@ MEDIA: dict[str, tuple[Render, ...]] = {
 }
 """Results → what renders them beside JSON, what shows most of them first."""
 
+FITS, AHEAD, CURVES = ("fit", "report"), ("prediction", "report"), ("phases", "report")
+
 NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("fit", "prediction", "backtest", "phases", "check"),

@@ -26,6 +26,9 @@ from entropylaw.results.law import LawFit
 SHOWN = 0.01
 """Least probability of a form that is drawn; the law is drawn in any case."""
 
+MOST_DRAWN = 5
+"""Most forms that are drawn, the most probable first: with more their lines are not told apart."""
+
 _BANDS = 0.3, 0.13
 """Opacity of the band of the mean and of the prediction band."""
 
@@ -183,8 +186,9 @@ def _drawn(fit: Fit) -> list[FormAnswer]:
     """The forms that are drawn: at the present stage the law beside a term is not the law that was tested."""
     return [
         form
-        for form in fit.forms
-        if form.probability >= SHOWN or (form.form == "law" and not fit.present_stage)
+        for place, form in enumerate(fit.forms)
+        if (place < MOST_DRAWN and form.probability >= SHOWN)
+        or (form.form == "law" and not fit.present_stage)
     ]
 
 
