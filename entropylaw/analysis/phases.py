@@ -240,7 +240,7 @@ def share_of_entropy(
         return None, "not-between"
     points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
-        np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
+        np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points), 0.0)
         for name in ("planning", "execution")
     )
     of_plan, of_act = share * plan[:, None], (1.0 - share) * act

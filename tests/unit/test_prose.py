@@ -16,7 +16,7 @@ SENTENCES = (
         "docs/guide.md",
         "has a run of the first kind",
         FIT.format("grpo_s0"),
-        "FAILS: the form with a free rate k fits far better",
+        "FAILS: a power of H fits far better",
     ),
     (
         "docs/guide.md",
