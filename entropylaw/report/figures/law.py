@@ -27,7 +27,7 @@ SHOWN = 0.01
 """Least probability of a form that is drawn; the law is drawn in any case."""
 
 MOST_DRAWN = 5
-"""Most forms that are drawn, the most probable first: with more their lines are not told apart."""
+"""Most forms that are drawn, the most probable first: with more, lines look alike."""
 
 _BANDS = 0.3, 0.13
 """Opacity of the band of the mean and of the prediction band."""
