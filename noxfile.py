@@ -1,4 +1,4 @@
-"""Sessions: ``nox -s tests lint nightly tests-lowest bench docs``."""
+"""Sessions: ``nox -l`` lists them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lab(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, types, imports between packages, words."""
+    """Style, types, imports between packages, words, the budget."""
     session.install("-e", ".[lint,test]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -102,12 +102,16 @@ def spark(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Coverage and speed, compared with other tools, into docs/benchmarks/. ``-- --full`` for many runs."""
+    """Coverage and speed, compared with other tools. ``-- --full`` for many runs.
+
+    The table prints its numbers, all others write their page in docs/benchmarks/.
+    """
     session.install("-e", ".[bench,test]")
     full = "--full" in session.posargs
     session.run("python", "-m", "benchmarks.table", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--write")
+    session.run("python", "-m", "benchmarks.arms", "--write")
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
     session.run("python", "-m", "benchmarks.phases_aside", "--write")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))

@@ -16,12 +16,13 @@ from entropylaw import EntropyLawError, Fit, fit_run, read_runs
 from entropylaw.escaping import markdown_cell
 from entropylaw.logs.runs import Run
 from entropylaw.report.numbers import format_interval, format_number, format_probability
+from entropylaw.results.result import has
 
 ROOT = Path(__file__).parent.parent
 PLACES = {"the lab": ROOT / "data" / "lab", "public logs": ROOT.parent / "shared" / "logs"}
 MONOTONE, LEAST_R_SQUARED = -0.8, 0.5
 CUT = 0.05
-"""Share of the evaluations that is left out at the start in the second table, at least one of them."""
+"""Share of the evaluations that is left out at the start in the last two columns, at least one of them."""
 
 
 def main() -> None:
@@ -65,7 +66,7 @@ def table(name: str, folder: Path) -> str:
     weak = sum(fit.verdict == "holds" and fit.law.r_squared < LEAST_R_SQUARED for fit in fits)
     monotone = [fit for fit in fits if fit.tests.spearman is not None and fit.tests.spearman <= MONOTONE]
     without = sum(fit.ceiling.value is None for fit in monotone)
-    rests = sum(any(cut.changed for cut in fit.cuts) for fit in fits)
+    rests = sum(has(fit.findings, "rests-on-first") for fit in fits)
     changed = sum(cut is not None and worded(whole) != worded(cut) for whole, cut in found)
     said = (
         f"{len(fits)} runs: {counts}. The law holds in {weak} runs with R² below {LEAST_R_SQUARED}. Of "

@@ -26,7 +26,6 @@ from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.analysis.forecast_prior import Prior
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.errors import EntropyLawError
-from entropylaw.pipeline.answers import is_rate
 from entropylaw.results.forecast import RunBacktest, Skill
 from entropylaw.roles.series import Series
 
@@ -72,10 +71,14 @@ def main() -> None:
 
 def tested(series: Series, prior: Prior | None) -> RunBacktest | None:
     """None where the series cannot be tested: too short, or a constant entropy or reward."""
-    most = 1.0 if is_rate(series.reward_choice.column, series.reward) else None
     try:
         return backtest_run(
-            series.step, series.entropy, series.reward, max_reward=most, prior=prior, run=series.run
+            series.step,
+            series.entropy,
+            series.reward,
+            max_reward=series.max_reward,
+            prior=prior,
+            run=series.run,
         )
     except EntropyLawError:
         return None

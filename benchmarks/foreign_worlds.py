@@ -1,4 +1,4 @@
-"""Simulated runs under the law whose residuals are of other families than the engine's.
+"""Simulated runs under the law whose residuals are of many families, most of them not the engine's.
 
 A run has entropy, reward, and the covariance of its residual where it is Gaussian: with it generalised
 least squares gives the narrowest interval that holds, the oracle's.

@@ -14,6 +14,7 @@ import argparse
 import importlib
 import json
 import os
+import pkgutil
 import platform
 import random
 import subprocess
@@ -30,9 +31,10 @@ import numpy as np
 
 from benchmarks.docs import write_block
 from benchmarks.process import peak
+from entropylaw.logs import readers
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.sources.opening import load
-from entropylaw.logs.sources.registry import find_reader, readers
+from entropylaw.logs.sources.registry import find_reader
 
 TURNS = 5
 ROWS, METRICS = 20_000, 40
@@ -170,7 +172,8 @@ def alone(who: str, path: str) -> None:
         if peer.format == who:
             [importlib.import_module(package) for package in peer.packages]
     if who in ("ours", "runs"):
-        readers()
+        for module in pkgutil.walk_packages(readers.__path__, f"{readers.__name__}."):
+            importlib.import_module(module.name)
         importlib.import_module("pyarrow.parquet")
     before = peak()
     time_taken = seconds(lambda: reads[who](Path(path)))

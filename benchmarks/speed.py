@@ -146,17 +146,12 @@ def times_table() -> list[str]:
 
 
 PARTS = {
-    "choice among the residual's 389 covariances": ("adapted_grid",),
-    "functional forms": ("fit_forms",),
-    "tests of the law": ("law_tests", "tests_solver"),
+    "outliers and smoothed entropy": ("usable", "smoothed_at"),
+    "the table": ("table_of",),
+    "the law's own numbers": ("law_of_run",),
+    "tests of the law": ("law_tests",),
     "averaged numbers": ("averaged_numbers",),
-    "errors in the entropy": ("infer_law",),
-    "smoothed entropy, lag, outliers, scatter of thirds": (
-        "entropy_for_model",
-        "lag_of",
-        "usable",
-        "scatter_of_thirds",
-    ),
+    "reasons and cautions": ("reasons_of", "cautions_of"),
 }
 """Parts of a fit, and the functions that they consist of, none of which calls another of them."""
 
@@ -173,7 +168,7 @@ def parts_table() -> list[str]:
         found[name] = found.get(name, 0.0) + cumulative
     whole, calls = found["fit_law"], stats.total_calls / FEW_TURNS  # type: ignore[attr-defined]
     shares = {part: sum(found.get(name, 0.0) for name in names) / whole for part, names in PARTS.items()}
-    shares["refits without the first evaluations, and the rest"] = 1.0 - sum(shares.values())
+    shares["weights of the rows, and the rest"] = 1.0 - sum(shares.values())
     return [
         f"Shares of `fit_law` at 200 evaluations, of {FEW_TURNS} runs by the profiler. A fit is {calls:,.0f} "
         "calls of Python and NumPy on arrays of a few thousand numbers:",
