@@ -45,8 +45,8 @@ def paragraph(fit: Fit) -> str:
     sentences = (
         f"We fitted reward R against policy entropy H (nats per token) over {fit.n} evaluations ({steps}) "
         f"with entropylaw {__version__} [entropylaw]: the law R = b − a·exp(H) [cui2025entropy], "
-        f"{names}, each with and without a term in the step, by Bayesian regression with normal priors of the "
-        f"slopes ({law.a.method}).",
+        f"{names}, each with and without a term in the step, by Bayesian regression with normal priors of "
+        f"the slopes ({law.a.method}).",
         f"{verdicts[fit.verdict]}: its probability among these forms is {probability}, R² "
         f"{format_r_squared(law.r_squared)}, effective sample size {size}.",
         f"Averaged over these forms by their posterior probabilities [hoeting1999averaging], {at_zero}"
