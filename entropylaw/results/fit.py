@@ -137,8 +137,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def present_stage(self) -> bool:
-        """Whether the averaged numbers are those of the present stage, beside a term in the step."""
-        return self.why is Why.more_than_entropy
+        """Whether the numbers are those of the present stage: a term in the step is probably needed."""
+        return self.p_term >= 0.5
 
     @property
     def lost(self) -> bool:
