@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 MOST = {
-    "logs": 8_762,
+    "logs": 8_764,
     "roles": 1_343,
     "analysis": 6_240,
     "report": 6_646,
@@ -21,8 +21,8 @@ MOST = {
     "top": 1_801,
     "gates": 1_156,
     "documents": 1_047,
-    "all lines": 39_944,
-    "all statements": 24_188,
+    "all lines": 39_946,
+    "all statements": 24_190,
     "other lines": 1_789,
     "other bytes": 51_896,
 }

@@ -196,6 +196,7 @@ def test_a_copy_is_a_copy_only_with_the_same_rewards(check, put):
         ("b/console.log", b"actor entropy: 0.31 at the end\n"),
         ("b.dat", comma(BAD)),
         ("B.CSV", comma(BAD)),
+        ("b.json", b"[\n {\n"),
         ("b.tsv", comma(BAD, "\t").replace(b"entropy", b"ent").replace(b"reward", b"acc")),
         ("b.csv", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
         ("metrics.dat", bytes(range(256)) * 9),

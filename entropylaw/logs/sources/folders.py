@@ -293,6 +293,8 @@ def may_be_text(path: str, content: Content, slug: str) -> bool:
         # A table would have rows that fit their header.
         has_names = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
         return named or bool(below) or has_names
+    if suffix == ".json" and not content.opening.strip(" \t\r\n[{"):
+        return True  # an array that breaks off before its first record
     if _MEASURED.search(content.opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
         return True
     return any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
