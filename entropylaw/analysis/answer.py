@@ -285,7 +285,7 @@ def checked_shifts(seams: Sequence[float], step: FloatArray) -> tuple[float, ...
         raise UsageError(
             "bad-seam",
             f"seam at step {outside[0]:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
-            "give the first step of the new segment",
+            "give the first step of the new level",
         )
     starts = np.unique(np.searchsorted(step, marks))
     return tuple(step[starts].tolist())

@@ -54,9 +54,6 @@ AVERAGED_OVER = f"averaged over functional forms; {OWN}"
 _EXCLUDED = 1e-4
 """Probability below which nothing is said of a run under a condition."""
 
-_POSSIBLE = 0.01
-"""Least share of a form's own curves that are possible from which its ceiling is conditioned on that."""
-
 
 def reads_of_run(used: Evaluations) -> Reads:
     """The table of a run's evaluations, read without a largest reward."""

@@ -160,9 +160,6 @@ class Residuals(Struct, frozen=True, kw_only=True):
 FEWEST_FOR_MEMORY = 150
 """Evaluations below which long and short memory are not distinguished."""
 
-PLAUSIBLE = 0.05
-"""A form whose posterior probability is below this is ruled out."""
-
 
 class FormEstimate(Struct, frozen=True, kw_only=True):
     """A functional form fitted to a run.
@@ -188,11 +185,6 @@ class FormEstimate(Struct, frozen=True, kw_only=True):
     ceiling: Estimate
     residual_sd: float
     shapes: Mapping[str, Estimate]
-
-    @property
-    def ruled_out(self) -> bool:
-        """Whether it is too improbable to be considered."""
-        return self.probability < PLAUSIBLE
 
 
 class Influence(Struct, frozen=True, kw_only=True):

@@ -113,7 +113,7 @@ def _cells(rows: Sequence[IndexRow]) -> tuple[list[Column], list[list[Any]]]:
 
 
 def _reason(row: IndexRow) -> list[Verdict]:
-    """Why the verdict is what it is, and the level shifts and segments."""
+    """Why the verdict is what it is, and the level shifts."""
     badges = [Verdict(row.chip or row.verdict, row.headline, HOLDS.get(row.verdict))]
     return badges + ([Verdict("", row.shifts_words)] if row.shifts_words else [])
 

@@ -1,7 +1,7 @@
 """Runs: the table of them, the page of each, what is said of all, and the rows of an index.
 
 The table has one row per run, in a report's pages, Markdown, CSV and JSON, and for fits alone. A column is
-one entry of :data:`COLUMNS`. Level shifts and segments have rows of their own in CSV and frames; ``part``
+one entry of :data:`COLUMNS`. Level shifts have rows of their own in CSV and frames; ``part``
 says what a row is.
 """
 
@@ -207,7 +207,7 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
 
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
-    """The verdict, figures, estimates, forms and segments of a run, ``further`` blocks, and its columns."""
+    """What the fit of a run says, ``further`` blocks, and its columns."""
     run, fit = report.fit, report.fit.answer
     if fit is None:
         slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
