@@ -194,7 +194,6 @@ _ALL = (
     _number("r_squared", "R² of the law by least squares", R_SQUARED, "law.r_squared"),
     _number("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
     _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "law.residuals.lag1"),
-    _number("scatter_ratio", "residual sd, last third over first", COUNT, "law.residuals.scatter_ratio"),
     _number(
         *("long_memory", "probability that the residuals have long memory", PROBABILITY),
         "law.residuals.long_memory",
