@@ -47,7 +47,7 @@ def compare(options: CompareCommand) -> None:
 
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    computed = partial(output.result_of, jobs=options.jobs, quiet=True)
+    computed = partial(output.answered, jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
     if any(run.fit is not None for run in runs):
         document = compared(grouping, runs, settings, inputs, partial(computed, steps.Averaged()))

@@ -114,9 +114,9 @@ def gather(
         )
 
 
-def result_of(
+def answered(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[R]:
+) -> list[tuple[R, ...]]:
     """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
     from entropylaw.pipeline.cache import OFF, user_cache
     from entropylaw.pipeline.pool import cores
@@ -126,6 +126,11 @@ def result_of(
     with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
         cache = OFF if anew else user_cache()
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
+
+
+def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None, **how: bool) -> list[R]:
+    """The results of all inputs in one list; parameters as :func:`answered`."""
+    return list(chain.from_iterable(answered(step, subjects, jobs, **how)))
 
 
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
@@ -318,9 +323,8 @@ def finish_runs(document: Any, formats: Mapping[str, str], *, quiet: bool) -> No
 def finish_fits(runs: Sequence[Entry[Any]]) -> None:
     """Show the errors of runs without a result; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
-    errors = [refused(run.run, run.refusal) for run in failed]
-    answered = len(failed) < len(runs) or any(run.training for run in failed)
-    finish(errors, answered=answered, read=any(run.read for run in failed))
+    errors = [refused(run.name, run.refusal) for run in failed]
+    finish(errors, answered=len(failed) < len(runs), read=any(run.read for run in failed))
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:

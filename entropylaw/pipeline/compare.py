@@ -13,9 +13,9 @@ import numpy as np
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import Entry, RunReport, refusal_of
+from entropylaw.documents.document import Entry, refusal_of
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import listing, quoted_path, shown
+from entropylaw.escaping import in_shell, listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
 from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, LawOptions, Parallel
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.stages import StageRows
 
-Curves = Callable[[Sequence[Fit]], Sequence[RunCurve]]
-"""Makes the averaged curves of fits."""
+Curves = Callable[[Sequence[Fit]], Sequence[Sequence[RunCurve]]]
+"""Makes the averaged curves of fits, of each fit one."""
 
 EXAMPLE = "entropylaw compare grpo='logs/grpo_*' clip='logs/clip_*'"
 
@@ -161,18 +161,33 @@ class ArmRun(NamedTuple):
 
 
 def fitted_runs(
-    arms: Mapping[str, Sequence[Input]], fit: Callable[[Sequence[Input]], Sequence[Any]]
+    arms: Mapping[str, Sequence[Input]], fit: Callable[[Sequence[Input]], Sequence[Sequence[Any]]]
 ) -> list[ArmRun]:
     """The runs of all arms; ``fit`` makes their entries, of all arms at once."""
     members = [(arm, member) for arm, inputs in arms.items() for member in inputs]
     runs: list[ArmRun] = []
-    for (arm, member), result in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
-        entry = result.fit if isinstance(result, RunReport) else result
+    for (arm, member), results in zip(members, fit([without_texts(m) for _, m in members]), strict=True):
+        entry = compared_entry([getattr(result, "fit", result) for result in results])
         if isinstance(entry, Fit):
             runs.append(ArmRun(arm, member, None, entry))
         else:
             runs.append(ArmRun(arm, member, entry, entry.result))
     return runs
+
+
+def compared_entry(entries: Sequence[Any]) -> Any:
+    """The entry of a run that is compared: the only one, not counting a training reward beside it.
+
+    Raises InputError ``several-rewards``.
+    """
+    first, *others = entries
+    labels = [entry.reward for entry in others if entry.columns["reward"].meaning.kind != "training"]
+    if labels:
+        listed = listing([first.reward, *labels], 8)
+        message = f"run {shown(first.run)} has {1 + len(labels)} rewards, and arms are compared in one"
+        hint = f"name one: --reward {in_shell(labels[-1])}"
+        raise InputError("several-rewards", f"{message}: {listed}", hint)
+    return first
 
 
 def without_texts(member: Input) -> Input:
@@ -222,7 +237,7 @@ def result_of(
             fits[run.arm].append(run.fit)
         else:
             failed[run.arm].append((run.name, failure_of(run.entry)))
-    averaged = iter(curves(list(chain.from_iterable(fits.values()))))
+    averaged = chain.from_iterable(curves(list(chain.from_iterable(fits.values()))))
     result = compare_arms(
         fits,
         baseline=baseline_of(arms, options) or "all",
@@ -406,7 +421,7 @@ def given_fits(arm: str, runs: Sequence[Any]) -> list[Input]:
     """The runs of an arm that were given as fits; those without a name get a number."""
     fits = [run for run in runs if isinstance(run, Fit)]
     named = [replace(fit, run=fit.run or f"{arm} {number}") for number, fit in enumerate(fits, 1)]
-    return [Input(name=fit.run, path="", entry=fit, arm=arm) for fit in named]
+    return [Input(name=fit.run, path="", entries=(fit,), arm=arm) for fit in named]
 
 
 def listed_runs(runs: Any) -> Iterator[Any]:

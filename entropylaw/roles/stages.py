@@ -42,7 +42,12 @@ class _Stage(NamedTuple):
 
 
 def stage_rows(
-    run: Run, stage: str, domain: str | None = None, *, entropy: str | None = None, reward: str | None = None
+    run: Run,
+    stage: str,
+    domain: str | None = None,
+    *,
+    entropy: str | Sequence[str] | None = None,
+    reward: str | Sequence[str] | None = None,
 ) -> StageRows:
     """The stages of a run and their curves.
 

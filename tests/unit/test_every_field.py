@@ -146,6 +146,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
     (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
+    ((*FITS, "phases"), r"runs\.columns\.label", "the reward's own label is shown where there are several"),
     (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "of its meaning the kind is shown"),
     (CURVES, r"runs\.result\.run", "the run's own name is shown"),
     (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),

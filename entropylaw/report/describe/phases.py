@@ -87,7 +87,7 @@ def describe(result: Result) -> list[b.Block]:
 def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     """A run: its curves, and the columns that they were read from."""
     if run.result is None:
-        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
+        return [b.Heading(run.name, 2, "" if run.run == run.path else run.path), *_sections(run)]
     curves = curves_of(run)
     points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
     # Blocks of points begin later and end earlier than the curves themselves.
@@ -95,9 +95,9 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     first, last = map(format_step, range_of(curves))
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
-        return [b.Heading(run.run, 2, about), *_sections(run)]
+        return [b.Heading(run.name, 2, about), *_sections(run)]
     return [
-        b.Heading(run.run, 2, f"{about} · {run.path}"),
+        b.Heading(run.name, 2, f"{about} · {run.path}"),
         *_sections(run),
         b.Heading("Read and dropped", name="read"),
         b.Notes(_read(run)),
@@ -411,7 +411,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
 
 def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     """A row per curve, or one with the refusal."""
-    base: b.Row = {"run": run.run, "path": run.path}
+    base: b.Row = {"run": run.name, "path": run.path}
     phases = run.result
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
