@@ -222,6 +222,12 @@ def _all_likely(
     return {role: chosen[role] for role in roles if role in chosen}
 
 
+def is_like(role: str, name: str) -> bool:
+    """Whether a name is that of an entropy or a reward, by the catalog or by a word in it."""
+    in_catalog = any(catalog.matches(kind, [name], catalog.trainers()[-1]) for kind in _KINDS[role])
+    return in_catalog or _rank(role, name) is not None
+
+
 def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
     """The column of a log of no known trainer that is by its name an entropy, or a reward, beyond doubt."""
     if run.partial or catalog.detect(run.names).trainer is not catalog.trainers()[-1]:

@@ -10,6 +10,7 @@ from entropylaw.errors import InputError
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import select
+from tests.unit.test_ingest_consoles_a import reader_of
 
 STEPS = range(1, 13)
 
@@ -305,7 +306,7 @@ OF_CONSOLES = {
     "open-instruct: evaluations have no step": open_instruct(3) + EVALUATION + open_instruct(4),
     "open-instruct: a panel that breaks off": open_instruct(1) + open_instruct(2)[:-90],
 }
-SAMPLES = {title: (title.partition(":")[0], "x.log", text) for title, text in OF_CONSOLES.items()} | {
+SAMPLES = {title: (reader_of(title), "x.log", text) for title, text in OF_CONSOLES.items()} | {
     f"{name}: its metrics file": ("jsonl", "metrics.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     for name, rows in (("prime-rl", monitored()), ("tinker", tinkers()))
 }

@@ -270,7 +270,7 @@ def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
     every = trainers()
     templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
-    telltales = list(filter(_any_of(templates), columns))
+    telltales = list(filter(_any_of(templates), (name_and_kind(column)[0] for column in columns)))
     for trainer in every:
         if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")

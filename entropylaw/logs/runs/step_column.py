@@ -57,8 +57,8 @@ ROLLOUT_AXES = (_ROLLOUT, "train/step", "eval/step")
 
 @lru_cache(maxsize=1 << 14)
 def folded(name: str) -> str:
-    """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
-    return name.strip().replace("/", "_").replace(".", "_").casefold()
+    """Return the name with ``/``, ``.`` and blanks as ``_``, in lower case."""
+    return name.strip().replace("/", "_").replace(".", "_").replace(" ", "_").casefold()
 
 
 def by_folded_name(names: Iterable[str]) -> dict[str, str]:

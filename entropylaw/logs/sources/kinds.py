@@ -103,6 +103,7 @@ def _firsts(places: Sequence[int]) -> list[int]:
 def by_kind(table: Table, step: StepColumn) -> Table:
     """Give the metrics of each kind of record columns of their own; the note says which are split."""
     kinds, sign = _kinds(table, step)
+    table = replace(table, columns={name: cells for name, cells in table.columns.items() if name != KIND})
     labels = list(dict.fromkeys(filter(None, kinds.tolist())))
     if not any(map(is_evaluation, labels)):
         return table
@@ -170,7 +171,7 @@ def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
             trains = is_training(label) or (label in updates and not is_evaluation(label))
             kinds[at == code] = "train" if trains and not is_training(label) else label
         kinds[at < 0] = "train" if (entropies & (at < 0)).any() else ""
-        sign = f"column {shown(name)}"
+        sign = "what the lines say" if name == KIND else f"column {shown(name)}"
         break
     else:
         evaluations = _evaluations(table, step, entropies)

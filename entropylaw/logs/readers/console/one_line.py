@@ -1,4 +1,4 @@
-"""Consoles that print a record per line: verl, prime-rl, OpenRLHF, slime and ROLL."""
+"""Consoles that print a record per line: verl, prime-rl, OpenRLHF and slime."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import islice
-from typing import Any
 
 from entropylaw.escaping import counted
 from entropylaw.logs.readers.console import (
@@ -19,11 +17,9 @@ from entropylaw.logs.readers.console import (
     Printout,
     Row,
     dict_pairs,
-    lines,
     plain,
 )
-from entropylaw.logs.readers.jsonl import leaves
-from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number, plain_numbers
+from entropylaw.logs.runs.number_parsing import classify, parse_number, plain_numbers
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
 
 # --- verl -------------------------------------------------------------------------------------------------
@@ -340,86 +336,3 @@ class _Rollouts:
             yield f"a rollout has several training steps: {choice}, on a part of its responses"
         if self._initial:
             yield f"{counted(self._initial, 'evaluation')} from before training: at step -1"
-
-
-# --- ROLL -------------------------------------------------------------------------------------------------
-
-_TAG = "metrics_tag: {"
-_TAGGED = re.compile(r'metrics_tag: \{"step": (?:\d|null)')
-_PIPELINE_STEP = re.compile(r"pipeline (?:rollout global )?step (\d{1,9}) start", re.ASCII)
-_BARE = re.compile(r'(?:^|\s)(?=\{")')
-# Some of these keys are in every step's bare metrics, whatever is trained.
-_ROLL_FAMILIES = ("time/step_", "critic/", "system/", "val_correct/")
-_SHOWS_BARE = re.compile(rf'"(?:{"|".join(_ROLL_FAMILIES)})[^\n]*')
-# A step's metrics are some hundreds; JSON may take 30 times its length in memory.
-_LONGEST_JSON = 1 << 20
-
-BAD_METRICS = "unreadable metrics of a step"
-
-
-def shows_roll(text: str) -> bool:
-    """Whether the tracker's line is there, or a line of bare metrics behind the start of a step."""
-    if _TAG in text and _TAGGED.search(text):
-        return True
-    started = _PIPELINE_STEP.search(text)
-    shown = _SHOWS_BARE.finditer(text, started.end()) if started else ()
-    return any(
-        _bare_metrics(text[text.rfind("\n", 0, match.start()) + 1 : match.end()])
-        for match in islice(shown, 1000)
-    )
-
-
-@partial(
-    Console,
-    matches=shows_roll,
-    needle=_TAG,
-    what='readable metrics of ROLL\'s console (metrics_tag: {"step": 1, "metrics": {…}})',
-)
-def roll(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
-    """ROLL: ``metrics_tag: {"step": 3, "metrics": {"critic/entropy/mean": 0.4, …}}`` behind a prefix.
-
-    From alibaba/ROLL 0.3.0: ``StdoutTracker.log`` in ``roll/utils/tracking.py`` prints that line. With
-    another tracker, ``run`` in ``roll/pipeline/rlvr/rlvr_pipeline.py`` and
-    ``roll/pipeline/agentic/agentic_pipeline.py`` still prints the bare metrics as JSON on every
-    ``logging_steps``-th step, between ``pipeline step 3 start...`` (agentic: ``pipeline rollout global step
-    3 start...``) and ``pipeline step 3 finished``. These are read where no line of the tracker can be.
-    """
-    any_tagged, step = False, None
-    for line in tagged:
-        entry = _json_object(line, line.index(_TAG) + len(_TAG) - 1)
-        if values := _json_numbers(entry.get("metrics")):
-            any_tagged = True
-            yield {"step": entry.get("step"), **values}
-        else:
-            printout.lost += 1
-            printout.dropped[BAD_METRICS] += 1
-    if any_tagged:
-        return
-    printout.notes.append(
-        "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
-    )
-    for line in lines(printout.content):
-        if _TAG not in line and (started := _PIPELINE_STEP.search(line)):
-            step = float(started[1])
-        elif _TAG not in line and step is not None and (values := _bare_metrics(line)):
-            yield {"step": step, **values}
-
-
-def _bare_metrics(line: str) -> dict[str, float]:
-    """Return the metrics where they are the whole message; none where the line holds no such."""
-    opening = _BARE.search(line) if '{"' in line and _SHOWS_BARE.search(line) else None
-    value = _json_object(line, opening.end()) if opening else {}
-    return _json_numbers(value) if any(name.startswith(_ROLL_FAMILIES) for name in value) else {}
-
-
-def _json_object(line: str, position: int) -> dict[str, Any]:
-    """Return the object that opens here, empty where there is none or it does not end."""
-    value, _ = json_at(line, position) if len(line) <= _LONGEST_JSON else (None, 0)
-    return value if isinstance(value, dict) else {}
-
-
-def _json_numbers(value: object) -> dict[str, float]:
-    """Return the numbers of an object, flat."""
-    cells = leaves(value, _LONGEST_JSON) if isinstance(value, dict) else ()
-    numbers = ((path, cell, parse_number(cell)) for path, cell in cells if not isinstance(cell, bool))
-    return {path: number for path, cell, number in numbers if number == number or not isinstance(cell, str)}
