@@ -26,7 +26,7 @@ from entropylaw.logs.runs.number_parsing import (
 )
 from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
-from entropylaw.logs.suggest import measured
+from entropylaw.logs.suggest import is_evident, measured
 
 #: The column in which a reader itself writes the kind of a record.
 KIND = "record kind"
@@ -219,9 +219,11 @@ def _any_finite(table: Table, roles: Sequence[str], rows: int) -> BoolArray:
     names = tuple(table.columns)
     trainer = catalog.detect(names).trainer
     there = np.zeros(rows, dtype=bool)
-    for role in roles:
-        for match in catalog.matches(role, names, trainer):
-            there |= np.isfinite(parse_column(table.columns[match.column]).values)
+    columns = {match.column for role in roles for match in catalog.matches(role, names, trainer)}
+    if not columns and trainer is catalog.trainers()[-1]:
+        columns = {name for name in names if is_evident("entropy" if "entropy" in roles else "reward", name)}
+    for column in columns:
+        there |= np.isfinite(parse_column(table.columns[column]).values)
     return there
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from entropylaw.escaping import counted
 from entropylaw.logs.catalog import is_evaluation, is_training
-from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, dict_pairs, plain
 from entropylaw.logs.readers import jsonl
+from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, dict_pairs, plain
 from entropylaw.logs.readers.jsonl import leaves
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number
@@ -41,7 +41,7 @@ _WORD = r"[^\W\d][\w./@%#+-]{0,120}+(?:\([\w ]{1,20}\))?…?"
 _NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|inf(?:inity)?|nan)"
 _PAIR = re.compile(
     rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
-    r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"]?(?:[a-z.]{2,20}\d{0,2}\()?"
+    r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
     rf"(?P<number>{_NUMBER})(?:\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±:\[])",
     re.IGNORECASE,
 )
@@ -60,8 +60,12 @@ _NO_COUNTS = frozenset(("time", "timing", "per", "size", "lr", "length", "tokens
 _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])", re.IGNORECASE)
 # What stands before a metric's name in a sentence.
 _FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "after", "on", "done", "finished"))
+_ALONE = re.compile(r"[\s\[\],}]*\{\s*")
 _INSIDE = re.compile(r"\s*['\"]")
 _TITLE = re.compile(r"[^\W\d]")
+# Text and programs may name an entropy and a step without being a log.
+_PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
+_MESSAGES = ("message", "msg", "event", "text")
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED = 1 << 13, 20_000
 # A longer line is no record; so many lines of others may come between two lines of a dict.
@@ -81,10 +85,14 @@ def recognises(content: Content) -> bool:
     if not content.is_text or content.suffix in (".csv", ".tsv") or jsonl.recognises(content):
         return False
     text = content.opening
+    if text.lstrip().startswith("<"):
+        return False  # a page
+    fewest = 8 if content.suffix in _PROSE else 1
     for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
         begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
         around = list(_lines([text[begin : match.end() + _AROUND]]))
-        if any(is_like("entropy", name) for record in _records(around, Counter()) for name in record):
+        records = _records(around, Counter())
+        if sum(any(is_like("entropy", name) for name in record) for record in records) >= fewest:
             return True
     return False
 
@@ -117,12 +125,16 @@ def _records(
 ) -> Iterator[dict[str, object]]:
     """Yield the records: what is printed of one kind from one step to the next."""
     sample = lines if opening is None else _lines([opening])
-    word = counting_word(list(islice(_Prints(Counter()).of(sample), _SAMPLED)))
+    seen = list(islice(_Prints(Counter()).of(sample), _SAMPLED))
+    word = counting_word(seen)
+    prints = _Prints(dropped).of(lines)
+    if steps_come_last(seen, word):
+        prints = _with_later_steps(prints, word)
     name = word if word in _COLUMNS else "step"
     record: dict[str, object] = {}
     # The evaluations of this step: a further one without its own step does not replace them.
     evaluated: dict[str, float] = {}
-    for printed in _Prints(dropped).of(lines):
+    for printed in prints:
         steps = [number for metric, number in printed.pairs if word and counts(metric, number) == word]
         if not word and printed.fraction is not None:
             steps = [printed.fraction]
@@ -154,6 +166,28 @@ def _records(
             record |= {metric: number for metric, number in values.items() if metric not in record}
     if name in record and len(record) > 1 + (KIND in record):
         yield record
+
+
+def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
+    """Whether an entropy is printed before the first step: the step closes its record."""
+    for printed in sample:
+        if any(word and counts(*pair) == word for pair in printed.pairs):
+            return False
+        if word and any(is_like("entropy", name) for name, _ in printed.pairs):
+            return True
+    return False
+
+
+def _with_later_steps(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
+    """Put what is printed before each step together with it."""
+    pending = list[tuple[str, float]]()
+    title = ""
+    for printed in prints:
+        pending += printed.pairs
+        title = title or (printed.title if _kind(printed.title) else "")
+        if any(counts(*pair) == word for pair in printed.pairs):
+            yield Printed(pending, title)
+            pending, title = [], ""
 
 
 def _kind(title: str) -> str:
@@ -204,13 +238,27 @@ class _Prints:
         self._header: list[str] = []
         self._table: list[tuple[str, float]] = []
         self._groups: list[list[str]] = []
+        self._prefix = ""
 
     def of(self, lines: Iterable[tuple[str, bool]]) -> Iterator[Printed]:
         """Yield what is printed."""
-        opened, others, unfinished = "", 0, False
+        opened, others, depth, unfinished = "", 0, 0, False
         for raw, ended in lines:
             process = _PROCESS.match(raw)
             line = raw[process.end() :] if process else raw
+            if depth:
+                opened += f" {line.strip()}"
+                depth += line.count("{") - line.count("}")
+                if depth <= 0:
+                    yield Printed(self._of_dict(opened.strip("[], "), ended))
+                    opened, depth = "", 0
+                elif len(opened) > _LONGEST_LINE:
+                    self._dropped[CUT_ENTRY] += 1
+                    opened, depth = "", 0
+                continue
+            if _ALONE.fullmatch(line):
+                opened, depth = line.strip(), 1
+                continue
             if opened:
                 inside = _INSIDE.match(line) is not None
                 others = 0 if inside else others + 1
@@ -248,7 +296,10 @@ class _Prints:
             value |= inner if isinstance(inner, dict) else {}
             cells = [(path, cell) for path, cell in leaves(value, 1000) if not isinstance(cell, bool)]
             numbers = [(path, parse_number(cell), cell) for path, cell in cells if cell is not None]
-            return [(path, n) for path, n, cell in numbers if n == n or not isinstance(cell, str)]
+            pairs = [(path, n) for path, n, cell in numbers if n == n or not isinstance(cell, str)]
+            # A logger's own JSON has the line as its message.
+            messages = [cell for path, cell in cells if path in _MESSAGES and isinstance(cell, str)]
+            return pairs + [pair for message in messages for pair in self._pairs(message, True)]
         start = _OPENS.match(text)
         values, closed, _ = dict_pairs(text, start.end() if start else 0, NESTING_PAIR)
         if closed:
@@ -261,6 +312,11 @@ class _Prints:
         """Take a row of a table in a box."""
         words = [cell.strip() for cell in cells]
         numbers = [classify(word)[0] if word else np.nan for word in words]
+        if not any(words):
+            return
+        if words[0].endswith("/") and not any(words[1:]):
+            self._prefix = words[0]
+            return
         if len(words) == len(self._header) and not np.isnan(numbers).all():
             yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
         elif _is_header(words):
@@ -276,7 +332,10 @@ class _Prints:
                 if word and _TITLE.match(name) and (number == number or not classify(word)[1])
             ]
             self._dropped[CUT_NAME] += sum(name.endswith("…") for name, _ in named)
-            self._table += [(name, number) for name, number in named if not name.endswith("…")]
+            named = [(f"{self._prefix}{name}", number) for name, number in named if not name.endswith("…")]
+            if {name for name, _ in named} & {name for name, _ in self._table}:
+                yield self._whole_table()
+            self._table += named
             if not named and (printed := self._pairs(" | ".join(cells), True)):
                 self._table += printed
                 if any(counts(*pair) for pair in printed):
@@ -288,7 +347,7 @@ class _Prints:
         for group, text in self._groups:
             prefix = "" if group == "other" else f"{group}/"
             pairs += [(f"{prefix}{name}", number) for name, number in self._pairs(text, True)]
-        self._table, self._groups = [], []
+        self._table, self._groups, self._prefix = [], [], ""
         return Printed(pairs)
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
