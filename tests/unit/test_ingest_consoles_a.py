@@ -5,7 +5,7 @@ import math
 
 STEPS = range(6)
 #: Trainers whose console is read as any other text with names and numbers.
-AS_TEXT = ("roll", "areal", "easyr1", "skyrl", "tinker", "open-instruct")
+AS_TEXT = ("prime-rl", "openrlhf", "roll", "areal", "easyr1", "skyrl", "tinker", "open-instruct")
 BAR = "Training:  17%|██▌       | 1/6 [00:19<11:24,  3.51s/it]"
 
 

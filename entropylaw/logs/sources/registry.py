@@ -201,12 +201,6 @@ READERS: tuple[Format, ...] = (
         slug="last-values-only",
     ),
     Format(
-        "prime-rl",
-        "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
-        "are joined by step",
-        module="console.one_line:prime",
-    ),
-    Format(
         "tensorboard-csv",
         "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
         suffixes=(".csv", ".json"),
@@ -236,12 +230,11 @@ READERS: tuple[Format, ...] = (
         "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number",
         module="console.one_line:slime",
     ),
-    Format("openrlhf", "the metrics that it logs of every global step", module="console.one_line:openrlhf"),
     Format(
         "text",
         "what people print by hand: `step=12 entropy=0.35 reward=0.4`, `name: value`, `| name value |`, "
         "tables, JSON and dicts within a line, behind any prefix; a step's lines may follow each other; so "
-        "the consoles of ROLL, AReaL, EasyR1, SkyRL, tinker-cookbook, rLLM and open-instruct",
+        "the consoles of prime-rl, OpenRLHF, ROLL, AReaL, EasyR1, SkyRL, tinker-cookbook, rLLM, open-instruct",
         module="console.text",
     ),
     Format(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropylaw.escaping import counted
+from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_training
 from entropylaw.logs.readers import jsonl
 from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, dict_pairs, plain
@@ -42,7 +43,7 @@ _NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|
 _PAIR = re.compile(
     rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
     r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
-    rf"(?P<number>{_NUMBER})(?:\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±:\[])",
+    rf"(?P<number>{_NUMBER})(?:\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
     re.IGNORECASE,
 )
 _FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
@@ -57,7 +58,8 @@ _PYTHON = (
 # Words that number records, the best first, and words with which they do not.
 _COUNTS = ("step", "iteration", "iter", "it", "update", "timestep", "batch", "round", "episode", "epoch")
 _NO_COUNTS = frozenset(("time", "timing", "per", "size", "lr", "length", "tokens", "perf", "max", "total"))
-_NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])", re.IGNORECASE)
+# prime-rl logs the rewards apart from the entropy; it prints there how far off-policy they are.
+_NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
 # What stands before a metric's name in a sentence.
 _FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "after", "on", "done", "finished"))
 _ALONE = re.compile(r"[\s\[\],}]*\{\s*")
@@ -65,6 +67,8 @@ _INSIDE = re.compile(r"\s*['\"]")
 _TITLE = re.compile(r"[^\W\d]")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
+# In place of other words: a progress bar, which has a single minibatch's metrics.
+_BAR = "%|"
 _MESSAGES = ("message", "msg", "event", "text")
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED = 1 << 13, 20_000
@@ -92,9 +96,15 @@ def recognises(content: Content) -> bool:
         begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
         around = list(_lines([text[begin : match.end() + _AROUND]]))
         records = _records(around, Counter())
-        if sum(any(is_like("entropy", name) for name in record) for record in records) >= fewest:
+        if sum(_is_measured(record) for record in records) >= fewest:
             return True
     return False
+
+
+def _is_measured(names: Iterable[str]) -> bool:
+    """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
+    half = catalog.detect(names).trainer.halves and any(is_like("reward", name) for name in names)
+    return half or any(is_like("entropy", name) for name in names)
 
 
 def read(content: Content) -> Table:
@@ -105,7 +115,7 @@ def read(content: Content) -> Table:
     percent = dropped.pop("%", 0)
     notes = [f"{counted(percent, 'number')} with a % sign read as hundredths"] if percent else []
     table = records.table(content, dropped, notes, rows=records.rows)
-    if table.columns:
+    if any(is_like(role, name) for role in ("entropy", "reward") for name in table.columns):
         return table
     hint = "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out"
     raise content.error("no-records", "holds no line with a step and metrics", hint)
@@ -146,6 +156,8 @@ def _records(
             if not word or counts(metric, number) != word:
                 values.setdefault(metric, known)
                 evaluated.setdefault(metric, number)
+        if word and not steps and printed.title == _BAR:
+            continue
         kind = _kind(printed.title)
         switches = bool(kind) and (kind == "eval") != (record.get(KIND) == "eval")
         contradicts = any(
@@ -212,11 +224,12 @@ def counting_word(sample: Sequence[Printed]) -> str:
         for name, number in printed.pairs:
             if word := counts(name, number):
                 seen.setdefault(word, []).append(number)
-    rising = {
-        word: len(set(numbers))
-        for word, numbers in seen.items()
-        if np.count_nonzero(np.diff(numbers) < 0) <= max(2, len(numbers) // 20)
-    }
+    rising: dict[str, int] = {}
+    for word, numbers in seen.items():
+        # What starts again and again numbers parts of a step; two processes may be some steps apart.
+        starts = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
+        if starts <= max(2, len(numbers) // 20):
+            rising[word] = len(set(numbers))
     if rising.keys() - {"epoch"}:
         rising.pop("epoch", None)
     best = max(sorted(rising, key=_COUNTS.index), key=rising.__getitem__, default="")
@@ -375,7 +388,7 @@ class _Prints:
         fraction = _FRACTION.search(title)
         yield Printed(
             [(f"{prefix}{name}", number) for name, number in pairs],
-            _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
+            _BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
             float(fraction[1]) if fraction else None,
         )
 
