@@ -222,6 +222,7 @@ def _all_likely(
     return {role: chosen[role] for role in roles if role in chosen}
 
 
+@lru_cache(maxsize=1 << 14)
 def is_like(role: str, name: str) -> bool:
     """Whether a name is that of an entropy or a reward, by the catalog or by a word in it."""
     in_catalog = any(catalog.matches(kind, [name], catalog.trainers()[-1]) for kind in _KINDS[role])

@@ -95,7 +95,7 @@ def test_two_files_of_one_training_are_joined(tmp_path):
     assert (first.name, second.name) == ("A", "B")
     assert len(first.source.parts) == 2
     assert (len(select(first).step), len(select(second).step)) == (len(STEPS), len(STEPS) - 1)
-    assert chosen(second) == ("prime-rl", "entropy/all/mean", "reward/all/mean")
+    assert chosen(second) == ("prime-rl", "Entropy", "Reward")
 
 
 def test_the_two_files_of_the_metrics_monitor_are_joined(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", 
 _BAR = "%|"
 _MESSAGES = ("message", "msg", "event", "text")
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
-_AROUND, _SAMPLED = 1 << 13, 20_000
+_AROUND, _SAMPLED = 1 << 13, 4000
 # A longer line is no record; so many lines of others may come between two lines of a dict.
 _LONGEST_LINE, _LONGEST_TITLE, _MOST_OTHERS = 1 << 16, 80, 200
 
@@ -134,7 +135,10 @@ def _records(
     lines: Iterable[tuple[str, bool]], dropped: Counter[str], opening: str | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the records: what is printed of one kind from one step to the next."""
-    sample = lines if opening is None else _lines([opening])
+    sample = lines
+    if opening is not None:
+        first = _NAMES_AN_ENTROPY.search(opening)
+        sample = _lines([opening[max(first.start() - _LONGEST_LINE, 0) if first else 0 :][: 1 << 22]])
     seen = list(islice(_Prints(Counter()).of(sample), _SAMPLED))
     word = counting_word(seen)
     prints = _Prints(dropped).of(lines)
@@ -202,6 +206,7 @@ def _with_later_steps(prints: Iterable[Printed], word: str) -> Iterator[Printed]
             pending, title = [], ""
 
 
+@lru_cache(maxsize=1 << 10)
 def _kind(title: str) -> str:
     """The kind of record that a title names, empty where it names none."""
     if len(title) > _LONGEST_TITLE:
@@ -211,10 +216,15 @@ def _kind(title: str) -> str:
 
 def counts(name: str, number: float) -> str:
     """The word with which a name numbers records; empty where it does not."""
+    word = _counting_word(name)
+    return word if word and number == number // 1 >= 0 else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def _counting_word(name: str) -> str:
     words = re.findall("[a-z]+", name.casefold())
     word = words[-1].removesuffix("s") if words else ""
-    fits = word in _COUNTS and _NO_COUNTS.isdisjoint(words) and number == number // 1 >= 0
-    return word if fits else ""
+    return word if word in _COUNTS and _NO_COUNTS.isdisjoint(words) else ""
 
 
 def counting_word(sample: Sequence[Printed]) -> str:
