@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -35,9 +35,6 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhaseFit, RunTurns
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
-
-if TYPE_CHECKING:
-    from entropylaw.report.figures.plotting import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,11 +247,12 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
 
     ``document`` has this run alone.
     """
-    from entropylaw.report.figures import plotting
+    # Not at the top: where all pages are in the cache, no run is drawn.
+    from entropylaw.report.figures import drawings, plotting
 
     (report,), slug, kinds = document.runs, options.slug, options.kinds
     # The page always needs SVG.
-    drawn: dict[Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
+    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
     if options.histogram is not None:
         from entropylaw.pipeline.tokens import token_histogram
@@ -266,7 +264,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{slug}-{entry.name}"
-                images = entry.files(available[entry.needs], drawn, name)
+                images = drawings.files(entry.name, available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
                 yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}

@@ -36,6 +36,11 @@ from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
 
+try:
+    import fcntl
+except ImportError:  # as on Windows
+    fcntl = None  # type: ignore[assignment]
+
 FEW = 50
 """Runs up to which every figure is written in every format, by default."""
 
@@ -314,10 +319,11 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises OutputError ``folder-busy``: another process has locked it.
     """
+    if fcntl is None:
+        yield
+        return
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
+        with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             try:
