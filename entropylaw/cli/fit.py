@@ -22,7 +22,7 @@ from entropylaw.pipeline.steps import Fit
 from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument, RunFit
+    from entropylaw.documents.document import Entry, FitDocument
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.results.fit import Fit as FitResult
 
@@ -55,7 +55,7 @@ def fit(options: FitCommand) -> None:
     output.finish_fits(document.runs)
 
 
-def by_argument(step: Fit, inputs: Inputs, results: Sequence[RunFit]) -> dict[str, FitDocument]:
+def by_argument(step: Fit, inputs: Inputs, results: Sequence[Entry[FitResult]]) -> dict[str, FitDocument]:
     """Argument → the document of its runs."""
     results_of = dict(zip(inputs.entries, results, strict=True))
     documents: dict[str, FitDocument] = {}

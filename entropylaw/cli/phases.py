@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.phases import PhasesCommand
-from entropylaw.cli.running import answered
+from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line, safe_name
@@ -33,8 +33,7 @@ def phases(options: PhasesCommand) -> None:
     if picture and len(inputs.runs) > 1:
         message = f"--figure {figure} is one picture, and there are {len(inputs.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = answered(step, inputs.entries, options.jobs, quiet=quiet)
-    document = step.document(inputs, [answer.result for answer in answers])
+    document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=quiet))
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
@@ -44,7 +43,7 @@ def phases(options: PhasesCommand) -> None:
             say(one_line(warning), quiet=not warning)
         for written in draw(document, figure, picture, histograms):
             say(f"wrote {written}", quiet=quiet)
-    output.finish_runs(document, targets, inputs, answers, answered=bool(document.fitted), quiet=quiet)
+    output.finish_runs(document, targets, quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:
@@ -66,7 +65,7 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     taken: set[str] = set()
     for run in document.runs:
         slug = safe_name(run.run, taken)
-        drawable: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
+        drawable: dict[Need, Any] = {"phases": run} if run.result is not None else {}
         # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
             drawable["tokens"] = token_histogram(histograms[run.run])

@@ -9,23 +9,16 @@ from typing import Any, TypeVar
 from entropylaw.cli.output import runs_shown
 from entropylaw.pipeline.cache import OFF, user_cache
 from entropylaw.pipeline.pool import cores
-from entropylaw.pipeline.steps import Answer, Step, answers
+from entropylaw.pipeline.steps import Step, answers
 
 R = TypeVar("R")
-
-
-def answered(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[Answer[R]]:
-    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
-    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
-    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
-        cache = OFF if anew else user_cache()
-        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
 
 
 def result_of(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
 ) -> list[R]:
-    """The results alone, of which some are refusals; parameters as :func:`answered`."""
-    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
+    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
+    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
+        cache = OFF if anew else user_cache()
+        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)

@@ -20,13 +20,13 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.result import has
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import RunFit, RunReport
+    from entropylaw.documents.document import Entry, RunReport
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
-"""The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+"""The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
+entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
 ``ArmComparison``, or the rows of an index by arm."""
 
 
@@ -60,17 +60,17 @@ class FigureEntry:
     section: str = ""
 
 
-def answer_of(part: RunFit | Fit) -> Fit:
+def answer_of(part: Entry[Fit] | Fit) -> Fit:
     """The answer for a run; a run without one has no figures."""
-    fit = part if isinstance(part, Fit) else part.answer
+    fit = part if isinstance(part, Fit) else part.result
     if fit is None:
         raise ValueError("a run without a fit has no figures")
     return fit
 
 
-def reward_label(part: RunFit | Fit) -> str:
+def reward_label(part: Entry[Fit] | Fit) -> str:
     """The kind of reward on the axis, as far as it is known."""
-    column = None if isinstance(part, Fit) else part.reward_column
+    column = None if isinstance(part, Fit) else part.columns.get("reward")
     kind = column.meaning.kind if column is not None else None
     return f"{kind} reward" if kind in ("validation", "training") else "reward"
 
@@ -80,7 +80,7 @@ def is_overlay(result: ArmComparison) -> bool:
     return len(result.arms) <= MOST_TOGETHER
 
 
-def law_caption(part: RunFit | Fit) -> str:
+def law_caption(part: Entry[Fit] | Fit) -> str:
     """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
     fit = answer_of(part)
     stage = " at the present stage" if fit.present_stage else ""
@@ -97,7 +97,7 @@ def law_caption(part: RunFit | Fit) -> str:
     )
 
 
-def series_caption(part: RunFit | Fit) -> str:
+def series_caption(part: Entry[Fit] | Fit) -> str:
     """What is drawn over the steps."""
     law = "" if answer_of(part).verdict is Verdict.fails else ", with the law's reward"
     return f"Entropy and reward over the steps{law}."
@@ -231,12 +231,12 @@ def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
-    law, phases = report.fit.law, report.phases
+    law, phases = report.fit.result, report.phases
     forecast = law is not None and (report.forecast is not None or report.spending is not None)
     drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
         "forecast": report if forecast else None,
-        "phases": phases if phases is not None and phases.phases is not None else None,
+        "phases": phases if phases is not None and phases.result is not None else None,
         "tokens": tokens,
     }
     return {need: result for need, result in drawable.items() if result is not None}
