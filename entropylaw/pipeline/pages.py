@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,13 +211,6 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         histogram=_with_digest(task.histogram),
     )
     contents = steps.answer(Page(options), report, making.cache).contents
-    unchanged = making.folder is not None
-    if making.folder is not None:
-        for name, compressed in contents.items():
-            path, data = making.folder / name, zlib.decompress(compressed)
-            if not holds(path, data):
-                write_atomically(path, data)
-                unchanged = False
     return Done(
         row=as_stored(index_row(report, task.slug)),
         figures=tuple(name for name in contents if name.startswith("figures/")),
@@ -224,7 +218,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
         turns=as_stored(phases.turns) if phases is not None else None,
-        unchanged=unchanged,
+        unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
 
@@ -234,12 +228,17 @@ def _with_digest(path: str | None) -> tuple[str, str] | None:
     return (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) if path else None
 
 
-def holds(path: Path, data: bytes) -> bool:
-    """Whether a file has these bytes."""
-    try:
-        return read_regular(path, LARGEST, follow=False) == data
-    except OSError:
-        return False
+def write_changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Write the compressed files that a folder does not hold already; returns whether it held all."""
+    unchanged = True
+    for name, compressed in contents.items():
+        path, data = folder / name, zlib.decompress(compressed)
+        with suppress(OSError):
+            if read_regular(path, LARGEST, follow=False) == data:
+                continue
+        write_atomically(path, data)
+        unchanged = False
+    return unchanged
 
 
 def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:

@@ -61,16 +61,11 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
             return ax
     for block in blocks:
         if isinstance(block, Facts):
-            draw_facts(ax, block)
+            _intervals(ax, [(fact.name, fact.value) for fact in block.facts], block.title)
             break
         if isinstance(block, Table) and block.rows and draw_table(ax, block):
             break
     return ax
-
-
-def draw_facts(axes: Axes, facts: Facts) -> None:
-    """The numbers of a description with their intervals."""
-    _intervals(axes, [(fact.name, fact.value) for fact in facts.facts], facts.title)
 
 
 def draw_table(axes: Axes, table: Table) -> bool:
