@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
 from entropylaw.documents.document import Entry, refusal_of
@@ -27,6 +29,7 @@ from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_f
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
+from entropylaw.roles.stages import stage_rows
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
@@ -225,9 +228,6 @@ def result_of(
     Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, and
     as :func:`entropylaw.analysis.arms.compare_arms`).
     """
-    from entropylaw.analysis.arms import compare_arms
-    from entropylaw.analysis.stages import breadth, stage_changes, transfers
-
     refuse_other_columns(runs)
     refuse_same_run(runs)
     fits: dict[str, list[Fit]] = {arm: [] for arm in arms}
@@ -262,8 +262,6 @@ def stages_of(
 
     Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stage_rows`.
     """
-    from entropylaw.roles.stages import stage_rows
-
     assert options.stage is not None
     columns = {"entropy": options.entropy, "reward": options.reward}
     rows: dict[str, list[StageRows]] = {arm: [] for arm in arms}

@@ -123,12 +123,6 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "the code says which values there are",
     ),
     (
-        FITS,
-        r"runs\.training\.(?!result\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-        r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|columns\.column).*",
-        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
-    ),
-    (
         (*FITS, "columns"),
         r"(runs\.columns|entropy|reward)\.meaning\.(role|trainer|sign)",
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",

@@ -21,6 +21,7 @@ from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.splitting import BOOKKEEPING, RUN_NAMES
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.source import Meaning
+from entropylaw.units import is_rate
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"
@@ -55,6 +56,8 @@ _EVALUATES, _TRAINS = (
 )
 
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
+
+_RATE = Meaning(role="reward", trainer="generic", kind="training")
 
 #: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
 TOKEN_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
@@ -284,7 +287,7 @@ def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
     every = trainers()
     templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
-    telltales = list(filter(_any_of(templates), columns))
+    telltales = list(filter(_any_of(templates), (name_and_kind(column)[0] for column in columns)))
     for trainer in every:
         if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")
@@ -305,11 +308,15 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     every = [
         Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
     ]
-    if role == "validation" and (apart := [pair for pair in keyed if pair[0] != pair[1]]):
-        # The reward of evaluations has the name of the reward of training.
-        trained = enumerate(map(_as_validation, (*trainer.training, *generic.training)), start=len(ranked))
+    if apart := [(column, names[-1]) for column, names in named.items() if len(names) > 1]:
+        # The reward of evaluations has the name of the reward of training, or that of a rate.
+        trained = list(map(_as_validation, (*trainer.training, *generic.training)))
+        trained += [_as_validation(Key(name, _RATE)) for _, name in apart if is_rate(name)]
         every += [
-            Match(column, key, r) for r, key in trained for column, name in apart if _matches(key, name)
+            Match(column, key, r)
+            for r, key in enumerate(trained, start=len(ranked))
+            for column, name in apart
+            if _matches(key, name)
         ]
     best: dict[str, Match] = {}
     for match in every:

@@ -318,7 +318,9 @@ def _starts(
     for start, life in enumerate(lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
-        if len(life.rows) >= _SHORTEST_RUN and merged.contested * 2 >= len(merged.step):
+        steps = len(merged.step)
+        many = merged.contested * 2 >= steps >= _FEWEST_STEPS or merged.conflicts * 2 >= len(life.rows)
+        if len(life.rows) >= _SHORTEST_RUN and many:
             require_one_run(table, group.rows[life.rows], step[life.rows], f"run {shown(label)} in {where}")
             merged = averaged(life, step, columns)
         yield replace(

@@ -26,7 +26,7 @@ from entropylaw.logs.runs.number_parsing import (
 )
 from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
-from entropylaw.logs.suggest import measured
+from entropylaw.logs.suggest import is_evident, measured
 
 #: The column in which a reader itself writes the kind of a record.
 KIND = "record kind"
@@ -103,6 +103,7 @@ def _firsts(places: Sequence[int]) -> list[int]:
 def by_kind(table: Table, step: StepColumn) -> Table:
     """Give the metrics of each kind of record columns of their own; the note says which are split."""
     kinds, sign = _kinds(table, step)
+    table = replace(table, columns={name: cells for name, cells in table.columns.items() if name != KIND})
     labels = list(dict.fromkeys(filter(None, kinds.tolist())))
     if not any(map(is_evaluation, labels)):
         return table
@@ -170,7 +171,7 @@ def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
             trains = is_training(label) or (label in updates and not is_evaluation(label))
             kinds[at == code] = "train" if trains and not is_training(label) else label
         kinds[at < 0] = "train" if (entropies & (at < 0)).any() else ""
-        sign = f"column {shown(name)}"
+        sign = "what the lines say" if name == KIND else f"column {shown(name)}"
         break
     else:
         evaluations = _evaluations(table, step, entropies)
@@ -218,9 +219,11 @@ def _any_finite(table: Table, roles: Sequence[str], rows: int) -> BoolArray:
     names = tuple(table.columns)
     trainer = catalog.detect(names).trainer
     there = np.zeros(rows, dtype=bool)
-    for role in roles:
-        for match in catalog.matches(role, names, trainer):
-            there |= np.isfinite(parse_column(table.columns[match.column]).values)
+    columns = {match.column for role in roles for match in catalog.matches(role, names, trainer)}
+    if not columns and trainer is catalog.trainers()[-1]:
+        columns = {name for name in names if is_evident("entropy" if "entropy" in roles else "reward", name)}
+    for column in columns:
+        there |= np.isfinite(parse_column(table.columns[column]).values)
     return there
 
 
