@@ -28,7 +28,7 @@ from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.reads import (
     Reads,
     ceiling_of,
-    heavier,
+    merged_numbers,
     quantiles_of,
     reward_at,
     reward_now,
@@ -50,6 +50,9 @@ AVERAGED_OVER = f"averaged over functional forms; {OWN}"
 
 _EXCLUDED = 1e-4
 """Probability below which nothing is said of a run under a condition."""
+
+_LIKELY = 1e-4
+"""Weight of a row, to the largest, below which a share reached does not depend on it."""
 
 _LEAST_SHARE = -4.0
 """Share reached below which none is given."""
@@ -190,20 +193,20 @@ def p_gain(reads: Reads, gain: float) -> float:
 
 def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
     """Every form with its probability and its numbers, most probable first."""
-    answers = []
-    for name, probability in reads.probability().items():
-        rows = reads.table.is_form(name)
-        if not reads.averaged[rows].any():
-            continue
-        ceiling, left = averaged(reads, rows, level)
-        residual = law.reward - reads.mean_curve(law.smoothed_entropy, reads.averaged * rows)
+    answers, probability = [], reads.probability()
+    rows = {name: reads.table.is_form(name) for name in AVERAGED}
+    known = {name: form for name, form in rows.items() if reads.averaged[form].any()}
+    curves = reads.mean_curves(law.smoothed_entropy, [reads.averaged * form for form in known.values()])
+    for name, curve in zip(known, curves, strict=True):
+        ceiling, left = averaged(reads, known[name], level)
+        residual = law.reward - curve
         freedom = max(law.n - FORMS[name].parameters, 1)
         answers.append(
             FormAnswer(
                 form=name,
                 formula=FORMS[name].formula,
                 parameters=FORMS[name].parameters,
-                probability=probability,
+                probability=probability[name],
                 ceiling=ceiling,
                 headroom=left,
                 residual_sd=float(np.sqrt(residual @ residual / freedom)),
@@ -263,11 +266,11 @@ def curve(fit: Fit) -> Curve:
     chance = tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
     fresh = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged, fresh=True)])
-    forms = {}
-    for form in fit.forms:
-        if FORMS[form.form].colour or form.form == "law":
-            weight = reads.averaged * reads.table.is_form(form.form)
-            forms[form.form] = tuple(np.minimum(reads.mean_curve(at, weight), reads.top).tolist())
+    drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
+    means = reads.mean_curves(at, [reads.averaged * reads.table.is_form(name) for name in drawn])
+    forms = {
+        name: tuple(np.minimum(mean, reads.top).tolist()) for name, mean in zip(drawn, means, strict=True)
+    }
     return Curve(
         entropy=tuple(at.tolist()),
         mean=tuple(bands[:, 1].tolist()),
@@ -307,14 +310,17 @@ def _entropies_for(
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
         return answer(value=None, intervals=(), note=note)
 
-    def inside(entropy: FloatArray) -> FloatArray:
-        below = reads.p_below(entropy, weight, reward)
+    def inside(entropy: FloatArray, *, merge: bool) -> FloatArray:
+        below = reads.p_below(entropy, weight, reward, merge=merge)
         return np.minimum(below - tail, 1.0 - tail - below)
+
+    smooth, exact = partial(inside, merge=False), partial(inside, merge=True)
 
     value, notes = _median_crossing(reads, weight, reward, law.entropy_now), list[str]()
     if value is None:
         notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
-    ends: list[float | None] = [*([0.0] if inside(np.zeros(1))[0] >= 0 else []), *crossings(inside, value)]
+    ends: list[float | None] = [0.0] if smooth(np.zeros(1))[0] >= 0 else []
+    ends += crossings(smooth, exact, value)
     if len(ends) % 2:
         ends.append(None)
         notes.append("the set has no upper end: the data do not settle how fast reward falls with entropy")
@@ -326,7 +332,11 @@ def _entropies_for(
 
 def _median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float) -> float | None:
     """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
-    roots = crossings(lambda entropy: reads.p_below(entropy, weight, reward) - 0.5)
+
+    def below(entropy: FloatArray, *, merge: bool) -> FloatArray:
+        return reads.p_below(entropy, weight, reward, merge=merge) - 0.5
+
+    roots = crossings(partial(below, merge=False), partial(below, merge=True))
     return min(roots, key=lambda root: abs(root - now), default=None)
 
 
@@ -350,25 +360,25 @@ def _used(reads: Reads, level: float) -> Estimate:
     distinguished from 0 there is none.
     """
     method = f"ratio, inverted ({AVERAGED_OVER})"
-    table, heavy = reads.table, heavier(reads.averaged)
-    df, weight = table.df[heavy], reads.averaged[heavy] / reads.averaged[heavy].sum()
+    table = reads.table
     now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
-    # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
-    numbers = (now - first, now - 0.5 * (first + ceiling), now - ceiling, ceiling - first)
-    location, scale = (values[:, heavy] for values in table.numbers(together(*numbers)))
+    # R − (1 − s) R₀ − s c at s = 1, 0 and ½, which fix it everywhere; and the gain c − R₀.
+    numbers = (now - ceiling, now - first, now - 0.5 * (first + ceiling), ceiling - first)
+    location, scale = table.numbers(together(*numbers))
+    likely = reads.averaged * (reads.averaged > _LIKELY * reads.averaged.max())
     # A ceiling above the largest reward is that reward.
-    above = np.maximum(reads.location[0, heavy] - reads.top, 0.0)
-    location = location + np.array([[0.0], [0.5], [1.0], [-1.0]]) * above
-    squares = np.maximum(scale, 1e-150) ** 2
+    above = np.maximum(reads.location[0] - reads.top, 0.0)
+    location = location + np.array([[1.0], [0.0], [0.5], [-1.0]]) * above
+    weight, df, location, squares = merged_numbers(location, scale, table.df, likely, by=2)
     if float(weight @ stdtr(df, -location[3] / np.sqrt(squares[3]))) > tails(level)[0]:
         return unknown("the attainable gain cannot be distinguished from 0", level=level, method=method)
-    square_term = 2.0 * (squares[0] + squares[2]) - 4.0 * squares[1]
+    square_term = 2.0 * (squares[0] + squares[1]) - 4.0 * squares[2]
 
     def below(shares: FloatArray) -> FloatArray:
         """Probability that the share is at most each of some, from a variance that is quadratic in it."""
         s = shares[:, None]
-        where = (1.0 - s) * location[0] + s * location[2]
-        variance = squares[0] + s * (squares[2] - squares[0] - square_term) + s**2 * square_term
+        where = (1.0 - s) * location[1] + s * location[0]
+        variance = squares[1] + s * (squares[0] - squares[1] - square_term) + s**2 * square_term
         return np.asarray(t_below(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
 
     lowest, highest = below(np.array([_LEAST_SHARE, 1.0])).tolist()

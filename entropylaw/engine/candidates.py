@@ -7,7 +7,7 @@ the reward as well. What a curve is at H = 0, and a term at the last evaluation,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -73,6 +73,18 @@ class Candidates:
     def of(self, name: str) -> list[int]:
         """Numbers of the columns of a curve, term or dummy."""
         return [i for i, other in enumerate(self.names) if other == name]
+
+    def only(self, *names: str) -> Candidates:
+        """The columns of some curves or dummies."""
+        kept = [i for i, name in enumerate(self.names) if name in names]
+        return replace(
+            self,
+            columns=self.columns[:, kept],
+            names=tuple(self.names[i] for i in kept),
+            shapes=self.shapes[kept],
+            onward=tuple(self.onward[i] for i in kept),
+            slope=self.slope[kept],
+        )
 
     def row(self, entropy: FloatArray) -> FloatArray:
         """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
