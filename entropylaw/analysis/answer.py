@@ -16,7 +16,7 @@ from entropylaw.analysis.law.diagnostics import (
 )
 from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
 from entropylaw.analysis.law.evaluations import Evaluations, usable
-from entropylaw.analysis.law.verdict import law_tests, r_squared, rule
+from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
 from entropylaw.arguments import as_floats, as_number, several
 from entropylaw.arrays import FloatArray
@@ -143,6 +143,7 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
         why=why,
         findings=(),
         tests=tests,
+        p_law=law_probability(tests),
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
     )

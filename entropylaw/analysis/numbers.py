@@ -312,21 +312,22 @@ def _entropies_for(
 
     def inside(entropy: FloatArray, *, merge: bool) -> FloatArray:
         below = reads.p_below(entropy, weight, reward, merge=merge)
-        return np.minimum(below - tail, 1.0 - tail - below)
+        return np.asarray(np.minimum(below - tail, 1.0 - tail - below))
 
     smooth, exact = partial(inside, merge=False), partial(inside, merge=True)
 
     value, notes = _median_crossing(reads, weight, reward, law.entropy_now), list[str]()
     if value is None:
         notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
-    ends: list[float | None] = [0.0] if smooth(np.zeros(1))[0] >= 0 else []
+    ends = [0.0] if smooth(np.zeros(1))[0] >= 0 else []
     ends += crossings(smooth, exact, value)
+    highs: list[float | None] = [*ends[1::2]]
     if len(ends) % 2:
-        ends.append(None)
+        highs.append(None)
         notes.append("the set has no upper end: the data do not settle how fast reward falls with entropy")
     if not ends:
         notes = [f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"]
-    intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
+    intervals = tuple(zip(ends[::2], highs, strict=True))
     return answer(value=value, intervals=intervals, note="; ".join(notes) or None)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,9 @@ def candidates(
     for lag in prior.lags:
         # The law of an exponential mean of the entropy; at a steady entropy it is the law.
         weight = 1.0 / max(lag * entropy.size, 1.0)
-        means = list(accumulate(entropy.tolist(), lambda mean, value, w=weight: mean + w * (value - mean)))
+        means = [float(entropy[0])]
+        for value in entropy[1:].tolist():
+            means.append(means[-1] + weight * (value - means[-1]))
         builder.add(LAGGED, np.expm1(means), lag, np.expm1)
     for function in _free_curve(entropy, prior):
         builder.keep(FREE, function(entropy), at=function)
@@ -224,4 +225,8 @@ def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
         return []
     # Each column is a combination of the basis, the intercept included: at H = 0 only that remains.
     weights = np.linalg.inv(triangle) * np.sqrt(entropy.size)
-    return [lambda at, weight=column: basis(at) @ weight for column in weights.T[1:]]
+
+    def combined(at: FloatArray, weight: FloatArray) -> FloatArray:
+        return np.asarray(basis(at) @ weight)
+
+    return [partial(combined, weight=weight) for weight in weights.T[1:]]

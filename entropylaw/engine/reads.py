@@ -221,11 +221,12 @@ def merged_numbers(
         place = np.clip(np.round(place_of / (size * unit * np.exp(size * width))), -1e9, 1e9)
         _, alike = np.unique(place.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
         cell = alike if by == 1 else np.unique(cell * heavy.size + alike, return_inverse=True)[1]
-    total = np.bincount(cell, weight)
+    total = np.bincount(cell, weight).astype(float)
     centre = np.array([np.bincount(cell, weight * values) for values in apart]) / total
     square = np.array([np.bincount(cell, weight * values) for values in scale**2 + apart**2]) / total
     square = np.maximum(square - centre**2, least[:, None] ** 2)
-    return total, np.bincount(cell, weight * df) / total, mean[:, None] + centre, square
+    of_df = np.asarray(np.bincount(cell, weight * df) / total)
+    return total, of_df, mean[:, None] + centre, np.asarray(square)
 
 
 # -- answers ------------------------------------------------------------------------------------------------

@@ -164,25 +164,26 @@ def tables_of(
         Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
     """
     runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
-    columns, gaps = [], []
+    columns, gaps, profiles = list[Candidates](), list[FloatArray](), list[FloatArray]()
     for _, (steps, entropy, reward) in runs:
         time = (steps - steps[0]) / (steps[-1] - steps[0])
         starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
         columns.append(candidates(entropy, time, reward, prior, starts))
         gaps.append(spacings(steps, entropy))
-    profiles = [scale_profiles(entropy, prior) for _, (_, entropy, _) in runs]
+        profiles.append(scale_profiles(entropy, prior))
+
+    def under(chosen: Sequence[Candidates], priors: Sequence[Prior]) -> list[Whitened]:
+        arrays = [run.columns for run in chosen]
+        return whitened(list(zip(arrays, profiles, gaps, priors, strict=True)))
+
     priors = [prior] * len(runs)
     nodes = max((count for fewest, count in NODES if gaps[0].size >= fewest - 1), default=0)
     # A prior of one covariance, or with a finer grid, is taken as it is.
     if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
         few = [run.only("one", "shift", STEP, LAW, FLAT, FREE, "reward") for run in columns]
-        coarse = whitened(
-            [(run.columns, *rest) for run, *rest in zip(few, profiles, gaps, priors, strict=True)]
-        )
-        priors = [_narrowed(run, products, prior, nodes) for run, products in zip(few, coarse, strict=True)]
-    arrays = [run.columns for run in columns]
-    products = whitened(list(zip(arrays, profiles, gaps, priors, strict=True)))
-    return [_table(*parts, noise) for parts in zip(columns, products, runs, priors, strict=True)]
+        priors = [_narrowed(*pair, prior, nodes) for pair in zip(few, under(few, priors), strict=True)]
+    rows = zip(columns, under(columns, priors), runs, priors, strict=True)
+    return [_table(*parts, noise) for parts in rows]
 
 
 def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int) -> Prior:
