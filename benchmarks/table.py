@@ -506,7 +506,7 @@ def page(cells: Gathered, command: str) -> str:
             markdown(
                 (
                     "n",
-                    "numbers within 1 % of a width of a grid of 16 lengths and 30 shares: averaged",
+                    "% of numbers within 1 % of a width of a grid of 16 lengths and 30 shares: averaged",
                     "the law's own",
                 ),
                 nodes,

@@ -217,13 +217,11 @@ def test_a_further_evaluation_scatters_by_the_residual():
 def test_memory_is_that_of_the_drift():
     entropy, reward = white_run()
     share, effective = reads_under(PRIOR, entropy, reward).memory()
-    assert share < 0.6
-    assert effective > 8
     slow = np.exp(-np.abs(np.arange(60)[:, None] - np.arange(60)[None, :]) / 20.0) + 1e-9 * np.eye(60)
     drifting = reward + 0.03 * np.linalg.cholesky(slow) @ np.random.default_rng(1).standard_normal(60)
-    share, effective = reads_under(PRIOR, entropy, drifting).memory()
-    assert share > 0.8
-    assert effective < 8
+    more, fewer = reads_under(PRIOR, entropy, drifting).memory()
+    assert share < 0.6 < 0.8 < more
+    assert fewer < effective
 
 
 def test_headroom_ends_at_the_largest_reward():
