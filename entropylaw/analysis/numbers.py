@@ -95,20 +95,27 @@ def binomial_noise(entropy: FloatArray, reward: FloatArray, eval_size: int | Non
 
 # -- the law's own ------------------------------------------------------------------------------------------
 
+NUMBERS = ("ceiling", "headroom", "reward_now")
+"""The numbers that are read of a table over any rows, in its order."""
+
+
+def number(
+    reads: Reads, name: str, weight: FloatArray, level: float, method: str = AVERAGED_OVER
+) -> Estimate:
+    """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
+    is_left = name == "headroom"
+    cells = reads.cells(NUMBERS.index(name), weight, reads.most_left() if is_left else reads.top)
+    estimate = of_cells(cells, level=level, method=method)
+    return headroom(estimate) if is_left else estimate
+
 
 def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
     """Ceiling, reward now, headroom, a and b of the law."""
-    estimate = partial(of_cells, level=level, method=OWN)
-    possible, top = reads.law_possible, reads.top
-    a, b = reads.coefficients
-    left = reads.cells(1, possible, reads.most_left())
-    return {
-        "ceiling": estimate(reads.cells(0, possible, top)),
-        "reward_now": estimate(reads.cells(2, possible, top)),
-        "headroom": headroom(estimate(left)),
-        "a": estimate(a),
-        "b": estimate(b),
+    coefficients = {
+        name: of_cells(cells, level=level, method=OWN)
+        for name, cells in zip(("a", "b"), reads.coefficients, strict=True)
     }
+    return coefficients | {name: number(reads, name, reads.law_possible, level, OWN) for name in NUMBERS}
 
 
 def law_predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
@@ -126,53 +133,38 @@ def law_entropy_for(law: LawFit, reward: float, level: float | None) -> EntropyS
 
 def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
-    everything = np.ones(reads.averaged.size, dtype=bool)
-    ceiling, left = averaged(reads, everything, level)
-    now = of_cells(reads.cells(2, reads.averaged, reads.top), level=level, method=AVERAGED_OVER)
-    bare = reads.table.term == 0
-    long = reads.is_long()
+    bare, long = reads.table.term == 0, reads.is_long()
+    without_term = None
+    if reads.share(bare) > _EXCLUDED:
+        without_term = number(reads, "ceiling", reads.averaged * bare, level)
     return {
-        "ceiling": ceiling,
-        "headroom": left,
-        "reward_now": now,
+        **{name: number(reads, name, reads.averaged, level) for name in NUMBERS},
         "used": _used(reads, level),
         "gain": gain,
         "p_headroom": p_gain(reads, gain),
         "forms": _forms(law, reads, level),
         "skipped": _skipped(reads),
-        "p_term": reads.share(reads.table.term > 0),
+        "p_term": reads.share(~bare),
         "p_first": reads.share(reads.table.first > 0),
         "p_no_curve": max(reads.p_no_curve()),
-        "without_term": averaged(reads, bare, level)[0] if reads.share(bare) > _EXCLUDED else None,
+        "without_term": without_term,
         "if_short": _if_memory(reads, ~long, level),
         "if_long": _if_memory(reads, long, level),
     }
 
 
-def averaged(reads: Reads, rows: BoolArray, level: float) -> tuple[Estimate, Estimate]:
-    """Ceiling and headroom over some rows."""
-    weight = reads.averaged * rows
-    estimate = partial(of_cells, level=level, method=AVERAGED_OVER)
-    left = reads.cells(1, weight, reads.most_left())
-    return estimate(reads.cells(0, weight, reads.top)), headroom(estimate(left))
-
-
 def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
     """The numbers if memory is of one kind; None where that is excluded."""
-    own = reads.law * rows
-    probability = reads.share(rows)
-    if min(probability, float(own.sum())) < _EXCLUDED:
+    of_law, probability = reads.law * rows, reads.share(rows)
+    if min(probability, float(of_law.sum())) < _EXCLUDED:
         return None
-    ceiling, left = averaged(reads, rows, level)
-    a, _ = reads.coefficient(own)
-    estimate = partial(of_cells, level=level, method=OWN)
-    possible = own if reads.passed else own * reads.possible
+    possible = of_law if reads.passed else of_law * reads.possible
     return IfMemory(
         probability=probability,
-        ceiling=ceiling,
-        headroom=left,
-        law_ceiling=estimate(reads.cells(0, possible if possible.any() else own, reads.top)),
-        a=estimate(a),
+        ceiling=number(reads, "ceiling", reads.averaged * rows, level),
+        headroom=number(reads, "headroom", reads.averaged * rows, level),
+        law_ceiling=number(reads, "ceiling", possible if possible.any() else of_law, level, OWN),
+        a=of_cells(reads.coefficient(of_law)[0], level=level, method=OWN),
     )
 
 
@@ -180,9 +172,7 @@ def reward_now_at(fit: Fit, level: float | None) -> Estimate:
     """The reward now of a fit, at another level where one is given."""
     if level is None or level == fit.level:
         return fit.reward_now
-    reads = fit.law.reads
-    cells = reads.cells(2, reads.averaged, reads.top)
-    return of_cells(cells, level=checked_level(level), method=AVERAGED_OVER)
+    return number(fit.law.reads, "reward_now", fit.law.reads.averaged, checked_level(level))
 
 
 def p_gain(reads: Reads, gain: float) -> float:
@@ -194,11 +184,10 @@ def p_gain(reads: Reads, gain: float) -> float:
 def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
     """Every form with its probability and its numbers, most probable first."""
     answers, probability = [], reads.probability()
-    rows = {name: reads.table.is_form(name) for name in AVERAGED}
-    known = {name: form for name, form in rows.items() if reads.averaged[form].any()}
-    curves = reads.mean_curves(law.smoothed_entropy, [reads.averaged * form for form in known.values()])
-    for name, curve in zip(known, curves, strict=True):
-        ceiling, left = averaged(reads, known[name], level)
+    weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
+    weights = {name: weight for name, weight in weights.items() if weight.any()}
+    curves = reads.mean_curves(law.smoothed_entropy, weights.values())
+    for (name, weight), curve in zip(weights.items(), curves, strict=True):
         residual = law.reward - curve
         freedom = max(law.n - FORMS[name].parameters, 1)
         answers.append(
@@ -207,8 +196,8 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
                 formula=FORMS[name].formula,
                 parameters=FORMS[name].parameters,
                 probability=probability[name],
-                ceiling=ceiling,
-                headroom=left,
+                ceiling=number(reads, "ceiling", weight, level),
+                headroom=number(reads, "headroom", weight, level),
                 residual_sd=float(np.sqrt(residual @ residual / freedom)),
                 shapes=_shapes(reads, name, level),
             )

@@ -75,14 +75,14 @@ class Candidates:
 
     def only(self, *names: str) -> Candidates:
         """The columns of some curves or dummies."""
-        kept = [i for i, name in enumerate(self.names) if name in names]
+        chosen = [i for i, name in enumerate(self.names) if name in names]
         return replace(
             self,
-            columns=self.columns[:, kept],
-            names=tuple(self.names[i] for i in kept),
-            shapes=self.shapes[kept],
-            onward=tuple(self.onward[i] for i in kept),
-            slope=self.slope[kept],
+            columns=self.columns[:, chosen],
+            names=tuple(self.names[i] for i in chosen),
+            shapes=self.shapes[chosen],
+            onward=tuple(self.onward[i] for i in chosen),
+            slope=self.slope[chosen],
         )
 
     def row(self, entropy: FloatArray) -> FloatArray:
@@ -130,9 +130,9 @@ def candidates(
     builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)))
     for rate in prior.saturations:
         builder.add(SATURATION, np.exp(-rate * share), rate)
-    for i, (part, _) in enumerate(prior.firsts):
-        if part:
-            builder.keep(f"{FIRST}{i}", number < max(round(part * entropy.size), 1))
+    for i, (early, _) in enumerate(prior.firsts):
+        if early:
+            builder.keep(f"{FIRST}{i}", number < max(round(early * entropy.size), 1))
     for start in shifts:
         builder.keep("shift", number < start)
     builder.keep("reward", (reward - origin) / unit)

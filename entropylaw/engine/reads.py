@@ -218,8 +218,8 @@ def merged_numbers(
     size, cell = CELL if by == 1 else WIDE_CELL, np.zeros(heavy.size, dtype=np.int64)
     for width_of, place_of, unit in zip(scale[:by], apart[:by], np.maximum(spread, 1e-300), strict=False):
         width = np.round(np.log(width_of / unit) / size)
-        place = np.clip(np.round(place_of / (size * unit * np.exp(size * width))), -1e9, 1e9)
-        _, alike = np.unique(place.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
+        where = np.clip(np.round(place_of / (size * unit * np.exp(size * width))), -1e9, 1e9)
+        _, alike = np.unique(where.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
         cell = alike if by == 1 else np.unique(cell * heavy.size + alike, return_inverse=True)[1]
     total = np.bincount(cell, weight).astype(float)
     centre = np.array([np.bincount(cell, weight * values) for values in apart]) / total
@@ -256,11 +256,11 @@ class Reads:
         if not self.passed:
             averaged = averaged * self.possible
         self.averaged = averaged / averaged.sum()
-        own = self.evidence * table.is_form(FLAT)
-        if not own.any():
+        of_law = self.evidence * table.is_form(FLAT)
+        if not of_law.any():
             # A flat prior does not determine the law: the rows of its normal prior do.
-            own = self.evidence * table.is_form(LAW) * (table.term == 0)
-        self.law = own / own.sum() if own.any() else np.full(own.size, 1.0 / own.size)
+            of_law = self.evidence * table.is_form(LAW) * (table.term == 0)
+        self.law = of_law / of_law.sum() if of_law.any() else np.full(of_law.size, 1.0 / of_law.size)
         bounded = self.law @ self.possible
         self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
 

@@ -280,10 +280,10 @@ def whitened(runs: Sequence[tuple[FloatArray, FloatArray, FloatArray, Prior]]) -
         for i in members:
             columns, profiles, products = *runs[i][:2], list[Whitened]()
             for profile, (_, probability) in zip(profiles, prior.scales, strict=True):
-                own = slice(start, start + columns.shape[1])
+                span = slice(start, start + columns.shape[1])
                 for group, (white, drift) in zip(groups, filtered, strict=True):
-                    products.append(_products(group, white[:, :, own], drift[:, own], profile, probability))
-                start = own.stop
+                    products.append(_products(group, white[:, :, span], drift[:, span], profile, probability))
+                start = span.stop
             arrays = {name: [getattr(part, name) for part in products] for name in Whitened.__slots__}
             joined = {name: np.concatenate(parts) for name, parts in arrays.items()}
             results[i] = Whitened(**joined | {"number": np.arange(joined["number"].size)})

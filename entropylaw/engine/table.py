@@ -85,9 +85,9 @@ class Table:
         """
         count, unit = len(functional.row), self.candidates.unit
         location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
-        for block, own in self.parts():
-            if rows is None or rows[own].any():
-                location[:, own], squared[:, own] = block.numbers(functional)
+        for block, span in self.parts():
+            if rows is None or rows[span].any():
+                location[:, span], squared[:, span] = block.numbers(functional)
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
 
     def parts(self) -> Iterator[tuple[Block, slice]]:
@@ -101,9 +101,9 @@ class Table:
     def mean_coefficients(self, share: FloatArray) -> FloatArray:
         """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
         total = np.zeros(len(self.candidates.names))
-        for block, own in self.parts():
-            if share[own].any():
-                block.add_coefficients(share[own], total)
+        for block, span in self.parts():
+            if share[span].any():
+                block.add_coefficients(share[span], total)
         return total
 
     def residual_covariance(self, row: int) -> tuple[FloatArray, FloatArray]:
@@ -211,8 +211,8 @@ def _table(
         for form in dict.fromkeys(block.forms.tolist()):
             log_weight = block.log_weight[:, block.forms == form].max(axis=1)
             matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
-    kept = np.flatnonzero(matters)
-    products, blocks = products.only(kept), [block.only(kept) for block in blocks]
+    chosen = np.flatnonzero(matters)
+    products, blocks = products.only(chosen), [block.only(chosen) for block in blocks]
     rows = [(block, *block.log_weight.shape) for block in blocks]
 
     def of_rows(values: list[IntArray | FloatArray]) -> FloatArray:
