@@ -8,7 +8,7 @@ from entropylaw import fit_law
 from entropylaw.engine.blocks import FORMS
 from entropylaw.engine.constants import LISTED, PRIOR
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.residuals import narrowed, spacings
+from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
 from tests.laws import WHITE, reads_under
@@ -149,6 +149,23 @@ def test_averages_weigh_terms_and_odds_name_them(table):
         expected = law[table.term == number].sum() / law[table.term == 0].sum()
         assert reads.odds()[name] == pytest.approx(expected, rel=1e-9)
     assert set(LISTED) - {"law"} < set(reads.odds())
+
+
+def test_the_prior_of_residuals_is_that_of_the_page(table):
+    """docs/method/model.md: long memory .15, else no drift .1; ℓ has median 8; the scale falls with .35."""
+    white = table[0].whitened
+    kept = np.exp(white.log_prior)
+    falls = white.mean_square < 1.0
+    full = [np.exp(group.log_prior) for group in covariances(np.ones(N - 1).tobytes(), PRIOR)]
+    assert full[1].sum() == pytest.approx(0.15)
+    assert full[0][0] == pytest.approx(0.85 * 0.1)
+    lengths = covariances(np.ones(N - 1).tobytes(), PRIOR)[0].length[1:, 0]
+    drifts = full[0][1:] / full[0][1:].sum()
+    # The median is between two nodes.
+    assert drifts[lengths < 6.0].sum() < 0.5 < drifts[lengths < 7.0].sum()
+    no_drift = white.length == 0
+    assert kept[no_drift & falls].sum() == pytest.approx(0.35 * 0.085)
+    assert kept[no_drift & ~falls].sum() == pytest.approx(0.65 * 0.085)
 
 
 def test_a_reload_is_a_gap_over_which_nothing_remains():
