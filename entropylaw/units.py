@@ -28,6 +28,9 @@ _PERCENT = r"%|pct|per_?cent|percentage"
 _RATE = r"acc|accuracy|exact_?match|(?:win|pass|solve|success)_?rate|pass_?(?:at_?)?\d+"
 """Words of a percentage, and of what is one where its values are above 1; ``solved`` may be a count then."""
 
+_NO_MEAN = r"n|num|number|count|std|max|min|total|groups|len|length"
+"""Words with which a share's name is that of a count, or of another statistic."""
+
 
 def nats_per_unit(column: str) -> tuple[float, str]:
     """Return how many nats an entropy of 1 in a column is, and the column's unit."""
@@ -45,6 +48,12 @@ def is_perplexity(column: str) -> bool:
 def is_share(column: str) -> bool:
     """Whether a name says that a reward is a share of problems."""
     return _has_word(column, _SHARE)
+
+
+def is_rate(column: str) -> bool:
+    """Whether a name says that a reward is a rate, such as a win rate or pass@k."""
+    words = _has_word(column, _RATE) or (is_share(column) and not _has_word(column, _NO_MEAN))
+    return words and not _has_word(column, "acc")
 
 
 def largest_reward(column: str, values: FloatArray) -> float | None:

@@ -168,7 +168,7 @@ def test_a_bug_is_an_error_without_traceback(run, lab, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(steps, "answers", fail)
+    monkeypatch.setattr(running, "answers", fail)
     done = run("fit", RUN)
     assert_error(done, "bug", 1)
     assert "RuntimeError in fail: unforeseen" in done.stderr
