@@ -52,8 +52,7 @@ def is_share(column: str) -> bool:
 
 def is_rate(column: str) -> bool:
     """Whether a name says that a reward is a rate, such as a win rate or pass@k."""
-    words = _has_word(column, _RATE) or (is_share(column) and not _has_word(column, _NO_MEAN))
-    return words and not _has_word(column, "acc")
+    return is_share(column) and not _has_word(column, _NO_MEAN)
 
 
 def largest_reward(column: str, values: FloatArray) -> float | None:

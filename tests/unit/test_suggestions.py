@@ -64,11 +64,11 @@ def test_what_an_error_says_to_type_works(tmp_path, names, separator):
 
 
 def test_what_the_user_named_stays_in_the_command(tmp_path):
-    write(tmp_path / "log.csv", "it", "ent", "acc", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
+    write(tmp_path / "log.csv", "it", "ent", "perf", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
     done = typed("fit", "log.csv", "--step", "it", "--reward", "zork", "-o", "-", cwd=tmp_path)
     assert "as in: entropylaw fit log.csv --step it --reward zork --entropy ent" in done.stderr
     done = typed("fit", "log.csv", "--step", "it", "--entropy", "zork", "-o", "-", cwd=tmp_path)
-    assert "as in: entropylaw fit log.csv --step it --entropy zork --reward acc" in done.stderr
+    assert "as in: entropylaw fit log.csv --step it --entropy zork --reward perf" in done.stderr
 
 
 def test_other_statistics_and_training_are_not_preferred(tmp_path):

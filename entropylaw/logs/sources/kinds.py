@@ -167,6 +167,7 @@ def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
         elif not _are_kinds(name, labels):
             continue
         updates = {labels[int(code)] for code in np.unique(at[entropies & (at >= 0)])}
+        updates = set() if any(map(is_training, labels)) else updates
         for code, label in enumerate(labels):
             trains = is_training(label) or (label in updates and not is_evaluation(label))
             kinds[at == code] = "train" if trains and not is_training(label) else label
@@ -297,10 +298,10 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
 def _metrics_without_step(table: Table, stepped: BoolArray) -> BoolArray:
     """The records without a step that have metrics which no record with a step has."""
     lacking = np.zeros_like(stepped)
-    for name in filter(catalog.is_metric, table.columns):
-        there = np.isfinite(parse_column(table.columns[name]).values)
-        if not (there & stepped).any():
-            lacking |= there
+    for name, cells in table.columns.items():
+        if catalog.is_metric(name) or is_evident("entropy", name) or is_evident("reward", name):
+            there = np.isfinite(parse_column(cells).values)
+            lacking |= there & (not (there & stepped).any())
     return lacking
 
 

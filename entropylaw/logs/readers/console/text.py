@@ -65,6 +65,7 @@ _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re
 _FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "after", "on", "done", "finished"))
 _ALONE = re.compile(r"[\s\[\],}]*\{\s*")
 _INSIDE = re.compile(r"\s*['\"]")
+_HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
 _TITLE = re.compile(r"[^\W\d]")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
@@ -458,6 +459,6 @@ def box_cells(line: str) -> list[str] | None:
 
 def _is_header(words: Sequence[str]) -> bool:
     """Whether the cells of a row name a step and an entropy."""
-    if len(words) < 3 or not all(_TITLE.match(word) for word in words):
+    if len(words) < 3 or not all(_HEADING.fullmatch(word) for word in words):
         return False
     return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)
