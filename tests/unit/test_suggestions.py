@@ -74,8 +74,9 @@ def test_what_the_user_named_stays_in_the_command(tmp_path):
 def test_other_statistics_and_training_are_not_preferred(tmp_path):
     more = {"ent_max": 2 * ENTROPY, "acc_std": REWARD, "training_acc": REWARD, "ent_coef": 0.01 + 0 * STEP}
     write(tmp_path / "log.csv", "it", columns=(STEP,), **more, my_ent=ENTROPY, heldout_acc=REWARD)
-    command, _ = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
-    assert command[2:-2] == ["--step", "it", "--entropy", "my_ent", "--reward", "heldout_acc"]
+    command, done = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
+    assert command[2:-2] == ["--step", "it", "--entropy", "my_ent"]
+    assert "'my_ent' (nats) × 'heldout_acc' (validation)" in " ".join(done.stdout.split())
 
 
 def test_rows_are_counted_where_there_is_no_step(tmp_path):
