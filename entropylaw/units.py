@@ -62,7 +62,7 @@ def is_share(column: str) -> bool:
 
 def is_rate(column: str) -> bool:
     """Whether a name says that a reward is a rate, such as a win rate or pass@k."""
-    return is_share(column) and not _has_word(column, _NO_MEAN)
+    return _has_word(column, _RATE) and not _has_word(column, _NO_MEAN)
 
 
 def largest_reward(column: str, values: FloatArray) -> float | None:

@@ -76,7 +76,7 @@ def test_other_statistics_and_training_are_not_preferred(tmp_path):
     write(tmp_path / "log.csv", "it", columns=(STEP,), **more, my_ent=ENTROPY, heldout_acc=REWARD)
     command, done = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
     assert command[2:-2] == ["--step", "it", "--entropy", "my_ent"]
-    assert "'my_ent' (nats) × 'heldout_acc' (validation)" in " ".join(done.stdout.split())
+    assert "'my_ent' × 'heldout_acc' (validation)" in " ".join(done.stdout.split())
 
 
 def test_rows_are_counted_where_there_is_no_step(tmp_path):

@@ -341,7 +341,7 @@ def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) 
     message = f"{where} has several rows per step with different values of the same columns "
     message += f"({counted(len(rows), 'row')} for {counted(steps, 'step')})"
     if steps < _FEWEST_STEPS:
-        hint = f"count the rows with --step {ROW}, or name another step column"
+        hint = f"add --step {ROW} ({ROW}: the rows are counted)"
         raise InputError("several-rows-a-step", message, hint)
     for column, cells in table.columns.items():
         if _PARTS_OF_A_STEP.intersection(re.findall("[a-z]+", column.casefold())):

@@ -127,7 +127,7 @@ def by_kind(table: Table, step: StepColumn) -> Table:
     note = (
         f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; what several have, or "
     )
-    note += f"evaluations alone, is split: {listing(sorted(split, key=_weight), 4)}"
+    note += f"evaluations alone, is split: {listing(sorted(split, key=_weight), 8)}"
     return replace(table, columns=columns, notes=(*table.notes, note))
 
 

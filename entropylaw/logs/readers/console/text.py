@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -103,7 +103,7 @@ def recognises(content: Content) -> bool:
     return False
 
 
-def _is_measured(names: Iterable[str]) -> bool:
+def _is_measured(names: Collection[str]) -> bool:
     """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
     half = catalog.detect(names).trainer.halves and any(is_like("reward", name) for name in names)
     return half or any(is_like("entropy", name) for name in names)
@@ -117,7 +117,7 @@ def read(content: Content) -> Table:
     percent = dropped.pop("%", 0)
     notes = [f"{counted(percent, 'number')} with a % sign read as hundredths"] if percent else []
     table = records.table(content, dropped, notes, rows=records.rows)
-    if any(is_like(role, name) for role in ("entropy", "reward") for name in table.columns):
+    if _is_measured(tuple(table.columns)):
         return table
     hint = "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out"
     raise content.error("no-records", "holds no line with a step and metrics", hint)
@@ -299,7 +299,7 @@ class _Prints:
                 opened, others = line[start.start() :], 0
                 line = line[: start.start()]
             cells = box_cells(line)
-            unfinished = bool(cells)
+            unfinished = cells is not None and not ended
             if cells is None and (self._table or self._groups):
                 yield self._whole_table()
             if cells is not None:
