@@ -41,6 +41,7 @@ from entropylaw.logs.source import Source
 from entropylaw.logs.sources.content import plain_name
 from entropylaw.logs.sources.kinds import (
     by_kind,
+    coded,
     entropies_and_rewards,
     one_column_per_metric,
     with_log_calls,
@@ -271,13 +272,6 @@ def doubled_columns(whole: Run) -> Iterator[str]:
             if both.sum() >= _SHORTEST_RUN and (first != values)[both].any():
                 where = quoted_path(whole.source.path)
                 yield f"column {shown(name)} occurs twice in {where}, with other values"
-
-
-def coded(cells: Column) -> tuple[list[str], FloatArray]:
-    """The texts of a column, each once, and the place of each cell's among them; nan for an empty cell."""
-    texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
-    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
 
 
 def texts_of(
