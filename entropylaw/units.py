@@ -47,6 +47,11 @@ def is_share(column: str) -> bool:
     return _has_word(column, _SHARE)
 
 
+def is_rate(column: str) -> bool:
+    """Whether a name says that a reward is a rate, such as a win rate or pass@k."""
+    return _has_word(column, _RATE) and not _has_word(column, "acc")
+
+
 def largest_reward(column: str, values: FloatArray) -> float | None:
     """Return the largest reward that is possible by a column's name and all its finite ``values``.
 

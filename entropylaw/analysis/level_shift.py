@@ -25,7 +25,6 @@ from entropylaw.engine.table import grouped
 from entropylaw.engine.threads import one_thread
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
 
 FALSE_SHIFT = 0.01
 """p-value, over both series and all steps, below which a jump is a level shift. It is small because a false
@@ -105,11 +104,8 @@ def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
     table, weight, shifts = reads.table, reads.averaged, []
     columns = table.candidates.of("shift")
     for start, column in zip(law.shifts, columns, strict=False):
-        functional = coefficient_of(table, "shift")
-        row = np.zeros_like(functional.row)
         # The column is the level before.
-        row[..., column] = -1.0
-        location, scale = table.numbers(replace(functional, row=row))
+        location, scale = table.numbers(-1.0 * coefficient_of(table, [column]))
         cells = merged(location[0], scale[0], table.df, weight)
         below = float(cells.below(np.zeros(1))[0])
         number = int(np.searchsorted(law.step, start))

@@ -5,19 +5,18 @@ A stored fit has no table: it is made again from the evaluations, which takes mi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
-from entropylaw.analysis.forms import FORMS, form_shape
+from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import (
     checked_entropies,
     checked_level,
     checked_reward,
-    compatible_entropies,
+    crossings,
     headroom,
     of_cells,
     tails,
@@ -25,12 +24,11 @@ from entropylaw.analysis.law.estimates import (
 )
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.engine.constants import AVERAGED, NEGLIGIBLE
+from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.reads import (
     Reads,
     ceiling_of,
-    difference,
-    merged_numbers,
+    heavier,
     quantiles_of,
     reward_at,
     reward_now,
@@ -43,7 +41,6 @@ from entropylaw.engine.threads import one_thread
 from entropylaw.results import Curve, EntropySet, Estimate, Prediction
 from entropylaw.results.fit import Fit, FormAnswer, IfMemory
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
 
 OWN = "drift + noise, integrated out"
 """Method of the law's own numbers."""
@@ -53,6 +50,9 @@ AVERAGED_OVER = f"averaged over functional forms; {OWN}"
 
 _EXCLUDED = 1e-4
 """Probability below which nothing is said of a run under a condition."""
+
+_LEAST_SHARE = -4.0
+"""Share reached below which none is given."""
 
 
 def reads_of_run(used: Evaluations) -> Reads:
@@ -137,8 +137,8 @@ def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) ->
         "p_headroom": p_gain(reads, gain),
         "forms": _forms(law, reads, level),
         "skipped": _skipped(reads),
-        "p_term": reads.p_term(),
-        "p_first": reads.p_first(),
+        "p_term": reads.share(reads.table.term > 0),
+        "p_first": reads.share(reads.table.first > 0),
         "p_no_curve": max(reads.p_no_curve()),
         "without_term": averaged(reads, bare, level)[0] if reads.share(bare) > _EXCLUDED else None,
         "if_short": _if_memory(reads, ~long, level),
@@ -215,7 +215,7 @@ def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
 
 def _shapes(reads: Reads, name: str, level: float) -> dict[str, Estimate]:
     """The parameter in which a form is not linear: between the listed values it is interpolated."""
-    shape = form_shape(name)
+    shape = FORMS[name].shape
     if shape is None:
         return {}
     values, probability = reads.shapes(name)
@@ -300,62 +300,41 @@ def _entropies_for(
     law: LawFit, weight: FloatArray, reward: float, level: float | None, method: str
 ) -> EntropySet:
     """The entropies at which a target is in the interval of the curve."""
-    level, reward, reads = (
-        checked_level(law.level if level is None else level),
-        checked_reward(reward),
-        law.reads,
-    )
+    level = checked_level(law.level if level is None else level)
+    reward, reads, tail = checked_reward(reward), law.reads, tails(level)[0]
     answer = partial(EntropySet, reward=reward, level=level, method=f"inverted band ({method})")
     if reward > reads.top:
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
         return answer(value=None, intervals=(), note=note)
-    below = _share_below(reads, weight, reward)
-    value, note = _crossing(below, law.entropy_now), ""
+
+    def inside(entropy: FloatArray) -> FloatArray:
+        below = reads.p_below(entropy, weight, reward)
+        return np.minimum(below - tail, 1.0 - tail - below)
+
+    value, notes = _median_crossing(reads, weight, reward, law.entropy_now), list[str]()
     if value is None:
-        note = f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats"
-    near = np.array([] if value is None else [value])
-    intervals = compatible_entropies(below, tails(level)[0], near)
-    if not intervals:
-        note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
-    elif intervals[-1][1] is None:
-        open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
-        note = "; ".join(filter(None, (note, open_end)))
-    return answer(value=value, intervals=intervals, note=note or None)
+        notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
+    ends: list[float | None] = [*([0.0] if inside(np.zeros(1))[0] >= 0 else []), *crossings(inside, value)]
+    if len(ends) % 2:
+        ends.append(None)
+        notes.append("the set has no upper end: the data do not settle how fast reward falls with entropy")
+    if not ends:
+        notes = [f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"]
+    intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
+    return answer(value=value, intervals=intervals, note="; ".join(notes) or None)
 
 
-def _share_below(reads: Reads, weight: FloatArray, reward: float) -> Callable[[FloatArray], FloatArray]:
-    """The probability, at entropies (m,), that the curve is at most a reward.
-
-    Of the largest reward that is 1: there the curves are taken as they were fitted.
-    """
-
-    def below(entropy: FloatArray) -> FloatArray:
-        each = reads.predicted(entropy, weight)
-        if reward == reads.top:
-            each = [replace(cells, top=np.inf) for cells in each]
-        return np.array([cells.below(np.array([reward]))[0] for cells in each])
-
-    return below
+def _median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float) -> float | None:
+    """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
+    roots = crossings(lambda entropy: reads.p_below(entropy, weight, reward) - 0.5)
+    return min(roots, key=lambda root: abs(root - now), default=None)
 
 
 def reached_at(law: LawFit, reads: Reads) -> float | None:
     """The entropy at which curves that all pass the largest reward reach it; None where some stay below."""
     if not reads.passed:
         return None
-    return _crossing(_share_below(reads, reads.averaged, reads.top), law.entropy_now)
-
-
-def _crossing(below: Callable[[FloatArray], FloatArray], now: float) -> float | None:
-    """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
-    grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 121))
-    for _ in range(4):
-        under = below(grid) < 0.5
-        crossings = np.flatnonzero(under[1:] != under[:-1])
-        if not crossings.size:
-            return None
-        nearest = crossings[np.argmin(np.abs(grid[crossings] - now))]
-        grid = np.linspace(grid[nearest], grid[nearest + 1], 33)
-    return float(0.5 * (grid[0] + grid[-1]))
+    return _median_crossing(reads, reads.averaged, reads.top, law.entropy_now)
 
 
 def _used(reads: Reads, level: float) -> Estimate:
@@ -365,24 +344,22 @@ def _used(reads: Reads, level: float) -> Estimate:
 
         u = (R − R₀) / (c − R₀),
 
-    0 at the start, 1 where no gain remains, and more where the reward is above the ceiling. u ≤ s exactly
+    0 at the start and 1 where no gain remains: a reward above the ceiling leaves none, too. u ≤ s exactly
     where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is a mixture: the
     interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). Where c − R₀ cannot be
     distinguished from 0 there is none.
     """
     method = f"ratio, inverted ({AVERAGED_OVER})"
-    table, heavy = reads.table, np.flatnonzero(reads.averaged > NEGLIGIBLE * reads.averaged.max())
+    table, heavy = reads.table, heavier(reads.averaged)
+    df, weight = table.df[heavy], reads.averaged[heavy] / reads.averaged[heavy].sum()
     now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
     # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
-    half = replace(first, row=0.5 * (first.row + ceiling.row))
-    combined = (first, half, ceiling)
-    known = together(*(difference(now, other) for other in combined), difference(ceiling, first))
-    location, scale = (part[:, heavy] for part in table.numbers(known))
-    if np.isfinite(reads.top):
-        # A ceiling above the largest reward is that reward.
-        above = np.maximum(reads.location[0, heavy] - reads.top, 0.0)
-        location = location + np.array([[0.0], [0.5], [1.0], [-1.0]]) * above
-    weight, df, location, squares = merged_numbers(location, scale, table.df[heavy], reads.averaged[heavy])
+    numbers = (now - first, now - 0.5 * (first + ceiling), now - ceiling, ceiling - first)
+    location, scale = (values[:, heavy] for values in table.numbers(together(*numbers)))
+    # A ceiling above the largest reward is that reward.
+    above = np.maximum(reads.location[0, heavy] - reads.top, 0.0)
+    location = location + np.array([[0.0], [0.5], [1.0], [-1.0]]) * above
+    squares = np.maximum(scale, 1e-150) ** 2
     if float(weight @ stdtr(df, -location[3] / np.sqrt(squares[3]))) > tails(level)[0]:
         return unknown("the attainable gain cannot be distinguished from 0", level=level, method=method)
     square_term = 2.0 * (squares[0] + squares[2]) - 4.0 * squares[1]
@@ -394,19 +371,21 @@ def _used(reads: Reads, level: float) -> Estimate:
         variance = squares[0] + s * (squares[2] - squares[0] - square_term) + s**2 * square_term
         return np.asarray(t_below(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
 
-    return _inverted(below, level, method)
-
-
-def _inverted(below: Callable[[FloatArray], FloatArray], level: float, method: str) -> Estimate:
-    """Quantiles of a share from its distribution function, between −4 and 6; an end beyond is not known."""
-    chance = np.array(tails(level))
-    shares = np.linspace(-4.0, 6.0, 11)
-    at = np.maximum.accumulate(below(shares))
-    outside = (chance <= at[0]) | (chance > at[-1])
-    found = quantiles_of(below, np.clip(chance, at[0] + 1e-9, at[-1] - 1e-9), 0.8, 0.2)
-    ends = [None if beyond else float(end) for beyond, end in zip(outside, found, strict=True)]
+    lowest, highest = below(np.array([_LEAST_SHARE, 1.0])).tolist()
+    inner = np.clip(tails(level), lowest + 1e-9, max(highest - 1e-9, lowest + 1e-9))
+    ends = list[float | None]()
+    for chance, share in zip(tails(level), quantiles_of(below, inner, 0.8, 0.2).tolist(), strict=True):
+        if chance >= highest:
+            ends.append(1.0)
+        else:
+            ends.append(None if chance <= lowest else min(share, 1.0))
     low, value, high = ends
-    beyond_all = "beyond -4 to 6" if None in ends else None
-    if value is None:
-        low = high = None
-    return Estimate(value=value, low=low, high=high, level=level, method=method, note=beyond_all)
+    note = f"below {_LEAST_SHARE:g}" if low is None else None
+    return Estimate(
+        value=value,
+        low=low,
+        high=None if value is None else high,
+        level=level,
+        method=method,
+        note=note,
+    )

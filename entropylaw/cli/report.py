@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +68,7 @@ def report(options: ReportCommand) -> None:
         message = f"--figures makes files, and -o {options.output} is one file with the figures in it"
         raise UsageError("bad-figures", message, "leave --figures out, or give a folder with -o")
     making = Making(
-        folder=target,
+        folder=None if single else target,
         settings=part(options, FitOptions),
         kinds=() if single else options.figures,
         phases=options.phases,
@@ -80,12 +79,10 @@ def report(options: ReportCommand) -> None:
     )
     fixed, jobs = options.flags_given(FitOptions), options.jobs or cores()
     with reading_shown(), output.runs_shown("runs", quiet=options.quiet) as progress:
-
-        def made(folder: Path) -> Outcome:
-            into = replace(making, folder=folder)
-            return report_logs(options.logs, into, jobs=jobs, fixed=fixed, progress=progress)
-
-        outcome = one_page(target, made) if single else made(target)
+        if single:
+            outcome = one_page(options.logs, making, target, jobs=jobs, fixed=fixed, progress=progress)
+        else:
+            outcome = report_logs(options.logs, making, jobs=jobs, fixed=fixed, progress=progress)
     unwritten = f"{options.output} was not written" if single else "no index was written"
     finish(outcome, unwritten, strict=options.strict, quiet=options.quiet)
 

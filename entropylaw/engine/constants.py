@@ -26,6 +26,8 @@ SEVERAL = (RATE, POWER, SATURATION, LAGGED)
 NO_TERM, STEP, LOG_STEP = "none", "step", "log_step"
 """Terms in the step beside a curve, 0 at the last evaluation."""
 
+FIRST = "first"
+"""Levels of the first evaluations: this, with the number of their share in :class:`Prior`."""
 
 LENGTHS = tuple(np.geomspace(0.7, 60.0, 7).tolist())
 """Nodes of the drift's length, in evaluations: shorter is white noise, longer the sums of drifts have."""

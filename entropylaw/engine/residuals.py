@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -76,21 +75,6 @@ class Covariances:
             states += self.gain[i][:, :, None] * innovation[:, None]
         return white, states.sum(axis=1)
 
-    def only(self, index: int) -> Covariances:
-        """One of the covariances."""
-        one = slice(index, index + 1)
-        return Covariances(
-            length=self.length[one],
-            part=self.part[one],
-            white=self.white[one],
-            log_prior=self.log_prior[one],
-            long=self.long,
-            retained=self.retained if self.long else self.retained[:, one],
-            gain=self.gain[:, one],
-            sd=self.sd[:, one],
-            last=self.last[one],
-        )
-
     def matrix(self, time: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
         """Covariance of the drift (n, n) of one model at ``time`` (n,), and the white variance (n,)."""
         apart = np.abs(time[:, None] - time[None, :])
@@ -122,7 +106,7 @@ def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
     ladder = 0.5 * 4.0 ** np.arange(7)
     ladder = ladder[ladder < max(4 * gap.size, 2.5)]
     slopes, whites = (
-        each.ravel() for each in np.meshgrid(prior.long_slopes, prior.long_shares, indexing="ij")
+        axis.ravel() for axis in np.meshgrid(prior.long_slopes, prior.long_shares, indexing="ij")
     )
     falling = ladder ** -slopes[:, None]
     several = _filtered(
@@ -160,9 +144,9 @@ def _filtered(
     gain, sd = np.empty((n, c, d)), np.empty((n, c))
     for i in range(n):
         if i:
-            kept = retained[i]
-            variance = variance * kept[:, :, None] * kept[:, None, :]
-            variance[:, diagonal, diagonal] += (1.0 - kept**2) * part
+            decay = retained[i]
+            variance = variance * decay[:, :, None] * decay[:, None, :]
+            variance[:, diagonal, diagonal] += (1.0 - decay**2) * part
         with_sum = variance.sum(axis=2)
         total = with_sum.sum(axis=1) + white + _LEAST_NOISE
         gain[i], sd[i] = with_sum / total[:, None], np.sqrt(total)
@@ -214,12 +198,11 @@ class Whitened:
         Shape (K,): log determinant of the covariance, and logarithm of its prior probability.
     drift, drift_variance
         Shapes (K, m), (K,): each column's drift at the last evaluation, and the variance of the drift there.
-    white, length, part
-        Shape (K,): white share of the variance, mean length of the drift in evaluations, share of drift.
-    long, scaled
-        Shape (K,): whether memory is long, and whether the scale changes.
-    mean_square
-        Shape (K,): mean over the evaluations of the variance, which is 1 at the largest entropy.
+    white, length, long
+        Shape (K,): white share of the variance, mean length of the drift in evaluations (0 without one), and
+        whether memory is long.
+    mean_square, last_square
+        Shape (K,): variance, which is 1 at the largest entropy, on average and at the last evaluation.
     """
 
     product: FloatArray
@@ -229,10 +212,9 @@ class Whitened:
     drift_variance: FloatArray
     white: FloatArray
     length: FloatArray
-    part: FloatArray
     long: BoolArray
-    scaled: BoolArray
     mean_square: FloatArray
+    last_square: FloatArray
 
 
 def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
@@ -243,61 +225,42 @@ def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
 
 
 def whitened(runs: Sequence[tuple[FloatArray, FloatArray]], gap: FloatArray, prior: Prior) -> list[Whitened]:
-    """The columns of runs with the same gaps under all residual models.
+    """The columns of runs with the same gaps under all residual models: scale by scale, one drift first.
 
     The filter runs over all columns and scales of all runs at once. A run is its columns (n, m) and its scale
     profiles (scales, n).
     """
-    parts = [columns / profile[:, None] for columns, profiles in runs for profile in profiles]
-    wide, found = np.concatenate(parts, axis=1), [_Sums() for _ in runs]
-    for group in covariances(gap.tobytes(), prior):
-        white, drift = group.whitened(wide)
-        start = 0
-        for (columns, profiles), sums in zip(runs, found, strict=True):
-            for profile, (ratio, probability) in zip(profiles, prior.scales, strict=True):
-                own = slice(start, start + columns.shape[1])
-                sums.add(group, white[:, :, own], drift[:, own], profile, probability, scaled=ratio != 0.0)
-                start = own.stop
-    return [sums.all() for sums in found]
+    wide = [columns / profile[:, None] for columns, profiles in runs for profile in profiles]
+    groups = covariances(gap.tobytes(), prior)
+    filtered = [group.whitened(np.concatenate(wide, axis=1)) for group in groups]
+    results, start = list[Whitened](), 0
+    for columns, profiles in runs:
+        products = list[Whitened]()
+        for profile, (_, probability) in zip(profiles, prior.scales, strict=True):
+            own = slice(start, start + columns.shape[1])
+            for group, (white, drift) in zip(groups, filtered, strict=True):
+                products.append(_products(group, white[:, :, own], drift[:, own], profile, probability))
+            start = own.stop
+        arrays = {name: [getattr(part, name) for part in products] for name in Whitened.__slots__}
+        results.append(Whitened(**{name: np.concatenate(parts) for name, parts in arrays.items()}))
+    return results
 
 
-class _Sums:
-    """What is known of a run under each covariance, as it is added."""
-
-    def __init__(self) -> None:
-        self.parts: dict[str, list[FloatArray]] = {name: [] for name in Whitened.__dataclass_fields__}
-
-    def add(
-        self,
-        group: Covariances,
-        white: FloatArray,
-        drift: FloatArray,
-        profile: FloatArray,
-        probability: float,
-        *,
-        scaled: bool,
-    ) -> None:
-        """Whitened columns (c, n, m) and their drift at the last evaluation (c, m), at one scale."""
-        part = group.part.sum(axis=1)
-        drifts, last, same = (part > 0).astype(float), float(profile[-1]), np.ones(part.size)
-        length = (group.part * group.length).sum(axis=1) / np.where(part > 0, part, 1.0)
-        values = {
-            "product": white.transpose(0, 2, 1) @ white,
-            "log_det": 2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
-            "log_prior": group.log_prior + np.log(probability),
-            "drift": drift * (last * drifts)[:, None],
-            "drift_variance": group.last * drifts * last**2,
-            "white": group.white,
-            "length": length * drifts,
-            "part": part,
-            "long": same * group.long,
-            "scaled": same * scaled,
-            "mean_square": same * np.mean(profile**2),
-        }
-        for name, value in values.items():
-            self.parts[name].append(value)
-
-    def all(self) -> Whitened:
-        """All covariances at all scales."""
-        arrays: dict[str, Any] = {name: np.concatenate(values) for name, values in self.parts.items()}
-        return Whitened(**arrays | {name: arrays[name] > 0 for name in ("long", "scaled")})
+def _products(
+    group: Covariances, white: FloatArray, drift: FloatArray, profile: FloatArray, probability: float
+) -> Whitened:
+    """The cross products of whitened columns (c, n, m), with their drift (c, m) at the last evaluation."""
+    last, same = float(profile[-1]), np.ones(group.white.size)
+    weight = np.maximum(group.part.sum(axis=1), 1e-300)
+    return Whitened(
+        product=white.transpose(0, 2, 1) @ white,
+        log_det=2.0 * np.log(group.sd).sum(axis=0) + 2.0 * np.log(profile).sum(),
+        log_prior=group.log_prior + np.log(probability),
+        drift=drift * last,
+        drift_variance=group.last * last**2,
+        white=group.white,
+        length=(group.part * group.length).sum(axis=1) / weight,
+        long=same * group.long > 0,
+        mean_square=same * np.mean(profile**2),
+        last_square=same * last**2,
+    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from entropylaw.engine.blocks import FORMS, Block, Blocks, Functional
 from entropylaw.engine.candidates import Candidates, candidates
 from entropylaw.engine.constants import LARGEST_GROUPED, PRIOR, Prior
 from entropylaw.engine.residuals import (
-    Covariances,
     Whitened,
     covariances,
     scale_profiles,
@@ -95,54 +95,23 @@ class Table:
                 block.add_coefficients(share[own], total)
         return total
 
-    def row_curve(self, row: int) -> FloatArray:
-        """Curve and terms of one row at the evaluations (n,), in units of the reward's sd."""
-        share = np.zeros(self.form.size)
-        share[row] = 1.0
-        coefficients = self.mean_coefficients(share)
-        return np.asarray(self.candidates.columns[:, :-1] @ coefficients[:-1])
+    def residual_covariance(self, row: int) -> tuple[FloatArray, FloatArray]:
+        """The drift's covariance (n, n) and the white variance (n,) of a row, in units of its variance."""
+        gap = spacings(self.time, self.entropy)
+        single, sums = covariances(gap.tobytes(), self.prior)
+        models = single.white.size + sums.white.size
+        scale, number = divmod(int(self.covariance[row]), models)
+        group, index = (single, number) if number < single.white.size else (sums, number - single.white.size)
+        # Nothing of a drift remains over a reload.
+        drift, white = group.matrix(np.concatenate([[0.0], np.cumsum(gap)]), index)
+        profile = scale_profiles(self.entropy, self.prior)[scale]
+        return profile[:, None] * drift * profile, white * profile**2
 
     def is_form(self, *names: str) -> BoolArray:
         """Rows of some curves."""
         chosen = np.zeros(len(FORMS), dtype=bool)
         chosen[[FORMS.index(name) for name in names]] = True
         return np.asarray(chosen[self.form])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowModel:
-    """The residual covariance of one row.
-
-    ``group`` has the filter, ``index`` is the number of the covariance in it, ``profile`` (n,) the residual's
-    sd along the run, ``length`` (evaluations) and ``drift_share`` describe the drift.
-    """
-
-    group: Covariances
-    index: int
-    profile: FloatArray
-    length: float
-    drift_share: float
-
-    def whitened(self, columns: FloatArray) -> FloatArray:
-        """Columns (n, q) whitened by the row's covariance, shape (n, q)."""
-        (white,), _ = self.group.only(self.index).whitened(columns / self.profile[:, None])
-        return np.asarray(white)
-
-
-def row_model(table: Table, row: int) -> RowModel:
-    """The covariance of a row."""
-    number, white = int(table.covariance[row]), table.whitened
-    profiles = scale_profiles(table.entropy, table.prior)
-    of_kind = np.flatnonzero(white.long == white.long[number])
-    scale, index = divmod(int(np.searchsorted(of_kind, number)), of_kind.size // len(profiles))
-    gap = spacings(table.time, table.entropy)
-    return RowModel(
-        group=covariances(gap.tobytes(), table.prior)[int(white.long[number])],
-        index=index,
-        profile=profiles[scale],
-        length=float(white.length[number]),
-        drift_share=float(white.part[number]),
-    )
 
 
 def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
@@ -155,27 +124,9 @@ def grouped(*columns: FloatArray) -> tuple[int, list[FloatArray]]:
     return size, [np.add.reduceat(column, starts) / counts for column in columns]
 
 
-def table_of(
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    *,
-    shifts: tuple[float, ...] = (),
-    noise: float = 0.0,
-    prior: Prior = PRIOR,
-) -> Table:
-    """The table of a run.
-
-    Parameters
-    ----------
-    step, entropy, reward
-        Shape (n,): steps, increasing; smoothed entropy in nats; reward.
-    shifts
-        Steps from which the reward has a new level.
-    noise
-        Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
-    """
-    (table,) = tables_of(step, [entropy], [reward], shifts=shifts, noise=noise, prior=prior)
+def table_of(step: FloatArray, entropy: FloatArray, reward: FloatArray, **options: Any) -> Table:
+    """The table of a run; parameters as :func:`tables_of`."""
+    (table,) = tables_of(step, [entropy], [reward], **options)
     return table
 
 
@@ -188,9 +139,18 @@ def tables_of(
     noise: float = 0.0,
     prior: Prior = PRIOR,
 ) -> list[Table]:
-    """The tables of runs with the same steps (n,), whose columns are whitened together.
+    """The tables of runs with the same steps, whose columns are whitened together.
 
     Runs whose entropy jumps up, so that the drift starts anew, are whitened alone.
+
+    Parameters
+    ----------
+    step, entropies, rewards
+        Shape (n,): steps, increasing; and of each run smoothed entropy in nats, and reward.
+    shifts
+        Steps from which the reward has a new level.
+    noise
+        Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
     """
     runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
     columns, gaps = [], []

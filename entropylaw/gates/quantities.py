@@ -202,9 +202,6 @@ _ALL = (
     _number("n", "evaluations that were fitted", EVALUATIONS, "answer.law.n"),
     _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "answer.law.residuals.lag1"),
     _number(
-        "scatter_ratio", "residual sd, last third over first", COUNT, "answer.law.residuals.scatter_ratio"
-    ),
-    _number(
         *("long_memory", "probability that the residuals have long memory", PROBABILITY),
         "answer.law.residuals.long_memory",
     ),

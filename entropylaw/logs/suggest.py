@@ -21,7 +21,7 @@ from entropylaw.logs.runs import FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
 from entropylaw.paths import hostless
-from entropylaw.units import MOST_NATS, is_share
+from entropylaw.units import MOST_NATS, is_rate, is_share
 
 #: What to do about a column of text, at the end of a hint.
 NUMBERS = "or write numbers without unit and with a decimal point"
@@ -37,11 +37,12 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "entropy": ("entropy", "entropie", "entropia", "entropía", "entropies", "ent", "entr", "h"),
     "reward": (
-        *("val", "valid", "validation", "eval", "evaluation", "dev", "test", "heldout", "validierung"),
         *("acc", "accuracy", "reward", "rewards", "rew", "score", "scores", "return", "returns", "ret"),
         *("pass", "success", "solved", "solve", "correct", "win", "winrate", "perf", "performance", "r"),
         *("belohnung", "genauigkeit", "erfolg", "erfolgsquote", "trefferquote", "punkte", "récompense"),
         *("exactitude", "recompensa", "precisión"),
+        # Alone, these name the held-out data of a reward; beside the others they come first.
+        *("val", "valid", "validation", "eval", "evaluation", "dev", "test", "heldout", "validierung"),
     ),
 }
 # With one of these words a column is something else than the mean.
@@ -51,10 +52,13 @@ _OTHERS = frozenset(
         *("tokens", "token", "time", "timing", "runtime", "sec", "seconds", "second", "per", "samples"),
         *("kl", "lr", "rate", "grad", "norm", "clip", "clipfrac", "frac", "fraction", "ratio", "coef"),
         *("coeff", "coefficient", "target", "threshold", "bonus", "temperature", "cross", "weight"),
-        *("memory", "gb", "count", "num"),
+        *("memory", "gb", "count", "num", "number", "n", "groups", "zero", "step", "steps", "epoch", "size"),
     )
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
+_HELD_OUT = frozenset(_WORDS["reward"][_WORDS["reward"].index("val") :])
+# With one of these words a column is taken for a reward though the catalog does not have its name.
+_EVIDENT = frozenset(("reward", "rewards", "score", "scores", "accuracy", "winrate"))
 # With one of these words a column is a metric, whatever run, class or data set is named before or behind it.
 _METRICS = frozenset(("reward", "rewards", "rew", "score", "scores", "acc", "accuracy"))
 _DURATIONS = frozenset(("timing", "time", "perf", "profiling"))
@@ -91,8 +95,12 @@ def likely(
             return Likely(name, True)
     if not by_values or len(columns) > _MOST_COLUMNS:
         return None
-    resembling = (name for name in free if _resembles(role, parse_column(columns[name]).values))
-    return next((Likely(name, False) for name in resembling), None)
+    resembling = [name for name in free if _resembles(role, parse_column(columns[name]).values)]
+    # A reward is a mean: whole numbers are counts, unless nothing else is there.
+    means = [
+        name for name in resembling if role == "step" or not _is_whole(parse_column(columns[name]).values)
+    ]
+    return next((Likely(name, False) for name in means or resembling), None)
 
 
 def no_step(table: Table, path: str) -> InputError:
@@ -214,13 +222,17 @@ def _all_likely(
     return {role: chosen[role] for role in roles if role in chosen}
 
 
-def lacking(run: Run, entropy: str | None, reward: str | None) -> bool:
-    """Whether a run has no column of a name that the user gives, or none that is known for a role."""
-    named, names = {"entropy": entropy, "reward": reward}, set(map(folded, run.columns))
-    return any(
-        not _in_catalog(run, role) if column is None else folded(column) not in names
-        for role, column in named.items()
-    )
+def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
+    """The column of a log of no known trainer that is by its name an entropy, or a reward, beyond doubt."""
+    if run.partial or catalog.detect(run.names).trainer is not catalog.trainers()[-1]:
+        return None
+    named = {
+        name: values
+        for name, values in run.columns.items()
+        if ("entrop" in name.casefold() if role == "entropy" else is_rate(name) or _EVIDENT & {*_words(name)})
+    }
+    ranked = sorted((rank, name) for name in named if name not in taken and (rank := _rank(role, name)))
+    return next((name for _, name in ranked if _possible(role, named[name])), None)
 
 
 def measured(names: Iterable[str]) -> list[str]:
@@ -306,10 +318,10 @@ def _misleading(role: str, name: str) -> bool:
     if role == "reward" and is_share(name):
         return False
     decoy = role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)
-    return decoy or not _OTHERS.isdisjoint(_words(name))
+    return decoy or (role != "step" and not _OTHERS.isdisjoint(_words(name)))
 
 
-def _rank(role: str, name: str) -> tuple[bool, int] | None:
+def _rank(role: str, name: str) -> tuple[bool, bool, int] | None:
     """How well a name fits a role, the least best; None where it does not."""
     if _misleading(role, name):
         return None
@@ -317,7 +329,9 @@ def _rank(role: str, name: str) -> tuple[bool, int] | None:
     ranks = [known_words.index(word) for word in words if word in known_words]
     if role == "entropy":
         ranks += [0 for word in words if "entrop" in word]
-    return (not _TRAINING.isdisjoint(words), min(ranks)) if ranks else None
+    if not ranks:
+        return None
+    return not _TRAINING.isdisjoint(words), role == "reward" and _HELD_OUT.isdisjoint(words), min(ranks)
 
 
 def _possible(role: str, values: FloatArray) -> bool:
@@ -329,6 +343,11 @@ def _possible(role: str, values: FloatArray) -> bool:
         return bool((np.diff(there) >= 0).mean() >= 0.9)
     one_sign = there.min() >= 0 or there.max() <= 0
     return role == "reward" or (one_sign and float(np.median(np.abs(there))) <= MOST_NATS)
+
+
+def _is_whole(values: FloatArray) -> bool:
+    there = values[np.isfinite(values)]
+    return bool((there == np.round(there)).all())
 
 
 def _resembles(role: str, values: FloatArray) -> bool:

@@ -47,10 +47,11 @@ class Making:
 
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
     is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
-    is a regular expression for the arms of the index. ``config`` is the settings file in force.
+    is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
+    None for a report in one file, whose pages are not written on their own.
     """
 
-    folder: Path
+    folder: Path | None
     settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
@@ -64,7 +65,8 @@ class Making:
 class Task:
     """A run of a report: its ``input``, the name of its files, and its neighbours in the index.
 
-    ``histogram`` is the file of the tokens' sums with a log that ``entropylaw tokens`` wrote.
+    ``histogram`` is the file of the tokens' sums with a log that ``entropylaw tokens`` wrote. ``section`` is
+    the id of the run's section in a report of one file and several runs.
     """
 
     input: Input
@@ -73,16 +75,12 @@ class Task:
     histogram: str = ""
     before: Neighbour | None = None
     after: Neighbour | None = None
+    section: str = ""
 
     @property
     def name(self) -> str:
         """The name of the run."""
         return self.input.name
-
-    @property
-    def document(self) -> Path:
-        """The document of the task's run."""
-        return self.making.folder / "runs" / f"{self.slug}.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +88,8 @@ class Done:
     """The result of a task: its row in the index, the names of its figures, and why it has no law.
 
     ``read`` distinguishes data that give no fit from a file that could not be read; ``turns`` are those of
-    its phases, where it has both curves; ``unchanged`` says that its files were there already.
+    its phases, where it has both curves; ``unchanged`` says that its files were there already. ``page`` is
+    that in a report of one file, compressed.
     """
 
     row: IndexRow
@@ -99,6 +98,7 @@ class Done:
     read: bool = True
     turns: RunTurns | None = None
     unchanged: bool = False
+    page: bytes = b""
 
 
 class Files(Struct, frozen=True, kw_only=True):
@@ -109,9 +109,13 @@ class Files(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
-    """All that the files of a run depend on besides its numbers; of other files path and sha256."""
+    """All that the files of a run depend on besides its numbers; of other files path and sha256.
+
+    ``section`` is None for a page in a folder; otherwise as in a :class:`Task`.
+    """
 
     slug: str
+    section: str | None
     kinds: tuple[str, ...]
     settings: FitOptions
     inputs: tuple[InputFile, ...]
@@ -141,7 +145,8 @@ class Page(steps.Step[Files]):
         )
         document = from_fits(fits, [subject])
         contents = dict(_page(document, options))
-        contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
+        if options.section is None:
+            contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
         return Files(contents={name: zlib.compress(data, 1) for name, data in contents.items()})
 
 
@@ -195,11 +200,12 @@ def _fail(task: Task, error: EntropyLawError) -> Done:
 
 
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
-    """Write the run's files that are not there already, the document after the page."""
+    """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entry = task.making, report.fit
     phases = report.phases.phases if report.phases is not None else None
     options = PageOptions(
         slug=task.slug,
+        section=task.section if making.folder is None else None,
         kinds=making.kinds or (),
         settings=making.settings,
         inputs=task.input.files,
@@ -209,12 +215,13 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         histogram=_with_digest(task.histogram),
     )
     contents = steps.answer(Page(options), report, making.cache).result.contents
-    unchanged = True
-    for name, compressed in contents.items():
-        path, data = making.folder / name, zlib.decompress(compressed)
-        if not holds(path, data):
-            write_atomically(path, data)
-            unchanged = False
+    unchanged = making.folder is not None
+    if making.folder is not None:
+        for name, compressed in contents.items():
+            path, data = making.folder / name, zlib.decompress(compressed)
+            if not holds(path, data):
+                write_atomically(path, data)
+                unchanged = False
     return Done(
         row=as_stored(index_row(report, task.slug)),
         figures=tuple(name for name in contents if name.startswith("figures/")),
@@ -223,6 +230,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
         turns=as_stored(phases.turns) if phases is not None else None,
         unchanged=unchanged,
+        page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
 
 
@@ -265,5 +273,14 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
                 yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
     before, after = options.neighbours
-    page = pages.run_page(document, report, svgs, links, previous=before, following=after)
+    page = pages.run_page(
+        document,
+        report,
+        svgs,
+        links,
+        previous=before,
+        following=after,
+        home="../index.html" if options.section is None else "",
+        section=options.section or "",
+    )
     yield f"runs/{slug}.html", page.encode()

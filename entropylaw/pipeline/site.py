@@ -31,7 +31,7 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import Neighbour, phases_page
+from entropylaw.report.pages import IN_FOLDER, Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -42,7 +42,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", "phases.html"
+PAGE, PHASES = "index.html", IN_FOLDER.phases
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -123,11 +123,7 @@ def report_logs(
     ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
     outcome, folder = tasks_of(sources, making, fixed), making.folder
-    names = [task.name for task in outcome.tasks]
-    if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
-        message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
-        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
+    assert folder is not None
     targets = targets_of(outcome.tasks, folder)
     check_targets(targets)
     refuse_others(folder, targets)
@@ -136,9 +132,7 @@ def report_logs(
         if first:
             # It says whose folder this is from the first file on, and that nothing in it is finished.
             write_atomically(folder / FILES["JSON"], dumps(index_of(outcome).to_json()))
-        done = all_done(outcome.tasks, jobs, progress)
-        made = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
-        outcome = replace(outcome, done=made)
+        outcome = worked(outcome, jobs, progress)
         if outcome.answered:
             return replace(outcome, written=write_index(outcome, folder, making.arms))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
@@ -151,7 +145,7 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
     targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
     for task in tasks:
-        targets += [task.document, task.document.with_suffix(".html")]
+        targets += [folder / f"runs/{task.slug}.{suffix}" for suffix in ("json", "html")]
         figures = product(NAMED, task.making.kinds or ())
         targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
     return targets
@@ -160,7 +154,8 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
 def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
     """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`; raises as :func:`entropylaw.pipeline.inputs.gather`.
+    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`, and UsageError
+    ``no-such-arm``.
     """
     inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
     tasks: list[Task] = []
@@ -169,6 +164,12 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         beside, warning = histogram_beside(entry.run) if entry.run is not None else ("", "")
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
+    tasks.sort(key=lambda task: (natural(task.name), task.name))
+    names = [task.name for task in tasks]
+    if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
+        message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
+        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
+        raise UsageError("no-such-arm", message, hint)
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
@@ -177,27 +178,28 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
 
 
 def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
-    """The tasks in the order of the index, each with its neighbours there."""
-    ordered = sorted(tasks, key=lambda task: (natural(task.name), task.name))
+    """The tasks in the order of the index, each with its neighbours there, or its section of one file."""
     taken: set[str] = set()
-    slugs = [safe_name(task.name, taken) for task in ordered]
-    pages = zip(ordered, slugs, strict=True)
-    linked = [Neighbour(run=task.name, href=f"{slug}.html") for task, slug in pages]
-    for i, (task, slug) in enumerate(zip(ordered, slugs, strict=True)):
-        before = linked[i - 1] if i else None
-        after = linked[i + 1] if i + 1 < len(linked) else None
-        yield replace(task, slug=slug, making=making, before=before, after=after)
+    slugs = [safe_name(task.name, taken) for task in tasks]
+    linked = [Neighbour(task.name, f"{slug}.html") for task, slug in zip(tasks, slugs, strict=True)]
+    around = (None, *linked, None)
+    for i, (task, slug) in enumerate(zip(tasks, slugs, strict=True)):
+        task = replace(task, slug=slug, making=making)
+        if making.folder is not None:
+            yield replace(task, before=around[i], after=around[i + 2])
+        else:
+            yield replace(task, section=section_of(slug) if len(tasks) > 1 else "")
 
 
-def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> dict[str, Done]:
-    """Every task's result by its slug, without those that an interrupt left."""
+def worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
+    """The outcome with the result of every task, without those that an interrupt left."""
     done: dict[str, Done] = {}
-    numbers = {task.slug: number for number, task in enumerate(tasks)}
+    numbers = {task.slug: number for number, task in enumerate(outcome.tasks)}
     with contextlib.suppress(KeyboardInterrupt):
-        for task, result in results(work, tasks, jobs=jobs, died=died):
+        for task, result in results(work, outcome.tasks, jobs=jobs, died=died):
             done[task.slug] = result
-            progress(len(done), len(tasks), numbers[task.slug], task.name)
-    return done
+            progress(len(done), len(outcome.tasks), numbers[task.slug], task.name)
+    return replace(outcome, done=tuple(done[task.slug] for task in outcome.tasks if task.slug in done))
 
 
 def index_of(outcome: Outcome) -> IndexDocument:
@@ -224,9 +226,10 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     if index.across is None:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     elif not (as_before and is_file(folder / PHASES)):
-        contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
+        slugs = {row.run: row.slug for row in index.rows}
+        contents[PHASES] = phases_page(index.across, slugs, IN_FOLDER)
     contents |= {
-        "report.md": markdown_of(index, outcome),
+        "report.md": markdown_of(index, outcome, folder),
         "report.csv": csv_text(index_table(index.rows)),
         "report.json": data,
         PAGE: pages.index_page(
@@ -234,7 +237,7 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
             warnings=outcome.interrupted,
             skipped=outcome.warnings,
             files=FILES,
-            phases=PHASES if index.across is not None else None,
+            phases=index.across is not None,
             arms=arms,
         ),
     }
@@ -243,10 +246,9 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     return tuple(folder / name for name in contents)
 
 
-def markdown_of(index: IndexDocument, outcome: Outcome) -> str:
+def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
     """All runs in Markdown, with their figures, from the documents that were written."""
-    tasks = {task.slug: task for task in outcome.tasks}
-    sections = ((load_report(tasks[row.slug].document).runs[0], row.slug) for row in index.rows)
+    sections = ((load_report(folder / f"runs/{row.slug}.json").runs[0], row.slug) for row in index.rows)
     figures: dict[str, dict[str, str]] = {}
     for run in outcome.done:
         paths = {name: f"figures/{run.row.slug}-{name}.svg" for name in NAMED}

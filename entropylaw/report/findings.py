@@ -177,18 +177,6 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "ceiling-above-one": "the ceiling {ceiling:.3g} is above 1, the largest reward that the run could log",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
-    "scatter-changes": lambda values: (
-        "the scatter of the residuals {verb} from {first:.2g} in the first third of the run to {last:.2g} in "
-        "the last (p = {p_value:.2g}); {effect}"
-    ).format_map(
-        {
-            **values,
-            "verb": "falls" if values["ratio"] < 1 else "rises",
-            "effect": "the intervals allow for it"
-            if values["allowed"]
-            else "the intervals take it as constant",
-        }
-    ),
     "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before "
     "(P = {probability:.2f}): a of the law may be too small",
     "long-memory": "the residuals have long memory (P = {probability:.2f}): the intervals allow for it, and "

@@ -142,9 +142,6 @@ class Residuals(Struct, frozen=True, kw_only=True):
         at most the number of evaluations.
     drift_share, long_memory
         Share of the residual variance that is slow drift, 0–1, and probability that it has long memory.
-    thirds, p_thirds
-        Standard deviation in the first, second and last third of the run, reward units, and p-value of no
-        change from the first to the last; None with few evaluations, or without residuals.
     """
 
     sd: float
@@ -152,13 +149,6 @@ class Residuals(Struct, frozen=True, kw_only=True):
     effective_n: float
     drift_share: float
     long_memory: float
-    thirds: tuple[float, float, float] | None = None
-    p_thirds: float | None = None
-
-    @property
-    def scatter_ratio(self) -> float | None:
-        """Standard deviation in the last third over that in the first."""
-        return None if self.thirds is None else self.thirds[2] / self.thirds[0]
 
 
 FEWEST_FOR_MEMORY = 150

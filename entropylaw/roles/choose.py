@@ -33,6 +33,7 @@ ENOUGH_PAIRS = 5
 # With fewer validation pairs, a training reward that has as many is offered.
 ANSWERING_PAIRS = 12
 NAMED = "named by the user"
+BY_NAME = "by its name, as the catalog has no column with a value"
 # So many evaluations that are dropped for one reason are listed.
 MOST_LISTED = 3
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
@@ -98,6 +99,8 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
     matches = catalog.found(run, "entropy")
     usable = [match for match in matches if run.finite(match.column).size]
     if not usable:
+        if (evident := suggest.evident(run, "entropy")) is not None:
+            return as_entropy(run, evident, BY_NAME)
         raise suggest.missing(run, matches, "entropy", {"reward": reward} if reward else {})
     key, others = usable[0].key, [match.column for match in usable[1:]]
     reason = f"{key.meaning.trainer}'s key {shown(key.template)}"
@@ -186,11 +189,16 @@ def choose_reward(
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
+    of_catalog = [match.column for match in matches]
     usable = [_paired(run, entropy, match, pair) for match in matches if run.finite(match.column).size]
     trainings = [candidate for candidate in usable if candidate.training]
     validations = [candidate for candidate in usable if not candidate.training]
     if column is not None:
         best, reason = _paired(run, entropy, named_reward(run, column, entropy_column, matches), pair), NAMED
+    elif usable and any(len(candidate.pairs) for candidate in usable):
+        best, reason = best_reward(validations, trainings)
+    elif (evident := suggest.evident(run, "reward", [entropy_column, *of_catalog])) is not None:
+        best, reason = _paired(run, entropy, _by_name(evident), pair), BY_NAME
     elif usable:
         best, reason = best_reward(validations, trainings)
     else:
@@ -229,6 +237,12 @@ def named_reward(
     _require_values(run, column)
     unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
     return next((match for match in matches if match.column == column), unknown)
+
+
+def _by_name(column: str) -> catalog.Match:
+    """A column that is not in the catalog, and a reward by its name."""
+    kind = "validation" if catalog.is_evaluation(column) else "training"
+    return catalog.Match(column, Key(column, Meaning(role="reward", trainer="generic", kind=kind)), 0)
 
 
 def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
@@ -289,7 +303,8 @@ def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> t
         others_named = f"; other validation columns: {listing(others, 4)}" if others else ""
         return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){others_named}"
     if not ordered:
-        longer = next((candidate for candidate in trainings if len(candidate.pairs)), trainings[0])
+        most = max(len(candidate.pairs) for candidate in trainings)
+        longer = next(candidate for candidate in trainings if len(candidate.pairs) * 2 >= most)
         return longer, f"training reward: the log has no validation reward; {longer.known_as}"
     best = max(ordered, key=lambda candidate: len(candidate.pairs))
     longest = next((candidate for candidate in trainings if len(candidate.pairs) > len(best.pairs)), None)

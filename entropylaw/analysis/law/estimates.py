@@ -103,32 +103,21 @@ def checked_reward(reward: float) -> float:
     return as_number(reward, "reward")
 
 
-def compatible_entropies(
-    below: Callable[[FloatArray], FloatArray], tail: float, near: FloatArray
-) -> tuple[tuple[float, float | None], ...]:
-    """Disjoint intervals of the entropy, nats, in which ``below`` is in [tail, 1 − tail].
+def crossings(function: Callable[[FloatArray], FloatArray], *near: float | None) -> list[float]:
+    """The entropies, nats, at which a function changes its sign, in order.
 
-    ``below`` gives the probability that the mean at entropies is at most the target; the search includes the
-    entropies ``near``, of which some may be nan. None as upper end is the largest entropy of a vocabulary.
+    The search includes the entropies ``near``, about which it may have another sign over a short way only.
     """
     # Uniform in log1p(H), which resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
-    grid = np.union1d(grid, near[np.isfinite(near) & (near > 0) & (near < HIGHEST_ENTROPY)])
-
-    def covered(entropy: FloatArray) -> Any:
-        probability = below(entropy)
-        return np.minimum(probability - tail, 1.0 - tail - probability) >= 0
-
-    inside = covered(grid)
-    starts = [0.0] if inside[0] else []
-    ends: list[float | None] = []
-    for i in np.flatnonzero(inside[1:] != inside[:-1]):
-        low, high, entering = float(grid[i]), float(grid[i + 1]), bool(inside[i + 1])
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            past = bool(covered(np.array([middle]))[0]) == entering
-            low, high = (low, middle) if past else (middle, high)
-        (starts if entering else ends).append(0.5 * (low + high))
-    if inside[-1]:
-        ends.append(None)
-    return tuple(zip(starts, ends, strict=True))
+    grid = np.union1d(grid, [entropy for entropy in near if entropy is not None])
+    above, roots = function(grid) >= 0, list[float]()
+    for i in np.flatnonzero(above[1:] != above[:-1]):
+        low, high = grid[i], grid[i + 1]
+        for _ in range(8):
+            inner = np.linspace(low, high, 18)
+            past = np.append((function(inner[1:-1]) >= 0) == above[i + 1], True)
+            first = int(np.argmax(past))
+            low, high = inner[first], inner[first + 1]
+        roots.append(float(0.5 * (low + high)))
+    return roots

@@ -44,6 +44,16 @@ _DECOYS: tuple[tuple[str, str], ...] = (
     (r"(?:.*_)?entropy_(?:planning|execution)", "of one class of tokens; see the two-phase curves"),
 )
 
+# "reward [eval]" is the reward of records of the kind "eval".
+_OF_KIND = re.compile(r"(?P<name>.+) \[(?P<kind>[^\[\]]{1,80})\]", re.DOTALL)
+_EVALUATES, _TRAINS = (
+    re.compile(rf"(?:.*[^a-z])?(?:{words})(?:[^a-z].*)?", re.IGNORECASE | re.DOTALL)
+    for words in (
+        "evals?|evaluat(?:e|ed|ing|ions?)|val|valid|validat(?:e|ed|ing|ions?)|test(?:ing)?|dev|held_?out|holdout",
+        "train(?:ing|er)?|rollouts?|updates?|learn(?:er|ing)?|optim(?:iz|is)?\\w*|policy|actor|rl|grpo|ppo",
+    )
+)
+
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
 
 #: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
@@ -275,13 +285,53 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     *others, generic = trainers()
     # For other trainers' logs, keys with a placeholder match too much.
     exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
-    keyed = list(filter(_any_key(), columns))
-    ranked = enumerate((*getattr(trainer, role), *getattr(generic, role), *exact))
-    every = (Match(column, key, rank) for rank, key in ranked for column in keyed if _matches(key, column))
+    named = {column: names_in(role, column) for column in columns}
+    keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
+    ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
+    every = [
+        Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
+    ]
+    if role == "validation" and (apart := [pair for pair in keyed if pair[0] != pair[1]]):
+        # The reward of evaluations has the name of the reward of training.
+        trained = enumerate(map(_as_validation, (*trainer.training, *generic.training)), start=len(ranked))
+        every += [
+            Match(column, key, r) for r, key in trained for column, name in apart if _matches(key, name)
+        ]
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)
     return list(best.values())
+
+
+def names_in(role: str, column: str) -> tuple[str, ...]:
+    """The names by which a column is looked up for a role: its own, or that within its kind of record."""
+    name, kind = name_and_kind(column)
+    if not kind:
+        return (column,)
+    if is_evaluation(kind):
+        return (f"eval_{name}", name) if role == "validation" else ()
+    return (name,) if is_training(kind) and role != "validation" else ()
+
+
+def _as_validation(key: Key) -> Key:
+    meaning = msgspec.structs.replace(key.meaning, kind="validation", timing=None)
+    return Key(key.template, meaning)
+
+
+def name_and_kind(column: str) -> tuple[str, str]:
+    """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
+    match = _OF_KIND.fullmatch(column)
+    return (match["name"], match["kind"]) if match else (column, "")
+
+
+def is_evaluation(kind: str) -> bool:
+    """Whether the name of a kind of record, of a data set or of a column says that it is held out."""
+    return _EVALUATES.fullmatch(kind[:200]) is not None
+
+
+def is_training(kind: str) -> bool:
+    """Whether the name of a kind of record is that of training."""
+    return not is_evaluation(kind) and _TRAINS.fullmatch(kind[:200]) is not None
 
 
 def found(run: Run, *roles: str) -> list[Match]:
@@ -332,9 +382,12 @@ def keys(*roles: str) -> tuple[Key, ...]:
 
 def decoy(column: str) -> str | None:
     """Give the reason why a column with entropy in its name is none; None where it has no such name."""
-    name = folded(column)
+    metric, kind = name_and_kind(column)
+    name = folded(metric)
     if not any(mark in name for mark in ("entrop", "ent_coef", "kl_ent")):
         return None
+    if kind and not is_training(kind):
+        return f"of records of the kind {kind}"
     reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
     return next(reasons, UNKNOWN_NAME)
 
@@ -350,7 +403,8 @@ def sample_columns(columns: Iterable[str]) -> list[str]:
 
 
 def _has_key(column: str, sought: Iterable[Key]) -> bool:
-    return _any_key()(column) and any(_matches(key, column) for key in sought)
+    name, _ = name_and_kind(column)
+    return _any_key()(name) and any(_matches(key, name) for key in sought)
 
 
 def _matches(key: Key, column: str) -> bool:

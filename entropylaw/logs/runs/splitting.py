@@ -262,15 +262,15 @@ def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
 class Merged(NamedTuple):
     """One row per step, and how many records had a value overwritten.
 
-    ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``conflicts``
-    those of either with a value of a watched column. ``notes`` say which steps were logged again.
+    ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``contested`` the
+    number of steps with several values of a watched column. ``notes`` say which steps were logged again.
     """
 
     step: FloatArray
     columns: Mapping[str, FloatArray]
     overwritten: int = 0
     redone: int = 0
-    conflicts: int = 0
+    contested: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -311,4 +311,22 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     if again.size:
         notes.append(f"{counted(again.size, 'row')} of a step that was logged again with other values: ")
         notes[-1] += f"{places('step', np.unique(again).tolist())}; the last value is kept"
-    return Merged(unique, table, again.size, redone, int(conflicts.sum()), tuple(notes))
+    contested = len(np.unique(slot[conflicts]))
+    return Merged(unique, table, again.size, redone, contested, tuple(notes))
+
+
+def averaged(life: Life, step: FloatArray, columns: Mapping[str, FloatArray]) -> Merged:
+    """Average the records of each step, column by column: the updates of one rollout."""
+    unique, slot = np.unique(step[life.rows], return_inverse=True)
+    table = {}
+    for name, values in columns.items():
+        cells = values[life.rows]
+        there = ~np.isnan(cells)
+        number = np.bincount(slot[there], minlength=len(unique))
+        total = np.bincount(slot[there], cells[there], len(unique))
+        table[name] = np.where(number, total / np.maximum(number, 1), np.nan)
+    note = (
+        f"{counted(len(life.rows), 'row')} for {counted(len(unique), 'step')}, with different values, such "
+    )
+    note += "as the updates of a rollout: the mean per step is taken"
+    return Merged(unique, table, notes=(note,))

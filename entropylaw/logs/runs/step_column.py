@@ -8,7 +8,8 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, in_shell, listing, nearest, quoted_path, shown, shown_cell
 from entropylaw.logs.runs import NO_ROW, Table, added
@@ -26,7 +27,10 @@ from entropylaw.logs.runs.number_parsing import Column, is_missing, parse_column
 STEP_NAMES = (
     *("training/global_step", "train/global_step", "trainer/global_step", "global_step", "step"),
     *("training_step", "train/step", "rollout/step", "global_step/max_steps", "progress/batch"),
-    *("iteration", "iter", "current_steps"),
+    *("iteration", "iter", "current_steps", "train_step", "grpo_step", "optimizer_step", "opt_step"),
+    *("train/iteration", "train/iter", "training/iteration", "train/update", "training/step"),
+    *("update", "updates", "num_updates", "n_updates", "rl_step", "ppo_step", "policy_step"),
+    *("update_step", "train/batch", "batch", "train/episode", "episode", "rollout"),
 )
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)
@@ -34,6 +38,15 @@ COUNTERS = ("_step",)
 #: Named as the step column, it counts the rows of a table that has no column of this name.
 ROW = "row"
 BY_THE_USER = "named by the user"
+
+# Words of a name that counts steps, and words with which it is something else.
+_STEP_WORDS = frozenset(("step", "steps", "iteration", "iterations", "iter", "update", "batch", "episode"))
+_NO_STEP_WORDS = frozenset(
+    (
+        *("time", "per", "size", "length", "len", "reward", "entropy", "score", "acc", "loss", "sec", "max"),
+        *("min", "mean", "lr", "rate", "eval", "val", "test", "number", "tokens", "seconds", "runtime"),
+    )
+)
 
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
@@ -61,8 +74,16 @@ class StepColumn(NamedTuple):
     why: str
 
 
-def find_step(table: Table, path: str, column: str | None = None) -> StepColumn | None:
+def find_step(
+    table: Table,
+    path: str,
+    column: str | None = None,
+    measured: Callable[[], tuple[BoolArray, BoolArray]] | None = None,
+) -> StepColumn | None:
     """Choose the step column, or use the user's ``column``; None where there is none.
+
+    Of several, the one with most pairs is chosen, and of these the one on most records. ``measured`` gives
+    the records (m,) that have an entropy, and those that have a reward.
 
     Raises ``column-not-found`` or ``step-not-numeric``.
     """
@@ -71,6 +92,7 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
     by_fold = by_folded_name(table.columns)
     named = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
+    named = named or [name for name in by_fold if counts_steps(name, table.columns[by_fold[name]])]
     read: dict[str, FloatArray] = {}
     problems: list[InputError] = []
     for name in map(by_fold.__getitem__, named or by_fold.keys() & COUNTERS):
@@ -83,13 +105,30 @@ def find_step(table: Table, path: str, column: str | None = None) -> StepColumn 
             raise problems[0]
         return None
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
-    best, *others = sorted(read, key=lambda name: -filled[name])
+    pairs = dict.fromkeys(read, 0)
+    if len(read) > 1 and measured is not None:
+        entropies, rewards = measured()
+        for name, values in read.items():
+            pairs[name] = np.intersect1d(values[entropies], values[rewards]).size
+    best, *others = sorted(read, key=lambda name: (-pairs[name], -filled[name]))
     reason = f"on {filled[best]} of {len(read[best])} records"
     if not named:
         reason += "; a count of log calls, used because no column holds the trainer's own step"
     elif others:
         reason += f", first among {listing([best, *others], 4)}"
     return StepColumn(best, read[best], reason)
+
+
+def counts_steps(name: str, cells: Column) -> bool:
+    """Whether a column counts steps, by a word of its name and by its values: whole, hardly ever falling."""
+    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name[:200]).casefold())
+    if _STEP_WORDS.isdisjoint(words) or not _NO_STEP_WORDS.isdisjoint(words):
+        return False
+    values = parse_column(cells).values
+    there = values[np.isfinite(values)]
+    if there.size < 3 or (there != np.floor(there)).any() or there.min() == there.max():
+        return False
+    return bool((np.diff(there) >= 0).mean() >= 0.9)
 
 
 def require_column(

@@ -10,7 +10,7 @@ import numpy as np
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
-from entropylaw.escaping import counted, listing, places, quoted_path, shown, shown_cell
+from entropylaw.escaping import counted, in_shell, listing, places, quoted_path, shown, shown_cell
 from entropylaw.logs.catalog import is_metric, sample_columns
 from entropylaw.logs.runs import NAN, ROWS_COUNTED, TEXT, Run, Table, added
 from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
@@ -21,6 +21,7 @@ from entropylaw.logs.runs.splitting import (
     Life,
     Merged,
     Split,
+    averaged,
     is_bookkeeping,
     lives,
     merge,
@@ -38,6 +39,12 @@ from entropylaw.logs.runs.step_column import (
 )
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.content import plain_name
+from entropylaw.logs.sources.kinds import (
+    by_kind,
+    entropies_and_rewards,
+    one_column_per_metric,
+    with_log_calls,
+)
 from entropylaw.logs.sources.stepless import FEWEST_EVALUATIONS, evaluations
 from entropylaw.logs.suggest import no_step
 
@@ -57,6 +64,17 @@ _GENERIC_FOLDER = re.compile(
 _ONE_IN_SLIPS = 10
 # So many consecutive records may be a run, however long the others are.
 _SHORTEST_RUN = 8
+# No table has more runs that only a column without a run's name separates.
+_MOST_RUNS = 32
+# With fewer different steps, the step column is a constant.
+_FEWEST_STEPS = 3
+# Words of columns that number the parts of a step.
+_PARTS_OF_A_STEP = frozenset(
+    (
+        *("rank", "worker", "device", "gpu", "node", "batch", "minibatch", "mini", "micro", "epoch", "inner"),
+        *("update", "iter", "substep", "chunk", "shard", "idx", "index", "sample", "group", "prompt"),
+    )
+)
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -122,7 +140,7 @@ def assemble(
         labels=split.columns,
     )
     written = {column: coded(cells) for column, cells in table.columns.items() if column in words}
-    runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written)]
+    runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written, table)]
     stepless = np.isnan(steps.values)
     if table.unreadable is not None:
         stepless &= ~table.unreadable
@@ -150,15 +168,16 @@ def numbers_and_texts(
 def with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
     """A table with its steps on one axis, or with a count of its rows, and the step column."""
     if step is None:
-        table = on_one_axis(table, path)
+        table = on_one_axis(one_column_per_metric(table), path)
     count_rows = step == ROW and ROW not in by_folded_name(table.columns)
     if count_rows and table.columns:
         rows = len(next(iter(table.columns.values())))
         table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
-    steps = find_step(table, path, step)
+    steps = find_step(table, path, step, lambda: entropies_and_rewards(table))
     if steps is None:
         raise no_step(table, path)
-    return table, steps._replace(why=ROWS_COUNTED) if count_rows else steps
+    table, steps = with_log_calls(table, steps._replace(why=ROWS_COUNTED) if count_rows else steps)
+    return by_kind(table, steps), steps
 
 
 def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
@@ -281,6 +300,7 @@ def _starts(
     whole: Run,
     records: Mapping[str, Mapping[str, IntArray]],
     words: Mapping[str, tuple[list[str], FloatArray]],
+    table: Table,
 ) -> Iterator[Run]:
     """Yield a run for each start that the records of one label hold.
 
@@ -288,6 +308,7 @@ def _starts(
     ``words`` are columns as :func:`coded` gives them.
     """
     step, columns, name = whole.step, whole.columns, group.label or whole.name
+    where = quoted_path(whole.source.path)
     # A run that has all records of a large log does not copy them.
     if len(group.rows) < len(step):
         step = step[group.rows]
@@ -297,8 +318,9 @@ def _starts(
     for start, life in enumerate(lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
-        if len(life.rows) >= _SHORTEST_RUN and merged.conflicts * 2 >= len(life.rows):
-            raise several_rows(whole.source.path, label, len(life.rows), len(merged.step))
+        if len(life.rows) >= _SHORTEST_RUN and merged.contested * 2 >= len(merged.step):
+            require_one_run(table, group.rows[life.rows], step[life.rows], f"run {shown(label)} in {where}")
+            merged = averaged(life, step, columns)
         yield replace(
             whole,
             name=label,
@@ -311,12 +333,23 @@ def _starts(
         )
 
 
-def several_rows(path: str, label: str, rows: int, steps: int) -> InputError:
-    """Make the error of a run whose rows contradict each other at the same steps."""
-    message = f"{quoted_path(path)} has several rows per step with different values of the same columns "
-    message += f"({counted(rows, 'row')} for {counted(steps, 'step')}, run {shown(label)})"
-    hint = "name the column that separates the runs with --run, or summarise to one row per step"
-    return InputError("several-rows-a-step", message, hint)
+def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) -> None:
+    """Raise ``several-rows-a-step`` for rows of one step that may be of several runs, or of several steps."""
+    steps = len(np.unique(step))
+    message = f"{where} has several rows per step with different values of the same columns "
+    message += f"({counted(len(rows), 'row')} for {counted(steps, 'step')})"
+    if steps < _FEWEST_STEPS:
+        hint = f"count the rows with --step {ROW}, or name another step column"
+        raise InputError("several-rows-a-step", message, hint)
+    for column, cells in table.columns.items():
+        if _PARTS_OF_A_STEP.intersection(re.findall("[a-z]+", column.casefold())):
+            continue
+        _, codes = np.unique(np.array([str(cells[row]) for row in rows.tolist()]), return_inverse=True)
+        number = int(codes.max()) + 1
+        alone = len(np.unique(np.column_stack((codes, step)), axis=0)) == len(rows)
+        if alone and 1 < number <= _MOST_RUNS and number * _SHORTEST_RUN <= len(rows):
+            message += f", which {shown(column)} separates"
+            raise InputError("several-rows-a-step", message, f"add --run {in_shell(column)}")
 
 
 def spoiled_steps(

@@ -227,9 +227,6 @@ def residual_words(law: LawFit) -> str:
     lag1 = "unknown" if residuals.lag1 is None else format_number(residuals.lag1, 2)
     text = f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 "
     text += f"autocorrelation {lag1}"
-    if residuals.thirds is not None and residuals.p_thirds is not None:
-        by_thirds = ", ".join(format_number(sd_of_third, 2) for sd_of_third in residuals.thirds)
-        text += f"; by thirds of the run {by_thirds} ({_p_value(residuals.p_thirds)} of no change)"
     text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
     text += f"size {format_number(residuals.effective_n, 2)} of {law.n})."
     text += memory_words(law) + smoothing_words(law)

@@ -96,7 +96,6 @@ COLUMNS = (
     Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "r_squared", _EVERYWHERE),
     _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
     _data("long_memory", _fit(lambda fit: fit.law.residuals.long_memory)),
-    _data("scatter_ratio", _fit(lambda fit: fit.law.residuals.scatter_ratio)),
     _estimate("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
     _data("best_form", _fit(lambda fit: fit.best.form)),
     _data("best_probability", _fit(lambda fit: fit.best.probability)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import Any
 
@@ -170,11 +169,11 @@ def _keys(run: RunReport, fit: Fit) -> list[tuple[str, str, list[dict[str, Any]]
         of = "" if ahead.block == 1 else f" (mean of {ahead.block} evaluations)"
         keys.append(("blue", f"forecast, {format_percent(ahead.level)} prediction interval{of}", _DASHED))
     if fit.why is not Why.no_relation and fit.ceiling.value is not None:
-        keys.append(("vermilion", f"ceiling {format_interval(fit.ceiling)}", "-"))
+        ceiling = format_interval(fit.ceiling).replace(" -", " −").replace("[-", "[−")
+        keys.append(("vermilion", f"ceiling {ceiling}", "-"))
     if run.spending is not None:
         keys.append(("muted", _saturation_words(run.spending), _DOTTED))
-    looks = ((name, text, {"linewidth": 1.0, "linestyle": dashes}) for name, text, dashes in keys)
-    return [(name, re.sub(r"(?<=[ [])-", "−", text), [_BAND, look]) for name, text, look in looks]
+    return [(name, text, [_BAND, {"linewidth": 1.0, "linestyle": dashes}]) for name, text, dashes in keys]
 
 
 def _saturation_words(spending: SaturationForecast) -> str:

@@ -1,0 +1,322 @@
+"""Records of several kinds in one log, such as training and evaluation, and metrics with a row each.
+
+A value of one kind never replaces one of another: a metric that two kinds have becomes a column for each,
+``reward [train]`` and ``reward [eval]``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.escaping import counted, listing, shown
+from entropylaw.logs import catalog
+from entropylaw.logs.catalog import is_evaluation, is_training
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import (
+    Column,
+    MixedColumn,
+    classify,
+    parse_column,
+    parse_step,
+)
+from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
+from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
+from entropylaw.logs.suggest import measured
+
+#: The column in which a reader itself writes the kind of a record.
+KIND = "record kind"
+
+# Columns of text that say of which kind a record is, the best first; any other one does with every text.
+_KIND_NAMES = (
+    folded(KIND),
+    *("type", "split", "mode", "phase", "stage", "kind", "event", "subset", "prefix"),
+)
+# Switches; True says that a record is of the kind that the name says.
+_SWITCHES = ("is_eval", "is_validation", "is_val", "is_test", "is_train", "is_training", "eval", "evaluation")
+# Data sets that are evaluated at one step.
+_SETS = ("dataset", "data_source", "benchmark", "eval_set", "eval_dataset", "task", "env", "environment")
+_METRIC_NAMES = ("metric", "metric_name", "metrics", "key", "tag", "variable", "measure", "scalar", "name")
+_VALUE_NAMES = ("value", "metric_value", "val", "values", "scalar_value")
+# What only evaluations have, and what they never have.
+_OF_EVALUATIONS = ("loss", "runtime", "samples_per_second", "steps_per_second", "time", "duration", "samples")
+_OF_UPDATES = frozenset(("loss", "train_loss", "policy_loss", "learning_rate", "lr", "grad_norm", "kl"))
+_MOST_KINDS, _MOST_METRICS = 64, 4096
+
+
+def one_column_per_metric(table: Table) -> Table:
+    """Give each metric of a table with the columns ``metric`` and ``value`` a column of its own.
+
+    Rows are put together by step and by their texts, the nth value of a metric at a step with the nth of
+    others. Other tables are unchanged.
+    """
+    names = {folded(name): name for name in table.columns}
+    key, value, counter = (
+        next((names[fold] for fold in map(folded, candidates) if fold in names), None)
+        for candidates in (_METRIC_NAMES, _VALUE_NAMES, (*STEP_NAMES, *COUNTERS))
+    )
+    if key is None or value is None or counter is None:
+        return table
+    metrics, at = texts(table.columns[key])
+    if not 1 < len(metrics) <= _MOST_METRICS or (at < 0).any() or not measured(metrics):
+        return table
+    others = {name: list(cells) for name, cells in table.columns.items() if name not in (key, value)}
+    alike = [
+        cells
+        for name, cells in others.items()
+        if name == counter or folded(name) in RUN_NAMES or texts(cells)[0]
+    ]
+    rows: dict[tuple[object, ...], int] = {}
+    places, written = list[int](), Counter[tuple[object, ...]]()
+    for row, code in enumerate(at.tolist()):
+        same = tuple(cells[row] for cells in alike)
+        written[same, code] += 1
+        places.append(rows.setdefault((*same, written[same, code]), len(rows)))
+    first = _firsts(places)
+    columns: dict[str, Column] = {name: [cells[row] for row in first] for name, cells in others.items()}
+    values = parse_column(table.columns[value]).values
+    for code, metric in enumerate(metrics):
+        of_metric = np.full(len(rows), np.nan)
+        of_metric[np.array(places)[at == code]] = values[at == code]
+        columns.setdefault(metric, of_metric)
+    order = np.argsort([parse_step(cell) for cell in columns[counter]], kind="stable").tolist()
+    columns = {name: [cells[row] for row in order] for name, cells in columns.items()}
+    made = counted(len(metrics), "column")
+    note = f"{shown(key)} names the metric of each row: {made} are made of {shown(value)}"
+    return replace(
+        table, columns=columns, notes=(*table.notes, note), first_line=None, unreadable=None, hidden={}
+    )
+
+
+def _firsts(places: Sequence[int]) -> list[int]:
+    """The first position of each place."""
+    first: dict[int, int] = {}
+    for position, place in enumerate(places):
+        first.setdefault(place, position)
+    return list(first.values())
+
+
+def by_kind(table: Table, step: StepColumn) -> Table:
+    """Give the metrics of each kind of record columns of their own; the note says which are split."""
+    kinds, sign = _kinds(table, step)
+    labels = list(dict.fromkeys(filter(None, kinds.tolist())))
+    if not any(map(is_evaluation, labels)):
+        return table
+    columns, split = dict[str, Column](), list[str]()
+    for name, cells in table.columns.items():
+        filled = np.isfinite(parse_column(cells).values)
+        having = [label for label in labels if (filled & (kinds == label)).any()]
+        apart = len(having) > 1 or (len(having) == 1 and is_evaluation(having[0]))
+        apart &= not (is_evaluation(name) and sum(map(is_evaluation, having)) < 2)
+        if not apart or name == step.name or is_bookkeeping(name) or folded(name) in RUN_NAMES:
+            columns[name] = cells
+            continue
+        for label in having:
+            columns[f"{name} [{label}]"] = where(cells, kinds == label)
+            split.append(f"{name} [{label}]")
+        if (filled & (kinds == "")).any():
+            columns[name] = where(cells, kinds == "")
+    if not split:
+        return table
+    numbers = [f"{shown(label)} ({np.sum(kinds == label)})" for label in labels]
+    note = (
+        f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; what several have, or "
+    )
+    note += f"evaluations alone, is split: {listing(sorted(split, key=_weight), 4)}"
+    return replace(table, columns=columns, notes=(*table.notes, note))
+
+
+def _weight(name: str) -> tuple[bool, str]:
+    return not catalog.is_metric(name), name
+
+
+def texts(cells: Column) -> tuple[list[str], FloatArray]:
+    """The texts of a column, each once, and the place of each cell's among them; -1 for another cell."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
+        return [], np.full(len(cells), -1.0)
+    written = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
+    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, written)))}
+    return list(codes), np.array([codes.get(text, -1) for text in written], dtype=float)
+
+
+def where(cells: Column, rows: BoolArray) -> Column:
+    """A column that is empty in all rows but some."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
+        return np.where(rows, cells, np.nan)
+    return [cell if here else None for cell, here in zip(cells, rows.tolist(), strict=True)]
+
+
+def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
+    """The kind of every record, empty where it has none, and what shows it; all empty where nothing does."""
+    rows = len(step.values)
+    words = {name: texts(cells) for name, cells in table.columns.items() if _may_be_text(cells)}
+    words = {name: coded for name, coded in words.items() if 0 < len(coded[0]) <= _MOST_KINDS}
+    entropies = _any_finite(table, ("entropy",), rows)
+    kinds, sign = np.full(rows, "", dtype=object), ""
+    for name in sorted(words, key=_kind_rank):
+        labels, at = words[name]
+        if folded(name) in _SWITCHES and {label.casefold() for label in labels} <= {"true", "false"}:
+            said = folded(name).removeprefix("is_")
+            other = "eval" if is_training(said) else "train"
+            labels = [said if label.casefold() == "true" else other for label in labels]
+        elif not _are_kinds(name, labels):
+            continue
+        updates = {labels[int(code)] for code in np.unique(at[entropies & (at >= 0)])}
+        for code, label in enumerate(labels):
+            trains = is_training(label) or (label in updates and not is_evaluation(label))
+            kinds[at == code] = "train" if trains and not is_training(label) else label
+        kinds[at < 0] = "train" if (entropies & (at < 0)).any() else ""
+        sign = f"column {shown(name)}"
+        break
+    else:
+        evaluations = _evaluations(table, step, entropies)
+        if evaluations.any():
+            kinds[:] = np.where(evaluations, "eval", "train")
+            sign = "the metrics that they have"
+    for name in (name for name in words if folded(name) in _SETS):
+        labels, at = words[name]
+        of_sets = at >= 0
+        if sign:
+            of_sets &= np.array([is_evaluation(kind) for kind in kinds.tolist()], dtype=bool)
+        elif (entropies & of_sets).any() or not (entropies & ~of_sets).any():
+            continue
+        distinct = np.unique(at[of_sets])
+        if len(distinct) > 1 or (len(distinct) and not sign):
+            kinds[~of_sets & (kinds == "")] = "train"
+            for code in distinct.tolist():
+                own = of_sets & (at == code)
+                kinds[own] = [f"{kind or 'eval'} {labels[int(code)]}" for kind in kinds[own].tolist()]
+            sign = f"{sign} and {shown(name)}" if sign else f"column {shown(name)}"
+            break
+    return kinds, sign
+
+
+def _may_be_text(cells: Column) -> bool:
+    return isinstance(cells, MixedColumn) or not isinstance(cells, np.ndarray) or cells.dtype.kind in "ObUS"
+
+
+def _kind_rank(name: str) -> int:
+    name = folded(name)
+    return _KIND_NAMES.index(name) if name in _KIND_NAMES else len(_KIND_NAMES)
+
+
+def _are_kinds(name: str, labels: Sequence[str]) -> bool:
+    """Whether the texts of a column are kinds of records, one of which is an evaluation."""
+    if len(labels) < 1 or not any(map(is_evaluation, labels)) or folded(name) in _SETS:
+        return False
+    return _kind_rank(name) < len(_KIND_NAMES) or (
+        len(labels) > 1 and all(is_evaluation(label) or is_training(label) for label in labels)
+    )
+
+
+def _any_finite(table: Table, roles: Sequence[str], rows: int) -> BoolArray:
+    """The records that have a number of one of the roles."""
+    names = tuple(table.columns)
+    trainer = catalog.detect(names).trainer
+    there = np.zeros(rows, dtype=bool)
+    for role in roles:
+        for match in catalog.matches(role, names, trainer):
+            there |= np.isfinite(parse_column(table.columns[match.column]).values)
+    return there
+
+
+def entropies_and_rewards(table: Table) -> tuple[BoolArray, BoolArray]:
+    """The records with an entropy, and those with a reward."""
+    rows = len(next(iter(table.columns.values()), ()))
+    return _any_finite(table, ("entropy",), rows), _any_finite(table, ("training", "validation"), rows)
+
+
+def _evaluations(table: Table, step: StepColumn, entropies: BoolArray) -> BoolArray:
+    """The records that are evaluations by the metrics that they have and lack."""
+    marked, updating = np.zeros_like(entropies), entropies.copy()
+    shared = dict[str, FloatArray]()
+    for name, cells in table.columns.items():
+        metric = folded(name)
+        evaluated = is_evaluation(name) and metric.endswith(_OF_EVALUATIONS)
+        if evaluated or metric in _OF_UPDATES:
+            there = np.isfinite(parse_column(cells).values)
+            marked |= there & evaluated
+            updating |= there & (not evaluated)
+        elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
+            shared[name] = parse_column(cells).values
+    if (marked & ~updating).any() and updating.any():
+        return marked & ~updating
+    # Records without an entropy contradict those with one at the same steps.
+    labelled = any(folded(name) in RUN_NAMES for name in table.columns)
+    for values in shared.values() if not labelled else ():
+        there = np.isfinite(values) & np.isfinite(step.values)
+        own, others = there & entropies, there & ~updating
+        common, first, second = np.intersect1d(step.values[own], step.values[others], return_indices=True)
+        differ = values[own][first] != values[others][second]
+        if len(common) > 1 and differ.sum() * 2 >= len(common) and others.sum() < own.sum():
+            return ~updating
+    return np.zeros_like(marked)
+
+
+# --- Log calls ---------------------------------------------------------------------------------------------
+
+
+def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
+    """Give a step to metrics that W&B has logged by calls of their own.
+
+    Without any other step, calls with entropies and calls with rewards become one step. Records that lack the
+    trainer's step get that of the record before, where W&B's count of calls goes on.
+    """
+    counter = next((name for name in table.columns if folded(name) in COUNTERS), None)
+    if counter is None or table.partial:
+        return table, step
+    note = ""
+    entropies, rewards = entropies_and_rewards(table)
+    calls = step.values.copy()
+    if step.name == counter:
+        if entropies.any() and rewards.any() and not (entropies & rewards).any():
+            calls, joined = _joined(table, step.values)
+            number = counted(joined, "call is", "calls are")
+            note = f"entropy and reward are logged by calls of their own: {number} joined with the one before"
+    else:
+        there = np.isfinite(step.values)
+        lacking = _metrics_without_step(table, there)
+        if lacking.any() and there.any():
+            last = np.maximum.accumulate(np.where(there, np.arange(len(there)), -1))
+            last[last < 0] = int(np.argmax(there))
+            calls[lacking] = step.values[last[lacking]]
+            number = counted(int(lacking.sum()), "record")
+            note = f"{number} without {shown(step.name)} have metrics, and get the step of the record before"
+    if not note:
+        return table, step
+    return replace(table, notes=(*table.notes, note)), step._replace(values=calls)
+
+
+def _metrics_without_step(table: Table, stepped: BoolArray) -> BoolArray:
+    """The records without a step that have metrics which no record with a step has."""
+    lacking = np.zeros_like(stepped)
+    for name in filter(catalog.is_metric, table.columns):
+        there = np.isfinite(parse_column(table.columns[name]).values)
+        if not (there & stepped).any():
+            lacking |= there
+    return lacking
+
+
+def _joined(table: Table, calls: FloatArray) -> tuple[FloatArray, int]:
+    """Give a call whose columns are all empty since a step began that step; how many calls that are."""
+    filled = np.array(list(_filled(table.columns)))
+    joined, number, seen = calls.copy(), 0, np.zeros(len(filled), dtype=bool)
+    first = np.nan
+    for row in range(len(calls)):
+        own = filled[:, row]
+        if np.isnan(first) or (seen & own).any():
+            first, seen = calls[row], own.copy()
+        else:
+            joined[row], seen = first, seen | own
+            number += 1
+    return joined, number
+
+
+def _filled(columns: Mapping[str, Column]) -> Iterator[BoolArray]:
+    for name, cells in columns.items():
+        if not is_bookkeeping(name):
+            yield np.isfinite(parse_column(cells).values)
