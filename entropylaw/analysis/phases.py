@@ -1,4 +1,4 @@
-"""Phases of a run: what its entropy curves do, in which order, and what may look like a rise; and over runs."""
+"""Phases: what the entropy curves of a run do, in which order, what may look like a rise; and over runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from entropylaw.analysis.rise import NOW, WIDER, Fitted, blocked, fit_curve, lev
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.threads import one_thread
-from entropylaw.errors import FitError
+from entropylaw.engine.windows import DRAWS
+from entropylaw.errors import FitError, UsageError
 from entropylaw.results import VERDICTS, WORDS, Estimate
 from entropylaw.results.phases import (
     CURVES,
@@ -97,6 +98,14 @@ def fit_phases(
     fitted curves.
     """
     level = checked_level(level)
+    least = 1.0 / (DRAWS + 1)
+    if 1.0 - level < least - 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; the test has no p-value below {least:g}, "
+            f"expected a level of at most {1.0 - least:g}",
+            "give 0.95 or 0.99",
+        )
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "semantic": semantic, "aggregate": aggregate}
     columns |= {"planning_share": planning_share, "length": length}

@@ -27,12 +27,12 @@ eruptions are not looked for."""
 DRAWS = 400
 """Draws of the curve, of its onset and of the step at which it has settled."""
 
-PLACES, RAMP, LADDER = (0.5, 0.575, 0.65, 0.725, 0.8), 0.1, 1.3 ** np.arange(-6.0, 19.0)
+PLACES, RAMP, LADDER = (0.5, 0.575, 0.65, 0.725, 0.8), 0.1, 1.3 ** np.arange(-6.0, 24.0)
 """Where rises are injected, and over what, in runs; their sizes in typical changes from point to point."""
 
 WORTH = 0.1
-"""Share of a curve's range: where no smaller rise, nor a doubling of the lowest level, would have been found, the
-curve shows nothing."""
+"""Share of a curve's range: where no smaller rise, nor a doubling of the lowest level, would have
+been found, the curve shows nothing."""
 
 SHARP = 0.01
 """Level of the test for eruptions, over all windows."""
@@ -48,7 +48,13 @@ LIKELY, MOST_LIKELY = 0.02, 6
 """Least probability of a covariance for the onset, and the largest number of them."""
 
 WIDER = 0.02
-"""Share of the run by which the interval of an onset is wider than its draws at both ends."""
+"""Share of the run by which the interval of a step is wider than its draws at both ends."""
+
+ALLOWANCE = 1.2
+"""Factor of the detectable rise for the noise of another run."""
+
+CORNERS = 1.25
+"""Factor of the band's width, for what splines and decays leave of a sharp corner."""
 
 METHOD = "splines, decays and steps, drift + noise of changing scale integrated out"
 
@@ -100,31 +106,31 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         logarithm = Trend(plain.design, np.log(y))
         if logarithm.models.total - np.log(y).sum() > plain.models.total:
             trend = logarithm
-    lowest = lowest_window(trend.y)
+    lowest = lowest_window(y)
     drawn = trend.draws(DRAWS)
     curves = in_nats(trend, drawn, y)
     before, recent = (y[window].mean() for window in lowest)
     test = windows_of(s.tobytes())[0]
     deviations = test.deviations(trend.whitened.scale)
     p = float(test.p_values(trend.y, trend.models, deviations).min())
-    found: dict[str, Any] = dict.fromkeys(("detectable", "since", "stays", "onset", "settled"))
+    answers: dict[str, Any] = dict.fromkeys(("detectable", "since", "stays", "onset", "settled"))
     onsets = settled = np.empty(0)
-    if p <= 1.0 - level and recent >= MATERIAL * before:
+    if p <= 1.0 - level + 1e-12 and recent >= MATERIAL * before:
         verdict = WORDS[0]
-        found["since"], found["stays"] = since(s, y, lowest)
-        place = onset(plain)
-        onsets = np.interp(place, np.arange(s.size), s)
-        reach = WIDER * s.size
-        found["onset"] = between(s, place, onsets, level, reach)
+        answers["since"], answers["stays"] = since(s, y, lowest)
+        at = onset(plain)
+        onsets = np.interp(at, np.arange(s.size), s)
+        answers["onset"] = between(s, at, onsets, level)
     else:
-        found["detectable"] = x = smallest_rise(trend, y, test, deviations, 1.0 - level)
-        told = x is not None and x <= max(float(before), WORTH * float(np.ptp(y)))
-        verdict = WORDS[1] if told else WORDS[2]
+        answers["detectable"] = x = smallest_rise(trend, y, test, deviations, 1.0 - level)
+        # What is seen has to be less than what would have been found.
+        shows = x is not None and recent - before < x <= max(before, WORTH * float(np.ptp(y)))
+        verdict = WORDS[1] if shows else WORDS[2]
         falling = in_nats(trend, trend.draws(DRAWS, steps=False), y)
         if np.quantile(falling[:, 0] - falling[:, -1], 1.0 - level) > 0.0:
-            place = settling(falling)
-            settled = s[place]
-            found["settled"] = between(s, place, settled, level, 0.0)
+            at = settling(falling)
+            settled = s[at]
+            answers["settled"] = between(s, at, settled, level)
     # An entropy is never below 0, and neither is the interval of its level at the last step.
     now = of_cells(level_now(s, y), level=level, method=NOW)
     value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
@@ -148,7 +154,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         fitted=fitted,
         low=low,
         high=high,
-        **found,
+        **answers,
     )
     return Fitted(curve=curve, onset=onsets, settled=settled)
 
@@ -189,14 +195,15 @@ def of_draws(values: FloatArray, level: float) -> Estimate:
     )
 
 
-def between(step: FloatArray, place: FloatArray, steps: FloatArray, level: float, reach: float) -> Estimate:
-    """A step by draws of it, and of its place among the points (d,), with whole spacings at both ends.
+def between(step: FloatArray, at: FloatArray, steps: FloatArray, level: float) -> Estimate:
+    """A step by draws of it, and of its index among the points (d,), wider by :data:`WIDER`.
 
-    ``reach`` is in points. What may be inside a gap reaches from one of its ends to the other.
+    The ends are points: what may be inside a gap reaches from one of its ends to the other.
     """
     tail, middle, _ = tails(level)
-    low = int(np.floor(np.quantile(place, tail) - reach))
-    high = int(np.ceil(np.quantile(place, 1.0 - tail) + reach))
+    reach = WIDER * step.size
+    low = int(np.floor(np.quantile(at, tail) - reach))
+    high = int(np.ceil(np.quantile(at, 1.0 - tail) + reach))
     last = step.size - 1
     return Estimate(
         value=float(np.quantile(steps, middle)),
@@ -231,27 +238,31 @@ def smallest_rise(
     trend: Trend, y: FloatArray, test: Windows, deviations: FloatArray, alpha: float
 ) -> float | None:
     """The smallest rise that is found in :data:`POWER` of the places where it is added to the curve."""
-    shapes = np.array([np.clip((trend.design.time - place) / RAMP, 0.0, 1.0) for place in PLACES])
+    shapes = np.array([np.clip((trend.design.time - start) / RAMP, 0.0, 1.0) for start in PLACES])
 
-    def found(size: float) -> bool:
+    def is_seen(size: float) -> bool:
         raised = y + size * shapes
-        raised = raised if trend.y is y else np.log(raised)
-        each = zip(raised, trend.changed(raised, shapes), strict=True)
-        p_values = [test.p_values(curve, models, deviations).min() for curve, models in each]
-        return bool(np.mean(np.array(p_values) <= alpha) >= POWER - 1e-9)
+        tested = raised if trend.y is y else np.log(raised)
+        p_values = [
+            test.p_values(curve, models, deviations).min()
+            for curve, models in zip(tested, trend.changed(tested, shapes), strict=True)
+        ]
+        levels = [[curve[window].mean() for window in lowest_window(curve)] for curve in raised]
+        material = [end >= MATERIAL * low for low, end in levels]
+        return bool(np.mean((np.array(p_values) <= alpha) & material) >= POWER - 1e-9)
 
     sizes = LADDER * max(float(np.std(np.diff(y))), 1e-3 * float(np.ptp(y)))
     low, high = 0, sizes.size - 1
-    if not found(sizes[high]):
+    if not is_seen(sizes[high]):
         return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if found(sizes[middle]) else (middle + 1, high)
-    return float(sizes[high])
+        low, high = (low, middle) if is_seen(sizes[middle]) else (middle + 1, high)
+    return float(ALLOWANCE * sizes[high])
 
 
 def eruptions(trend: Trend, step: FloatArray, y: FloatArray) -> tuple[Eruption, ...]:
-    """The sharp rises: peaks of the difference between adjacent windows, the clearest of those that overlap."""
+    """The sharp rises: peaks of the differences of adjacent windows, the clearest of those that overlap."""
     test = windows_of(step.tobytes())[1]
     deviations = test.deviations(trend.whitened.scale)
     p = test.p_values(trend.y, trend.models, deviations)
@@ -264,16 +275,16 @@ def eruptions(trend: Trend, step: FloatArray, y: FloatArray) -> tuple[Eruption, 
         is_peak = height[i] >= height[rival].max()
         if is_peak and all(abs(middle[i] - middle[j]) > max(width[i], width[j]) for j in clearest):
             clearest.append(int(i))
-    found = []
+    sharp = []
     for i in sorted(clearest, key=lambda i: int(middle[i])):
         before, after = y[start[i] : middle[i]].mean(), y[middle[i] : end[i]].mean()
         if after >= MATERIAL * before:
-            found.append(Eruption(step=float(step[middle[i]]), rise=float(after - before)))
-    return tuple(found)
+            sharp.append(Eruption(step=float(step[middle[i]]), rise=float(after - before)))
+    return tuple(sharp)
 
 
 def onset(trend: Trend) -> FloatArray:
-    """Draws (d,) of the place, among the points, at which a rise begins.
+    """Draws (d,) of the point, or between points, at which a rise begins.
 
     After the fall the curve is a constant and at most one exponential, to which a rise is added from one
     point to another, or one that levels off. All pairs of points are equally probable.
@@ -330,7 +341,7 @@ def band(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The mean of curves (d, n), and a band that holds all of one at the level, in nats."""
     mean, sd = curves.mean(axis=0), curves.std(axis=0) + 1e-12 * float(np.ptp(trend.y))
-    reach = float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
+    reach = CORNERS * float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
     low, middle, high = (in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))
     return middle, low, high
 

@@ -91,9 +91,14 @@ class Design:
     @cached_property
     def correlations(self) -> FloatArray:
         """The covariance (grid, n, n) of drift and noise of variance 1."""
-        place = self.time * (self.step.size - 1)
-        pairs = (self.group.matrix(place, point) for point in range(self.group.white.size))
+        position = self.time * (self.step.size - 1)
+        pairs = (self.group.matrix(position, point) for point in range(self.group.white.size))
         return np.array([drift + np.diag(noise) for drift, noise in pairs])
+
+    @cached_property
+    def filters(self) -> FloatArray:
+        """Matrices (grid, n, n) that whiten, as the filter of ``group`` does."""
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(self.correlations)))
 
     @cached_property
     def even(self) -> Whitened:
@@ -182,7 +187,7 @@ class Whitened:
     def likely_step(self, y: FloatArray, steps: FloatArray, point: int, basis: int) -> int:
         """The number of the step that explains most of a curve beside one model's mean."""
         q = self.mean_space(point, basis, steps)
-        columns = self.design.group.only(point).whitened(self.design.steps / self.scale[:, None])[0][0]
+        columns = self.design.filters[point] @ (self.design.steps / self.scale[:, None])
         left = y[point, :, 0] - q @ (q.T @ y[point, :, 0])
         beyond = (columns**2).sum(axis=0) - ((q.T @ columns) ** 2).sum(axis=0)
         gain = np.where(beyond > 1e-6, (columns.T @ left) ** 2 / np.maximum(beyond, 1e-6), 0.0)
@@ -222,19 +227,19 @@ class Trend:
             point, basis = self.models.best
             beside = {(point, basis), (point, 0), (MODERATE, basis), (MODERATE, 0)}
             likely = sorted(
-                {self.whitened.likely_step(self.white, self.white_steps, *each) for each in beside}
+                {self.whitened.likely_step(self.white, self.white_steps, *model) for model in beside}
             )
             tried = self.whitened.whiten(self.design.steps[:, likely])
             candidates = np.stack(
                 [np.concatenate([self.white_steps, tried[:, :, [i]]], axis=-1) for i in range(len(likely))]
             )
             curves = np.broadcast_to(self.white, (len(likely), *self.white.shape))
-            found = self.whitened.models(candidates, curves, self.slack)
-            best = int(found.total.argmax())
-            if found.total[best] <= self.models.total + TIED:
+            tried_models = self.whitened.models(candidates, curves, self.slack)
+            best = int(tried_models.total.argmax())
+            if tried_models.total[best] <= self.models.total + TIED:
                 break
             self.steps = np.column_stack([self.steps, self.design.steps[:, likely[best]]])
-            self.white_steps, self.models = candidates[best], found.of(best)
+            self.white_steps, self.models = candidates[best], tried_models.of(best)
 
     def _local_scale(self) -> FloatArray:
         """The scale of the innovations of the likeliest model."""
@@ -254,19 +259,18 @@ class Trend:
         shares = np.cumsum(weight) / weight.sum()
         model = np.searchsorted(shares, (np.arange(count) + 0.5) / count).clip(max=weight.size - 1)
         random = np.random.default_rng(2)
-        found = np.empty((count, self.y.size))
+        curves = np.empty((count, self.y.size))
         for number in np.unique(model):
             point, basis = np.unravel_index(number, models.weight.shape)
             start, size = self.design.starts[basis], self.design.sizes[basis]
             mean = np.hstack([self.design.columns[:, start : start + size], columns])
             at = np.flatnonzero(model == number)
-            one = self.design.group.only(int(point)).whitened(mean / self.whitened.scale[:, None])[0][0]
-            q, r = np.linalg.qr(one)
+            q, r = np.linalg.qr(self.design.filters[point] @ (mean / self.whitened.scale[:, None]))
             scale = np.sqrt(models.rss[point, basis] / random.chisquare(models.free[basis], at.size))
             normal = random.standard_normal((q.shape[1], at.size))
             coefficients = np.linalg.solve(r, (q.T @ self.white[point]) + scale * normal)
-            found[at] = (mean @ coefficients).T
-        return found[random.permutation(count)]
+            curves[at] = (mean @ coefficients).T
+        return curves[random.permutation(count)]
 
     def changed(self, curves: FloatArray, changes: FloatArray) -> list[Models]:
         """The models of changed curves (j, n), each with its change (j, n) as a step where that is likelier.

@@ -74,14 +74,14 @@ class Windows:
         value = self.differences(curve[None])[0]
         weight = np.exp(models.weight - models.total)
         point, basis = np.nonzero(weight >= min(LEAST, float(weight.max())))
-        found = np.zeros(value.size)
+        p_values = np.zeros(value.size)
         for g, i in zip(point, basis, strict=True):
             free = float(models.free[i])
             z = value / (deviations[g] * np.sqrt(models.rss[g, i] / free))
             # The draws of the scale are independent of those of the noise.
             largest = np.sort(self.null(int(g))[ORDER] * scales(free))
-            found += weight[g, i] * (1 + DRAWS - np.searchsorted(largest, z))
-        return np.asarray(found / ((DRAWS + 1) * weight[point, basis].sum()))
+            p_values += weight[g, i] * (1 + DRAWS - np.searchsorted(largest, z))
+        return np.asarray(p_values / ((DRAWS + 1) * weight[point, basis].sum()))
 
 
 ORDER = np.random.default_rng(1).permutation(DRAWS)

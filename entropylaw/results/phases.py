@@ -49,8 +49,8 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     name, n
         One of :data:`CURVES`; points that were fitted, or blocks of them.
     verdict
-        One of :data:`entropylaw.results.WORDS`: the end is above the lowest level; it is not, though a rise of
-        ``detectable`` would have been found; or the curve does not show which.
+        One of :data:`entropylaw.results.WORDS`: the end is above the lowest level; it is not, though a rise
+        of ``detectable`` would have been found; or the curve does not show which.
     p_rise
         P-value of "no later level is above an earlier one".
     detectable
@@ -243,18 +243,19 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
         )
 
 
-POOLED, BAND = 41, 6.0
+POOLED, BAND = 41, 7.5
 """Points of curves over runs, and the width of a band that holds a whole curve, in standard errors."""
 
 
 class PooledCurve(Struct, frozen=True, kw_only=True, eq=False):
     """One curve over several runs.
 
-    ``runs`` have it; in ``rising`` and ``not_rising`` of them it does and does not rise, in the others that is
-    not known. ``share`` is that of the rising among those that are known, with Clopper & Pearson's interval. ``rise``,
-    ``onset`` and ``settled`` are means by a random-effects model, the last two as shares of the run, over the
-    runs in which they are known; None below three. ``at``, ``mean``, ``low``, ``high`` (m,) are the mean curve
-    and its pointwise interval at shares of the run.
+    ``runs`` have it; in ``rising`` and ``not_rising`` of them it does and does not rise, in the others that
+    is not known. ``share`` is that of the rising among those that are known, with Clopper & Pearson's
+    interval. ``rise``, ``onset`` and ``settled`` are means by a random-effects model, the last two as shares
+    of the run, over the runs in which they are known; None below three. ``at``, ``mean``, ``low``, ``high``
+    (m,) are the mean curve and its pointwise interval at shares of the run, nan where fewer than three runs
+    have it.
     """
 
     name: str

@@ -178,12 +178,12 @@ FIGURES = (
         name="phases",
         needs="phases",
         maker="phases:phase_figure",
-        about="entropies of planning and execution, and their turning points",
+        about="entropies of planning and execution, and when they rise and settle",
         label="phases",
         title="Phases of",
         caption=lambda _: (
-            "The curves with their intervals, and below the turning point of each that turns to rise, or the "
-            "rise that would have been detected."
+            "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+            "settled, with intervals; eruptions as triangles."
         ),
         onto="phases:draw_on",
     ),
@@ -201,13 +201,12 @@ FIGURES = (
     FigureEntry(
         name="turns",
         needs="across",
-        maker="phases:turns_figure",
-        about="turning points of several runs",
-        label="turning points",
-        title="Turning points of",
+        maker="phases:across_figure",
+        about="mean entropies of several runs",
+        label="mean entropies",
+        title="Mean entropies of",
         caption=lambda _: (
-            "The turning points of planning and execution in the runs where one turns to rise, with their "
-            "intervals, as shares of each run."
+            "The mean curves over the runs, with their pointwise intervals, at shares of each run."
         ),
     ),
     FigureEntry(
