@@ -16,8 +16,7 @@ def backtest(options: BacktestCommand) -> None:
     from entropylaw.pipeline.steps import Backtest
 
     step = Backtest(inputs.settings)
-    answers = output.answered(step, inputs.entries, options.jobs, quiet=options.quiet)
-    document = step.document(inputs, [answer.result for answer in answers])
+    entries = output.result_of(step, inputs.entries, options.jobs, quiet=options.quiet)
+    document = step.document(inputs, entries)
     output.say_skipped(document.warnings, quiet=options.quiet)
-    tested = bool(document.overall)
-    output.finish_runs(document, formats, inputs, answers, answered=tested, quiet=options.quiet)
+    output.finish_runs(document, formats, quiet=options.quiet)

@@ -19,7 +19,7 @@ from entropylaw.options import FOLDER, FitOptions
 from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument, RunFit
+    from entropylaw.documents.document import Entry, FitDocument
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.steps import Fit
     from entropylaw.results.fit import Fit as FitResult
@@ -56,7 +56,7 @@ def fit(options: FitCommand) -> None:
     output.finish_fits(document.runs)
 
 
-def by_argument(step: Fit, inputs: Inputs, results: Sequence[RunFit]) -> dict[str, FitDocument]:
+def by_argument(step: Fit, inputs: Inputs, results: Sequence[Entry[FitResult]]) -> dict[str, FitDocument]:
     """Argument → the document of its runs."""
     results_of = dict(zip(inputs.entries, results, strict=True))
     documents: dict[str, FitDocument] = {}

@@ -25,11 +25,11 @@ from entropylaw.kinds import JUNIT, SUFFIXES
 from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import RunFit
+    from entropylaw.documents.document import Entry
     from entropylaw.options import Command
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
-    from entropylaw.pipeline.steps import Answer, Step
+    from entropylaw.pipeline.steps import Step
 
 R = TypeVar("R")
 
@@ -114,9 +114,9 @@ def gather(
         )
 
 
-def answered(
+def result_of(
     step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[Answer[R]]:
+) -> list[R]:
     """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
     from entropylaw.pipeline.cache import OFF, user_cache
     from entropylaw.pipeline.pool import cores
@@ -126,13 +126,6 @@ def answered(
     with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
         cache = OFF if anew else user_cache()
         return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
-
-
-def result_of(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[R]:
-    """The results alone, of which some are refusals; parameters as :func:`answered`."""
-    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
 
 
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
@@ -315,28 +308,15 @@ def refuse_link(folder: str) -> None:
         raise UsageError("output-outside", message, "name the folder or the file with -o")
 
 
-def finish_runs(
-    document: Any,
-    formats: Mapping[str, str],
-    inputs: Inputs,
-    answers: Sequence[Answer[Any]],
-    *,
-    answered: bool,
-    quiet: bool,
-) -> None:
-    """Write a document of some runs; show the errors of files that were not read and of runs refused.
-
-    Where nothing was ``answered``, no text is written but the errors.
-    """
-    written = {path: format for path, format in formats.items() if answered or format != "text"}
+def finish_runs(document: Any, formats: Mapping[str, str], *, quiet: bool) -> None:
+    """Write a document of some runs, without a text where none has a result; then as :func:`finish_fits`."""
+    written = {path: format for path, format in formats.items() if document.answered or format != "text"}
     deliver(document, written, quiet=quiet)
-    pairs = zip(inputs.entries, answers, strict=True)
-    errors = (_named(entry.name, answer.error) for entry, answer in pairs if answer.error is not None)
-    finish(list(errors), answered=answered)
+    finish_fits(document.runs)
 
 
-def finish_fits(runs: Sequence[RunFit]) -> None:
-    """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
+def finish_fits(runs: Sequence[Entry[Any]]) -> None:
+    """Show the errors of runs without a result; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
     errors = [refused(run.run, run.refusal) for run in failed]
     answered = len(failed) < len(runs) or any(run.training for run in failed)
@@ -344,27 +324,19 @@ def finish_fits(runs: Sequence[RunFit]) -> None:
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:
-    """The error in place of a run's result, which has slug, message and hint."""
-    return _named(run, FitError(refusal.slug, refusal.message, refusal.hint))
+    """The error in place of a run's result, which has slug, message and hint, and names the run."""
+    message = refusal.message if run in refusal.message else f"{run}: {refusal.message}"
+    return FitError(refusal.slug, message, refusal.hint)
 
 
-def _named(run: str, error: EntropyLawError) -> EntropyLawError:
-    """The error of a run; one about its data does not contain the run's name."""
-    if not isinstance(error, FitError) or run in error.message:
-        return error
-    return FitError(error.slug, f"{run}: {error.message}", error.hint)
-
-
-def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | None = None) -> None:
+def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool) -> None:
     """Show the errors of runs and files; exit where no run was ``answered``.
 
-    The code is 4 where something could be ``read``, as an error about data shows, and 3 otherwise.
+    The code is 4 where something could be ``read``, and 3 otherwise.
     """
     for error in errors:
         show_error(error)
     if not answered:
-        if read is None:
-            read = any(isinstance(error, FitError) for error in errors)
         raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
 
 

@@ -33,8 +33,7 @@ def phases(options: PhasesCommand) -> None:
     if picture and len(inputs.runs) > 1:
         message = f"--figure {figure} is one picture, and there are {len(inputs.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = output.answered(step, inputs.entries, options.jobs, quiet=quiet)
-    document = step.document(inputs, [answer.result for answer in answers])
+    document = step.document(inputs, output.result_of(step, inputs.entries, options.jobs, quiet=quiet))
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
@@ -44,7 +43,7 @@ def phases(options: PhasesCommand) -> None:
             output.say(one_line(warning), quiet=not warning)
         for written in draw(document, figure, picture, histograms):
             output.say(f"wrote {written}", quiet=quiet)
-    output.finish_runs(document, targets, inputs, answers, answered=bool(document.fitted), quiet=quiet)
+    output.finish_runs(document, targets, quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:
@@ -64,7 +63,7 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
     taken: set[str] = set()
     for run in document.runs:
         slug = safe_name(run.run, taken)
-        drawable: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
+        drawable: dict[Need, Any] = {"phases": run} if run.result is not None else {}
         # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
             drawable["tokens"] = token_histogram(histograms[run.run])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.output import format_of, gather, result_of, say, style_of
-from entropylaw.documents.document import RunFit, RunPhases, RunReport
+from entropylaw.documents.document import Entry, RunReport
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
@@ -17,6 +17,7 @@ from entropylaw.options import FitOptions, PhaseOptions
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
+    from entropylaw.results.phases import PhaseFit
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""
@@ -50,7 +51,7 @@ def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
     raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
-def _result(options: PlotCommand) -> RunReport | RunPhases:
+def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
     needs = DRAWN[options.figure].needs
     phases = needs == "phases"
@@ -64,7 +65,7 @@ def _result(options: PlotCommand) -> RunReport | RunPhases:
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]
-    refuse_other_document(held[0].entry, options.source, phases=phases)
+    refuse_other_document(held[0], options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
     result = result_of(step, [_chosen(held, options)])[0]
     if phases:
@@ -77,19 +78,19 @@ def _result(options: PlotCommand) -> RunReport | RunPhases:
     return RunReport(fit=result)
 
 
-def refuse_other_document(entry: Any, source: str, *, phases: bool) -> None:
+def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:
     """Refuse a document of fits where phases are drawn, and of phases where something else is.
 
     Raises UsageError (``figure-not-in-source``).
     """
     kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
-    if isinstance(entry, RunFit if phases else RunPhases):
+    if held.kind == kind:
         message = f"{source} is a {kind} document, which holds no {expected}"
         hint = f"give the log, or what `entropylaw {command}` wrote"
         raise UsageError("figure-not-in-source", message, hint)
 
 
-def _phases(report: RunReport) -> RunPhases:
+def _phases(report: RunReport) -> Entry[PhaseFit]:
     if report.phases is None:
         reason = "the log had no entropies of planning or execution tokens"
         _nothing(report.run, "phases", reason, "`entropylaw tokens` makes them of token-level logs")

@@ -13,12 +13,10 @@ from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
-    FitDocument,
+    Entry,
     InputFile,
-    RunFit,
-    RunPhases,
+    ReportDocument,
     RunReport,
-    from_fits,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.files import write_atomically
@@ -33,7 +31,8 @@ from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
-from entropylaw.results.phases import RunTurns
+from entropylaw.results.fit import Fit
+from entropylaw.results.phases import PhaseFit, RunTurns
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
 
@@ -140,10 +139,9 @@ class Page(steps.Step[Files]):
     def compute(self, subject: RunReport, series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
-        fits = FitDocument(
-            inputs=options.inputs, settings=options.settings, runs=(subject.fit,), config=options.config
+        document = ReportDocument(
+            inputs=options.inputs, settings=options.settings, runs=(subject,), config=options.config
         )
-        document = from_fits(fits, [subject])
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
@@ -158,10 +156,10 @@ def work(task: Task) -> Done:
     """
     making, run = task.making, task.input.run
     try:
-        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache).result
+        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache)
         report: Any = entry
         if not isinstance(entry, RunReport):
-            report = steps.answer(steps.Ahead(), entry, making.cache).result
+            report = steps.answer(steps.Ahead(), entry, making.cache)
         if run is not None and making.phases:
             report = replace(report, phases=_phases(making, run))
         return _write(task, report)
@@ -177,32 +175,32 @@ def died(task: Task) -> Done:
     return _fail(task, steps.killed())
 
 
-def _phases(making: Making, run: Run) -> RunPhases | None:
+def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
     """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
     try:
         series = phase_series(run)
-        if series.planning_column is None and series.execution_column is None:
+        if series.planning is None and series.execution is None:
             return None
         step = steps.Phases(PhaseOptions(level=making.settings.level))
-        return steps.answer(step, run, making.cache).result
+        return steps.answer(step, run, making.cache)
     except UsageError:
         raise
     except EntropyLawError:
         return None
     except Exception as error:
-        return RunPhases.refused(run, None, steps.failed(error))
+        return Entry.of(run, None, error=steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
-    entry = RunFit.refused(task.input.run or task.name, None, error)
+    entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
     return _write(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
 
 
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entry = task.making, report.fit
-    phases = report.phases.phases if report.phases is not None else None
+    phases = report.phases.result if report.phases is not None else None
     options = PageOptions(
         slug=task.slug,
         section=task.section if making.folder is None else None,
@@ -214,7 +212,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         style=_with_digest(making.style),
         histogram=_with_digest(task.histogram),
     )
-    contents = steps.answer(Page(options), report, making.cache).result.contents
+    contents = steps.answer(Page(options), report, making.cache).contents
     unchanged = making.folder is not None
     if making.folder is not None:
         for name, compressed in contents.items():

@@ -194,7 +194,7 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
 
 def _tiles(run: RunReport) -> list[Tile]:
     """The answer at a glance: the verdict, the reward now, the ceiling, what is left, and the forecast."""
-    fit, row = run.fit.answer, index_row(run, "")
+    fit, row = run.fit.result, index_row(run, "")
     if fit is None:
         return []
     now, ceiling, left = map(format_estimate, (fit.reward_now, fit.ceiling, fit.headroom))

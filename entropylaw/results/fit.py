@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
+from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import LOST, Finding, Result, has, sentences
 
@@ -74,6 +75,9 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         Ceiling if reward needs no term in the step; None where that is excluded.
     if_short, if_long
         The same numbers if the residual's memory is short, or long; None where that is excluded.
+    level_shifts, drop_per_100_steps
+        Level shifts that were found, or the sizes of the given ones; and the recent loss of entropy
+        (:func:`entropylaw.analysis.forecast.entropy_drop`). Both are of a fit to a log, otherwise empty.
     law
         The law's own numbers, and the evaluations.
     """
@@ -97,6 +101,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     without_term: Estimate | None = None
     if_short: IfMemory | None = None
     if_long: IfMemory | None = None
+    level_shifts: tuple[LevelShift, ...] = ()
+    drop_per_100_steps: Estimate | None = None
     law: LawFit
 
     @property

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from entropylaw.documents.document import RunFit, RunReport
+    from entropylaw.documents.document import Entry, RunReport
     from entropylaw.report.figures.plotting import Kind
     from entropylaw.results.arms import ArmComparison
     from entropylaw.results.fit import Fit
     from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
-"""The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
-``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
+"""The part that a figure is drawn from: the entry of a fit, a ``RunReport`` with its forecast, the
+entry of phases, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
 ``ArmComparison``, or the rows of an index by arm."""
 
 
@@ -90,7 +90,7 @@ def _function(path: str) -> Any:
     return getattr(import_module(f"entropylaw.report.figures.{module}"), name)
 
 
-def law_caption(part: RunFit | Fit) -> str:
+def law_caption(part: Entry[Fit] | Fit) -> str:
     """What is drawn of a law: points, the averaged line, the forms, the ceiling and the reward now."""
     from entropylaw.report.figures.law import answer_of, reward_label
 
@@ -109,7 +109,7 @@ def law_caption(part: RunFit | Fit) -> str:
     )
 
 
-def series_caption(part: RunFit | Fit) -> str:
+def series_caption(part: Entry[Fit] | Fit) -> str:
     """What is drawn over the steps."""
     from entropylaw.report.figures.law import answer_of
 
@@ -305,12 +305,12 @@ def write(
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
-    law, phases = report.fit.law, report.phases
+    law, phases = report.fit.result, report.phases
     forecast = law is not None and (report.forecast is not None or report.spending is not None)
     drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
         "forecast": report if forecast else None,
-        "phases": phases if phases is not None and phases.phases is not None else None,
+        "phases": phases if phases is not None and phases.result is not None else None,
         "tokens": tokens,
     }
     return {need: result for need, result in drawable.items() if result is not None}

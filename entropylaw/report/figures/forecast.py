@@ -38,7 +38,7 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, run)
         return figure
-    fit, ahead, spending = run.fit.answer, run.forecast, run.spending
+    fit, ahead, spending = run.fit.result, run.forecast, run.spending
     if fit is None or (ahead is None and spending is None):
         raise ValueError(run.no_forecast or NOT_REQUESTED)
     # All rewards logged; of bands much wider than these the part that is near them.
