@@ -215,16 +215,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 Found = list[tuple[Cell, tuple[FloatArray, float]]]
 
 
-def has(cell: Cell, **wanted: float) -> bool:
+def has(cell: Cell, **required: float) -> bool:
     """Whether a cell has these values."""
-    return all(getattr(cell, name) == value for name, value in wanted.items())
+    return all(getattr(cell, name) == value for name, value in required.items())
 
 
 def table(world: str, found: Found) -> str:
-    """What is asked, and what was found, in one world."""
+    """What is required, and what was found, in one world."""
     rows = []
 
-    def add(label: str, wanted: str, task: str, column: int, worst: str, keep: Callable[..., bool]) -> None:
+    def add(label: str, required: str, task: str, column: int, worst: str, keep: Callable[..., bool]) -> None:
         values = [
             100.0 * float(np.nanmean(numbers[:, column]))
             for cell, (numbers, _) in found
@@ -235,7 +235,7 @@ def table(world: str, found: Found) -> str:
         ]
         if values:
             end = max(values) if worst == "most" else min(values)
-            rows.append(f"| {label} | {wanted} | {np.mean(values):.1f} | {end:.0f} | {len(values)} |")
+            rows.append(f"| {label} | {required} | {np.mean(values):.1f} | {end:.0f} | {len(values)} |")
 
     for n in (40, 150):
         long = partial(has, n=n)
@@ -249,16 +249,22 @@ def table(world: str, found: Found) -> str:
     far = {"gap a quarter": 0.25, "no gap": 0.0}
     for label, gap in far.items():
         for rise in (0.25, 0.1):
-            wanted, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
+            required, worst = ("≥ 80", "least") if gap else ("≤ 5", "most")
             same = partial(has, gap=gap, rise=rise)
-            add(f"settles, then rises: {label}, rise {rise}", wanted, "order", 0, worst, same)
+            add(f"settles, then rises: {label}, rise {rise}", required, "order", 0, worst, same)
             add(f"rises, then settles: {label}, rise {rise}", "≤ 5", "order", 1, "most", same)
     add("onset covered", "≥ 88", "order", 2, "least", has)
     add("settling covered", "≥ 93", "order", 3, "least", has)
     kinds = ", ".join(f"{kind} {rho:g}" for kind, rho in RESIDUALS[world])
     about = f"Worlds {world}: {', '.join(DECAYS[world])}; residuals with their correlation: {kinds}."
     return "\n".join(
-        [about, "", "| what | wanted | mean | worst | cells |", "| --- | ---: | ---: | ---: | ---: |", *rows]
+        [
+            about,
+            "",
+            "| what | required | mean | worst | cells |",
+            "| --- | ---: | ---: | ---: | ---: |",
+            *rows,
+        ]
     )
 
 

@@ -134,7 +134,10 @@ def fit_phases(
             findings.append(note("planning-share-unknown", why=unknown))
     return PhaseFit(
         run=run,
-        **{name: curves.get(name) for name in CURVES},
+        planning=curves.get("planning"),
+        execution=curves.get("execution"),
+        semantic=curves.get("semantic"),
+        aggregate=curves.get("aggregate"),
         **order,
         share_planning=share,
         level=level,
@@ -246,6 +249,11 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     level
         Coverage of the intervals; the first fit's where not given.
 
+    Raises
+    ------
+    FitError
+        ``no-phase-curve`` where there is none.
+
     Notes
     -----
     Rises, onsets and curves are means of :func:`entropylaw.analysis.between_seeds.random_effects`. A run in
@@ -253,6 +261,8 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     have the interval of Clopper & Pearson.
     """
     fits = several(fits, PhaseFit, "fits")
+    if not fits:
+        raise FitError("no-phase-curve", "no run was given, expected at least one", "give the phases of runs")
     return combine_summaries([fit.summary for fit in fits], level=fits[0].level if level is None else level)
 
 
@@ -282,14 +292,18 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
         share = Estimate(
             value=rising / known, low=low, high=high, level=level, method="Clopper & Pearson's interval"
         )
-    bands = np.full((3, POOLED), np.nan)
-    mean, error = (np.array([getattr(curve, field) for curve in curves]) for field in ("mean", "error"))
-    for i in range(POOLED):
-        there = np.isfinite(mean[:, i])
-        if np.count_nonzero(there) >= FEWEST_RUNS:
-            at = random_effects(mean[there, i], np.maximum(error[there, i] ** 2, 1e-12), level=level)[1]
-            bands[:, i] = [np.nan if end is None else max(end, 0.0) for end in (at.value, at.low, at.high)]
-    middle, least, most = bands
+    places, ends = list[float](), list[list[float]]()
+    for share_of_run in np.linspace(0.0, 1.0, POOLED).tolist():
+        here = [(curve, np.abs(curve.at - share_of_run) < 1e-9) for curve in curves]
+        means, errors = (
+            np.concatenate([getattr(curve, field)[inside] for curve, inside in here])
+            for field in ("mean", "error")
+        )
+        if means.size >= FEWEST_RUNS:
+            mean = random_effects(means, np.maximum(errors**2, 1e-12), level=level)[1]
+            places.append(share_of_run)
+            ends.append([max(end or 0.0, 0.0) for end in (mean.value, mean.low, mean.high)])
+    middle, least, most = np.reshape(np.array(ends), (-1, 3)).T
     return PooledCurve(
         name=name,
         runs=len(curves),
@@ -299,7 +313,7 @@ def pooled(each: Sequence[PhaseSummary], name: str, level: float) -> PooledCurve
         rise=mean_of([curve.rise for curve in curves], level),
         onset=mean_of([curve.onset for curve in curves], level),
         settled=mean_of([curve.settled for curve in curves], level),
-        at=np.linspace(0.0, 1.0, POOLED),
+        at=np.array(places),
         mean=middle,
         low=least,
         high=most,
@@ -336,11 +350,16 @@ def phase_cautions(
                     vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
                 )
             )
-        if (gap := np.flatnonzero(gaps(curve.step))).size:
-            after, until = (tuple(curve.step[gap[:MOST_NAMED] + end].tolist()) for end in (0, 1))
-            others = max(gap.size - MOST_NAMED, 0)
+        if (gap := np.flatnonzero(gaps(s))).size:
+            named = gap[:MOST_NAMED]
             findings.append(
-                caution("no-values-between", curve=CURVES[name], after=after, until=until, others=others)
+                caution(
+                    "no-values-between",
+                    curve=CURVES[name],
+                    after=tuple(s[named].tolist()),
+                    until=tuple(s[named + 1].tolist()),
+                    others=max(gap.size - MOST_NAMED, 0),
+                )
             )
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
@@ -353,7 +372,7 @@ def phase_cautions(
         for shift in shifts_of(*blocked(step[there], length[there]), "length", LEVEL):
             where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
             findings.append(caution("series-jumps", series="the response length", turn=rises, **where))
-        before, after = (float(np.median(part)) for part in (length[there][:third], length[there][-third:]))
+        before, after = float(np.median(length[there][:third])), float(np.median(length[there][-third:]))
         if before > 0 and not 0.5 < after / before < 1.5:
             findings.append(caution("length-changes", before=before, after=after))
     return findings

@@ -30,7 +30,7 @@ DRAWS = 400
 PLACES, RAMP, LADDER = (0.5, 0.575, 0.65, 0.725, 0.8), 0.1, 1.3 ** np.arange(-6.0, 24.0)
 """Where rises are injected, and over what, in runs; their sizes in typical changes from point to point."""
 
-WORTH = 0.1
+SMALL = 0.1
 """Share of a curve's range: where no smaller rise, nor a doubling of the lowest level, would have
 been found, the curve shows nothing."""
 
@@ -124,7 +124,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     else:
         answers["detectable"] = x = smallest_rise(trend, y, test, deviations, 1.0 - level)
         # What is seen has to be less than what would have been found.
-        shows = x is not None and recent - before < x <= max(before, WORTH * float(np.ptp(y)))
+        shows = x is not None and recent - before < x <= max(before, SMALL * float(np.ptp(y)))
         verdict = WORDS[1] if shows else WORDS[2]
         falling = in_nats(trend, trend.draws(DRAWS, steps=False), y)
         if np.quantile(falling[:, 0] - falling[:, -1], 1.0 - level) > 0.0:
@@ -258,7 +258,8 @@ def smallest_rise(
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if is_seen(sizes[middle]) else (middle + 1, high)
-    return float(ALLOWANCE * sizes[high])
+    least = (MATERIAL - 1.0) * float(y[lowest_window(y)[0]].mean())
+    return max(ALLOWANCE * float(sizes[high]), least)
 
 
 def eruptions(trend: Trend, step: FloatArray, y: FloatArray) -> tuple[Eruption, ...]:

@@ -41,7 +41,7 @@ class Eruption(Struct, frozen=True):
     rise: float
 
 
-class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
+class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
     """One entropy curve: its level, its eruptions, and when it begins to rise or settles.
 
     Attributes
@@ -125,7 +125,8 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
 class CurveSummary(Struct, frozen=True, kw_only=True, eq=False):
     """What a curve adds to results over runs: as in :class:`CurvePhases`, steps as shares of the run.
 
-    ``mean`` and ``error`` (m,) are the curve and its standard error at even shares of the run.
+    ``mean`` and ``error`` (m,) are the curve and its standard error at those of :data:`POOLED` even shares
+    ``at`` of the run that are between its own first and last step.
     """
 
     name: str
@@ -133,6 +134,7 @@ class CurveSummary(Struct, frozen=True, kw_only=True, eq=False):
     rise: Estimate
     onset: Estimate | None
     settled: Estimate | None
+    at: FloatArray
     mean: FloatArray
     error: FloatArray
 
@@ -222,11 +224,10 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
 
         at, summaries = np.linspace(0.0, 1.0, POOLED), []
         for curve in self.curves:
-            # Half of the band's width over its usual factor; no value outside the curve's steps.
+            step = first + span * at
+            inside = (step >= curve.first_step) & (step <= curve.last_step)
             error = (curve.high - curve.low) / BAND
-            place = first + span * at
-            outside = (place < curve.first_step) | (place > curve.last_step)
-            mean, sd = (np.interp(place, curve.step, values) for values in (curve.fitted, error))
+            mean, sd = (np.interp(step[inside], curve.step, values) for values in (curve.fitted, error))
             summaries.append(
                 CurveSummary(
                     name=curve.name,
@@ -234,8 +235,9 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
                     rise=curve.rise,
                     onset=share(curve.onset, first),
                     settled=share(curve.settled, first),
-                    mean=np.where(outside, np.nan, mean),
-                    error=np.where(outside, np.nan, sd),
+                    at=at[inside],
+                    mean=mean,
+                    error=sd,
                 )
             )
         return PhaseSummary(
@@ -247,14 +249,14 @@ POOLED, BAND = 41, 7.5
 """Points of curves over runs, and the width of a band that holds a whole curve, in standard errors."""
 
 
-class PooledCurve(Struct, frozen=True, kw_only=True, eq=False):
+class PooledCurve(Result, frozen=True, kw_only=True, eq=False):
     """One curve over several runs.
 
     ``runs`` have it; in ``rising`` and ``not_rising`` of them it does and does not rise, in the others that
     is not known. ``share`` is that of the rising among those that are known, with Clopper & Pearson's
     interval. ``rise``, ``onset`` and ``settled`` are means by a random-effects model, the last two as shares
     of the run, over the runs in which they are known; None below three. ``at``, ``mean``, ``low``, ``high``
-    (m,) are the mean curve and its pointwise interval at shares of the run, nan where fewer than three runs
+    (m,) are the mean curve and its pointwise interval at the shares of the run at which three runs or more
     have it.
     """
 

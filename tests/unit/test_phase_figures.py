@@ -65,10 +65,11 @@ def test_a_run_without_phases_has_no_figure():
         phase_figure(refused())
 
 
-def test_fewer_than_three_runs_have_no_mean_curve():
-    assert len(across_figure(across()).axes[0].lines) == 2
-    with pytest.raises(ValueError, match="fewer than three"):
-        across_figure(combine_phases([ordered().result] * 2))
+def test_several_runs_are_thin_lines_below_their_means():
+    for runs, points in ((across(), 41), (combine_phases([ordered().result] * 2), 0)):
+        lines = across_figure(runs).axes[0].lines
+        assert len(lines) == 2 * runs.runs + 2
+        assert [len(line.get_xdata()) for line in lines[-2:]] == [points, points]
 
 
 def test_the_fitted_curves_have_their_bands():
@@ -85,6 +86,10 @@ def test_the_fitted_curves_have_their_bands():
 def test_the_title_counts_cautions():
     words = " ".join(
         word.get_text().replace("\n", " ")
-        for word in drawn_words(phase_figure(replace(ordered(), result=replace(ordered().result, findings=stated("caution", "one", "two")))))
+        for word in drawn_words(
+            phase_figure(
+                replace(ordered(), result=replace(ordered().result, findings=stated("caution", "one", "two")))
+            )
+        )
     )
     assert "(2 cautions)" in words

@@ -53,7 +53,7 @@ CASES = {
     "a gap without noise": (EVEN, without(decay(noise=0.0), MIDDLE)),
     "a gap before a rise": (EVEN, without(decay(rise=0.2), MIDDLE)),
     "a gap before a steep rise": (EVEN, without(decay(rise=2.0, seed=1), MIDDLE)),
-    "a turn in a gap": (EVEN, without(0.2 + np.abs(EVEN / N - 0.6) + 0.1 * decay(seed=3), MIDDLE)),
+    "a turn in a gap": (EVEN, without(0.02 + np.abs(EVEN / N - 0.6) + 0.1 * decay(seed=3), MIDDLE)),
     "two gaps": (EVEN, without(without(decay(rise=0.3), slice(60, 150)), slice(200, 330))),
     "a gap at the start": (EVEN, without(decay(), slice(1, 150))),
     "a column that stops": (EVEN, without(decay(rise=0.3), slice(150, N))),
@@ -84,7 +84,7 @@ def test_no_number_is_outside_the_data(fitted: PhaseFit) -> None:
     assert values.max() <= high + 1e-12
     assert low - high <= curve.rise.low <= curve.rise.value <= curve.rise.high <= high - low
     if curve.detectable is not None:
-        assert 0.0 < curve.detectable
+        assert curve.detectable > 0.0
     for one in (curve.onset, curve.settled):
         if one is not None:
             assert curve.first_step <= one.low <= one.value <= one.high <= curve.last_step

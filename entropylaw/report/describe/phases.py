@@ -16,7 +16,7 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
-from entropylaw.results import VERDICTS, Estimate
+from entropylaw.results import VERDICTS
 from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.result import replace
 
@@ -31,6 +31,8 @@ NAMES = {
     "aggregate": "token entropy of all tokens",
 }
 """Full names of the curves. A semantic entropy is never called a token entropy."""
+
+_SUBJECTS = {"semantic": "semantic entropy", "aggregate": "the entropy of all tokens"}
 
 _CURVE = ("n", "first_step", "last_step", "p_rise", "detectable", "lowest", "lowest_step", "ratio", "since")
 _ESTIMATES = ("rise", "onset", "settled", "last")
@@ -114,19 +116,13 @@ def _read(run: Entry[PhaseFit]) -> list[b.Note]:
 
 
 def table(result: Result) -> b.Table:
-    """A row per curve of every run; of several runs together, a row per curve; of a curve, a row per point."""
-    if isinstance(result, CurvePhases):
-        columns = (result.step, result.entropy, result.fitted, result.low, result.high)
-        return b.Table(
-            POINTS, [tuple(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-        )
-    if isinstance(result, PooledCurve):
-        columns = (result.at, result.mean, result.low, result.high)
-        return b.Table(
-            SHARES, [tuple(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-        )
+    """A row per curve of every run, or of several together; of a curve, a row per point."""
+    if isinstance(result, CurvePhases | PooledCurve):
+        columns = POINTS if isinstance(result, CurvePhases) else SHARES
+        series = [getattr(result, column.key).tolist() for column in columns]
+        return b.Table(columns, list(zip(*series, strict=True)))
     if isinstance(result, PhasesAcross):
-        names = ("runs", "rising", "not_rising", "unknown", "share", "rise", "onset", "settled")
+        names = tuple(column.key for column in ACROSS[1:])
         rows = (
             {"curve": curve.name, **{name: getattr(curve, name) for name in names}} for curve in result.curves
         )
@@ -153,7 +149,7 @@ def headline(run: Entry[PhaseFit]) -> str:
     phases = run.result
     if phases is None:
         return "This run could not be fitted."
-    parts = [f"{CURVES[curve.name]} {does(curve)}" for curve in phases.curves]
+    parts = [f"{_SUBJECTS.get(curve.name, curve.name)} {does(curve)}" for curve in phases.curves]
     if phases.delta is not None and phases.verdict in VERDICTS[:3]:
         parts.append(order_words(phases))
     return f"{verdict_of(phases)}: {'; '.join(parts)}"
@@ -162,28 +158,28 @@ def headline(run: Entry[PhaseFit]) -> str:
 def order_words(phases: PhaseFit) -> str:
     """Planning's onset against the step at which execution has settled."""
     assert phases.delta is not None
-    subject = "planning" if phases.planning is not None and phases.planning.rises else "plans"
-    steps = value_and_interval(phases.delta, "steps")
-    later = format_probability(phases.later or 0.0)
-    return (
-        f"{subject} begins to rise {steps} after execution has settled (probability {later} that it is later)"
-    )
+    subject = "planning" if phases.planning is not None and phases.planning.rises else _SUBJECTS["semantic"]
+    later = f"probability {format_probability(phases.later or 0.0)} that it is later"
+    return f"{subject} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
 
 
 def does(curve: CurvePhases) -> str:
-    """``rises to 1.9 times its lowest level …``, or that it does not and what would have been found."""
+    """``rises by 0.1 nats …``, or that it does not and what would have been found."""
     if curve.rises:
-        times = "" if curve.ratio is None else f", to {curve.ratio:.2g} times its lowest level"
-        text = f"rises by {value_and_interval(curve.rise, 'nats')}{times} (p = {curve.p_rise:.2g})"
+        times = "" if curve.ratio is None else f", to {curve.ratio:.2g} times its lowest level,"
+        text = f"rises by {value_and_interval(curve.rise, 'nats')}{times}"
         if curve.onset is not None:
             text += f" from step {value_and_interval(curve.onset)} on"
         if curve.stays is False:
-            text += ", and has fallen again since"
+            text += " and has fallen since"
     elif curve.rises is False:
-        text = f"does not rise (a rise of {format_number(curve.detectable or 0.0, 2)} nats would have been found)"
+        least = format_number(curve.detectable or 0.0, 2)
+        text = f"does not rise (a rise of {least} nats would have been found)"
     else:
         least = "" if curve.detectable is None else f" below {format_number(curve.detectable, 2)} nats"
         text = f"may rise or not (a rise{least} would not have been found)"
+    if curve.settled is not None:
+        text += f" and settles at step {value_and_interval(curve.settled)}"
     if curve.eruptions:
         text += f" and erupts {counted(len(curve.eruptions), 'time')}"
     return text
@@ -248,24 +244,16 @@ def _numbers_of(curve: CurvePhases, ended: str) -> dict[str, str]:
         each = (f"step {format_step(each.step)} (+{format_number(each.rise, 2)})" for each in curve.eruptions)
         erupts = ", ".join(each) or "none"
     lowest = f"{format_number(curve.lowest, 2)} at step {format_step(curve.lowest_step)}"
+    above = value_and_interval(curve.rise)
+    if curve.since is not None:
+        above += f" since step {format_step(curve.since)}"
     return {
-        "rises": f"{curve.verdict}, p = {curve.p_rise:.2g}",
+        "p of no rise": f"{curve.p_rise:.2g}",
         "lowest level": lowest,
-        "end above it": value_and_interval(curve.rise),
-        "above half of it since step": MISSING if curve.since is None else format_step(curve.since),
-        "still there": MISSING if curve.stays is None else ("yes" if curve.stays else "no"),
-        "rise that would have been found": (
-            MISSING if curve.detectable is None else format_number(curve.detectable, 2)
-        ),
+        "end above it": above,
         "eruptions": erupts,
-        "rises from step": _or_missing(curve.onset),
-        "settles at step": _or_missing(curve.settled),
         "entropy now": value_and_interval(curve.last) + ended,
     }
-
-
-def _or_missing(estimate: Estimate | None) -> str:
-    return MISSING if estimate is None else value_and_interval(estimate)
 
 
 def _across(across: PhasesAcross) -> list[b.Block]:
@@ -273,6 +261,8 @@ def _across(across: PhasesAcross) -> list[b.Block]:
     for curve in across.curves:
         counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
         parts = [f"{counts} of {counted(curve.runs, 'run')}"]
+        if curve.share is not None:
+            parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
         if curve.rise is not None:
             parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
         if curve.onset is not None:

@@ -205,9 +205,7 @@ FIGURES = (
         about="mean entropies of several runs",
         label="mean entropies",
         title="Mean entropies of",
-        caption=lambda _: (
-            "The mean curves over the runs, with their pointwise intervals, at shares of each run."
-        ),
+        caption=lambda _: "The curves of the runs as thin lines, and their means with pointwise intervals.",
     ),
     FigureEntry(
         name="ceilings",

@@ -21,6 +21,8 @@ from entropylaw.units import FORK, LOW
 COLOURS = {"planning": "vermilion", "execution": "blue", "semantic": "green", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
 
+_SHORT = {"semantic": "plans", "aggregate": "all"}
+
 HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETTE["purple"].light, "#24102f"])
 """White to nearly black through the colour of entropy, readable by lightness alone."""
 
@@ -85,7 +87,7 @@ def _curves(axes: Axes, curves: tuple[CurvePhases, ...]) -> None:
 
 
 def _strip(axes: Axes, curve: CurvePhases) -> None:
-    """The onset or the step of settling with its interval, eruptions as triangles, and what the curve does."""
+    """The onset or the step of settling with its interval, eruptions, and what the curve does."""
     name = COLOURS[curve.name]
     look: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
     colour = p.colour(name)
@@ -110,28 +112,24 @@ def _strip(axes: Axes, curve: CurvePhases) -> None:
         text = f"+{format_number(curve.rise.value, 2)} nats"
     elif curve.detectable is not None:
         text += f" (+{format_number(curve.detectable, 2)} nats would have been found)"
-    on_the_right = middle < 0.5 * float(curve.step[0] + curve.step[-1])
-    axes.text(
-        *((0.98, 0.5) if on_the_right else (0.02, 0.5)), text, ha="right" if on_the_right else "left", **look
-    )
+    # On the side that the marks leave free.
+    x, side = (0.98, "right") if middle < 0.5 * float(curve.step[0] + curve.step[-1]) else (0.02, "left")
+    axes.text(x, 0.5, text, ha=side, **look)
 
 
 def across_figure(across: PhasesAcross) -> Figure:
-    """The mean curves over runs with their intervals, at shares of the run.
-
-    Raises ValueError: there are fewer than three runs.
-    """
-    curves = [curve for curve in across.curves if np.isfinite(curve.mean).any()]
-    if not curves:
-        raise ValueError("fewer than three runs have a curve")
+    """The curves of runs as thin lines, and their means with intervals, at shares of the run."""
+    curves = across.curves
     keys = [(COLOURS[curve.name], CURVES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
-    title = f"mean entropies of {across.runs} runs"
+    title = p.wrapped(f"entropies of {across.runs} runs, and their means", 50)
     with p.panels([1.9], title=title, title_colour="ink", keys=keys) as (figure, (axes,)):
-        for curve in curves:
-            colour = p.colour(COLOURS[curve.name])
-            share = 100.0 * curve.at
-            axes.fill_between(share, curve.low, curve.high, color=colour, alpha=0.22, linewidth=0)
-            axes.plot(share, curve.mean, color=colour, linewidth=1.1)
+        for summary in across.each:
+            for curve in summary.curves:
+                axes.plot(100.0 * curve.at, curve.mean, color=p.colour(COLOURS[curve.name]), linewidth=0.4)
+        for pooled in curves:
+            colour, share = p.colour(COLOURS[pooled.name]), 100.0 * pooled.at
+            axes.fill_between(share, pooled.low, pooled.high, color=colour, alpha=0.22, linewidth=0)
+            axes.plot(share, pooled.mean, color=colour, linewidth=1.3)
         axes.set_xlim(0.0, 100.0)
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel("share of the run (%)")
