@@ -122,7 +122,7 @@ def injected(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
     first = fitted(truth + noise * residual(rng, cell))
     if first.rises is not False or first.detectable is None:
         return float("nan"), 0.0
-    ramp = first.detectable * np.clip((t - rng.uniform(0.5, 0.8)) / 0.1, 0.0, 1.0)
+    ramp = first.detectable * np.clip((t - rng.uniform(0.65, 0.8)) / 0.1, 0.0, 1.0)
     return float(bool(fitted(truth + ramp + noise * residual(rng, cell)).rises)), 1.0
 
 

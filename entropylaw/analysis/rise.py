@@ -27,8 +27,9 @@ eruptions are not looked for."""
 DRAWS = 400
 """Draws of the curve, of its onset and of the step at which it has settled."""
 
-PLACES, RAMP, LADDER = (0.5, 0.575, 0.65, 0.725, 0.8), 0.1, 1.3 ** np.arange(-6.0, 24.0)
-"""Where rises are injected, and over what, in runs; their sizes in typical changes from point to point."""
+FIRST, LAST, PLACES, RAMP, LADDER = 0.5, 0.8, 5, 0.1, 1.3 ** np.arange(-6.0, 24.0)
+"""Rises are injected after the fall, in the second half, at so many places up to the last one, over a tenth
+of the run; their sizes in typical changes from point to point."""
 
 SMALL = 0.1
 """Share of a curve's range: where no smaller rise, nor a doubling of the lowest level, would have
@@ -122,7 +123,11 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         onsets = np.interp(at, np.arange(s.size), s)
         answers["onset"] = between(s, at, onsets, level)
     else:
-        answers["detectable"] = x = smallest_rise(trend, y, test, deviations, 1.0 - level)
+        mean = curves.mean(axis=0)
+        fallen = trend.design.time[int(np.argmax(mean <= mean.min() + FALLEN * np.ptp(mean)))]
+        places = np.linspace(np.clip(fallen, FIRST, LAST), LAST, PLACES)
+        x = smallest_rise(trend, y, places, (test, deviations), 1.0 - level)
+        answers["detectable"] = x
         # What is seen has to be less than what would have been found.
         shows = x is not None and recent - before < x <= max(before, SMALL * float(np.ptp(y)))
         verdict = WORDS[1] if shows else WORDS[2]
@@ -235,16 +240,17 @@ def since(step: FloatArray, y: FloatArray, lowest: tuple[slice, slice]) -> tuple
 
 
 def smallest_rise(
-    trend: Trend, y: FloatArray, test: Windows, deviations: FloatArray, alpha: float
+    trend: Trend, y: FloatArray, places: FloatArray, test: tuple[Windows, FloatArray], alpha: float
 ) -> float | None:
     """The smallest rise that is found in :data:`POWER` of the places where it is added to the curve."""
-    shapes = np.array([np.clip((trend.design.time - start) / RAMP, 0.0, 1.0) for start in PLACES])
+    windows, deviations = test
+    shapes = np.array([np.clip((trend.design.time - start) / RAMP, 0.0, 1.0) for start in places])
 
     def is_seen(size: float) -> bool:
         raised = y + size * shapes
         tested = raised if trend.y is y else np.log(raised)
         p_values = [
-            test.p_values(curve, models, deviations).min()
+            windows.p_values(curve, models, deviations).min()
             for curve, models in zip(tested, trend.changed(tested, shapes), strict=True)
         ]
         levels = [[curve[window].mean() for window in lowest_window(curve)] for curve in raised]

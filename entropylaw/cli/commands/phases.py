@@ -17,7 +17,7 @@ from entropylaw.options import (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
-    """Say whether and when entropies rise, and whether execution settles first.
+    """Say whether entropies rise, and in which order.
 
     The entropies of planning and execution tokens, of plans and of all tokens, each where there are values:
     whether the end is above the lowest level, by how much and since when; from which step on it rises, or has
