@@ -33,7 +33,7 @@ from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.phases import PhaseFit, RunTurns
+from entropylaw.results.phases import PhaseFit, PhaseSummary
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
 
@@ -84,8 +84,8 @@ class Task:
 class Done:
     """The result of a task: its row in the index, the names of its figures, and why it has no law.
 
-    ``read`` distinguishes data that give no fit from a file that could not be read; ``turns`` are those of
-    its phases, where it has both curves; ``unchanged`` says that its files were there already. ``page`` is
+    ``read`` distinguishes data that give no fit from a file that could not be read; ``phases`` is the
+    summary of its phases; ``unchanged`` says that its files were there already. ``page`` is
     that in a report of one file, compressed.
     """
 
@@ -93,7 +93,7 @@ class Done:
     figures: tuple[str, ...] = ()
     refusal: Refusal | None = None
     read: bool = True
-    turns: RunTurns | None = None
+    phases: PhaseSummary | None = None
     unchanged: bool = False
     page: bytes = b""
 
@@ -177,7 +177,7 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
     """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
     try:
         series = phase_series(run)
-        if series.planning is None and series.execution is None:
+        if series.planning is None and series.execution is None and series.semantic is None:
             return None
         step = steps.Phases(PhaseOptions(level=making.settings.level))
         return steps.answer(step, run, making.cache)
@@ -217,7 +217,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         refusal=entry.refusal,
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
-        turns=as_stored(phases.turns) if phases is not None else None,
+        phases=as_stored(phases.summary) if phases is not None else None,
         unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )

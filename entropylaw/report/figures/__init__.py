@@ -155,12 +155,12 @@ FIGURES = (
     FigureEntry(
         name="phases",
         needs="phases",
-        about="entropies of planning and execution, and their turning points",
+        about="entropies of planning and execution, and when they rise and settle",
         label="phases",
         title="Phases of",
         caption=lambda _: (
-            "The curves with their intervals, and below the turning point of each that turns to rise, or the "
-            "rise that would have been detected."
+            "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
+            "settled, with intervals; eruptions as triangles."
         ),
     ),
     FigureEntry(
@@ -176,13 +176,10 @@ FIGURES = (
     FigureEntry(
         name="turns",
         needs="across",
-        about="turning points of several runs",
-        label="turning points",
-        title="Turning points of",
-        caption=lambda _: (
-            "The turning points of planning and execution in the runs where one turns to rise, with their "
-            "intervals, as shares of each run."
-        ),
+        about="mean entropies of several runs",
+        label="mean entropies",
+        title="Mean entropies of",
+        caption=lambda _: "The curves of the runs as thin lines, and their means with pointwise intervals.",
     ),
     FigureEntry(
         name="ceilings",
