@@ -35,7 +35,7 @@ from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour, section_of
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.phases import PhaseFit, RunTurns
+from entropylaw.results.phases import PhaseFit, PhaseSummary
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
 
@@ -87,16 +87,15 @@ class Done:
     """The result of a task: its rows in the index, the names of its figures, and what has no law, and why.
 
     A row is of one reward, and ``refused`` has names with reasons. ``read`` distinguishes data that give no
-    fit from a file that could not be read; ``turns`` are those of its phases, where it has both curves;
-    ``unchanged`` says that its files were there already. ``page`` is that in a report of one file,
-    compressed.
+    fit from a file that could not be read; ``phases`` is the summary of its phases; ``unchanged`` says that
+    its files were there already. ``page`` is that in a report of one file, compressed.
     """
 
     rows: tuple[IndexRow, ...]
     figures: tuple[str, ...] = ()
     refused: tuple[tuple[str, Refusal], ...] = ()
     read: bool = True
-    turns: RunTurns | None = None
+    phases: PhaseSummary | None = None
     unchanged: bool = False
     page: bytes = b""
 
@@ -185,7 +184,7 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
     """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
     try:
         series = phase_series(run)
-        if series.planning is None and series.execution is None:
+        if series.planning is None and series.execution is None and series.semantic is None:
             return None
         step = steps.Phases(PhaseOptions(level=making.settings.level))
         return steps.answer(step, run, making.cache)
@@ -225,7 +224,7 @@ def _write(task: Task, reports: tuple[RunReport, ...], error: EntropyLawError | 
         refused=tuple((entry.name, entry.refusal) for entry in entries if entry.refusal is not None),
         # A run whose columns could not be chosen counts as not read.
         read=entries[0].read if error is None else error.exit_code != InputError.exit_code,
-        turns=as_stored(phases.turns) if phases is not None else None,
+        phases=as_stored(phases.summary) if phases is not None else None,
         unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )

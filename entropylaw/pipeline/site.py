@@ -99,7 +99,7 @@ class Outcome:
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     """One row per run and reward; ``runs/SLUG.json`` has the whole document of each.
 
-    ``across`` has the phases of two runs or more with curves of planning and execution. ``unfinished`` runs
+    ``across`` has the phases of two runs or more that have some. ``unfinished`` runs
     were left by an interrupt: writing the report again makes them, and only them.
     """
 
@@ -278,14 +278,13 @@ def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
 
 
 def phases_across(outcome: Outcome) -> PhasesAcross | None:
-    """The phases over all runs with both curves, where there are two or more."""
-    turns = [run.turns for run in outcome.done if run.turns is not None]
-    if len(turns) < 2:
+    """The phases over all runs that have some, where there are two or more."""
+    summaries = [run.phases for run in outcome.done if run.phases is not None]
+    if len(summaries) < 2:
         return None
-    from entropylaw.analysis.phases import combine_turns
+    from entropylaw.analysis.phases import combine_summaries
 
-    runs = sum("phases" in run.rows[0].cells for run in outcome.done)
-    return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
+    return as_stored(combine_summaries(summaries, level=outcome.settings.level))
 
 
 def earlier_index(folder: Path) -> bytes:

@@ -31,7 +31,6 @@ from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress
 from entropylaw.pipeline.pool import results as results_of
-from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit as FitResult
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.phases import PhaseFit
@@ -128,7 +127,7 @@ class Backtest(_Paired[Entry[RunBacktest]]):
 
 @dataclass(frozen=True, slots=True)
 class Phases(Step[Entry[PhaseFit]]):
-    """The phases of a run's planning and execution entropies."""
+    """What the entropy curves of a run do."""
 
     options: PhaseOptions
 
@@ -142,7 +141,7 @@ class Phases(Step[Entry[PhaseFit]]):
         document = PhasesDocument(settings=self.options, runs=tuple(entries), **provenance(inputs))
         # Of a run with several entropies of all tokens the classes are the same.
         fits = {entry.run: entry.result for entry in reversed(document.runs) if entry.result is not None}
-        if sum(bool(fit.planning and fit.execution) for fit in fits.values()) < 2:
+        if len(fits) < 2:
             return document
         return replace(document, across=as_stored(combine_phases([*fits.values()][::-1])))
 
@@ -158,19 +157,6 @@ class Ahead(Step[RunReport]):
     def refuse(self, log: Entry[FitResult], series: Any, error: EntropyLawError, name: str = "") -> RunReport:
         """A run without a forecast."""
         return RunReport(fit=log, no_forecast=error.message)
-
-
-@dataclass(frozen=True, slots=True)
-class Averaged(Step[RunCurve]):
-    """The averaged curve of a fit."""
-
-    options: None = None
-
-    name, result = "averaged", RunCurve
-
-    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> RunCurve:
-        """A fit without a curve."""
-        raise error
 
 
 class _Task(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from entropylaw.arguments import of_kind, text_or_none, texts
 from entropylaw.errors import InputError
-from entropylaw.escaping import listing, shown
+from entropylaw.escaping import in_shell, listing, shown
 from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.results.result import caution, replace
@@ -69,6 +69,17 @@ def named_columns(run: Run, names: Iterable[str]) -> list[str]:
     for name in names:
         columns += matching(run, name) or [name]
     return columns
+
+
+def require_one_reward(run: str, labels: Sequence[str]) -> None:
+    """Refuse several rewards of a run, not counting a training reward beside a validation.
+
+    Raises InputError ``several-rewards``, which names them.
+    """
+    if len(labels) > 1:
+        message = f"run {shown(run)} has {len(labels)} rewards, and arms are compared in one: "
+        hint = f"name one: --reward {in_shell(labels[-1])}"
+        raise InputError("several-rewards", f"{message}{listing(labels, 8)}", hint)
 
 
 def matching(run: Run, name: str) -> list[str]:

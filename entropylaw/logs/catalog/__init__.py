@@ -305,6 +305,10 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     named = {column: names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
+    if role == "validation" and trainer is generic:
+        # A rate of held-out data, whatever it is called.
+        ranked += [_as_validation(Key(name, _RATE)) for name in columns if is_held_out_rate(name)]
+        keyed += [(name, name) for name in columns if is_held_out_rate(name)]
     every = [
         Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
     ]
@@ -322,6 +326,11 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     for match in every:
         best.setdefault(match.column, match)
     return list(best.values())
+
+
+def is_held_out_rate(column: str) -> bool:
+    """Whether a name is that of a rate, and of held-out data."""
+    return is_evaluation(column) and is_rate(column) and not column.endswith("]")
 
 
 def names_in(role: str, column: str) -> tuple[str, ...]:
@@ -342,7 +351,8 @@ def _as_validation(key: Key) -> Key:
 def name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
-    return (match["name"], match["kind"]) if match else (column, "")
+    known = match and (_EVALUATES.fullmatch(match["kind"]) or _TRAINS.fullmatch(match["kind"]))
+    return (match["name"], match["kind"]) if match and known else (column, "")
 
 
 def is_evaluation(kind: str) -> bool:

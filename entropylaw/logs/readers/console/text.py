@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -65,6 +65,7 @@ _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re
 _FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "after", "on", "done", "finished"))
 _ALONE = re.compile(r"[\s\[\],}]*\{\s*")
 _INSIDE = re.compile(r"\s*['\"]")
+_HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
 _TITLE = re.compile(r"[^\W\d]")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
@@ -102,7 +103,7 @@ def recognises(content: Content) -> bool:
     return False
 
 
-def _is_measured(names: Iterable[str]) -> bool:
+def _is_measured(names: Collection[str]) -> bool:
     """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
     half = catalog.detect(names).trainer.halves and any(is_like("reward", name) for name in names)
     return half or any(is_like("entropy", name) for name in names)
@@ -116,7 +117,7 @@ def read(content: Content) -> Table:
     percent = dropped.pop("%", 0)
     notes = [f"{counted(percent, 'number')} with a % sign read as hundredths"] if percent else []
     table = records.table(content, dropped, notes, rows=records.rows)
-    if any(is_like(role, name) for role in ("entropy", "reward") for name in table.columns):
+    if _is_measured(tuple(table.columns)):
         return table
     hint = "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out"
     raise content.error("no-records", "holds no line with a step and metrics", hint)
@@ -185,11 +186,13 @@ def _records(
 
 
 def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
-    """Whether an entropy is printed before the first step: the step closes its record."""
+    """Whether an entropy, and not of an evaluation, is printed before the first step: it closes its record."""
+    kind = ""
     for printed in sample:
+        kind = _kind(printed.title) if printed.title else kind
         if any(word and counts(*pair) == word for pair in printed.pairs):
             return False
-        if word and any(is_like("entropy", name) for name, _ in printed.pairs):
+        if word and kind != "eval" and any(is_like("entropy", name) for name, _ in printed.pairs):
             return True
     return False
 
@@ -298,7 +301,7 @@ class _Prints:
                 opened, others = line[start.start() :], 0
                 line = line[: start.start()]
             cells = box_cells(line)
-            unfinished = bool(cells)
+            unfinished = cells is not None and not ended
             if cells is None and (self._table or self._groups):
                 yield self._whole_table()
             if cells is not None:
@@ -458,6 +461,6 @@ def box_cells(line: str) -> list[str] | None:
 
 def _is_header(words: Sequence[str]) -> bool:
     """Whether the cells of a row name a step and an entropy."""
-    if len(words) < 3 or not all(_TITLE.match(word) for word in words):
+    if len(words) < 3 or not all(_HEADING.fullmatch(word) for word in words):
         return False
     return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)
