@@ -186,7 +186,7 @@ def _records(
 
 
 def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
-    """Whether an entropy, and not of an evaluation, is printed before the first step: it closes its record."""
+    """Whether an entropy, not of an evaluation, is printed before the first step: steps close records."""
     kind = ""
     for printed in sample:
         kind = _kind(printed.title) if printed.title else kind
