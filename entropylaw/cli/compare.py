@@ -73,7 +73,9 @@ def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, 
     from entropylaw.pipeline.compare import baseline_of, by_arm, gather_arms
 
     arms = by_arm(options.logs, options.arms)
-    fixed = [flag for flag in options.flags_given(LawOptions) if (flag, options.pair) != ("--pair", "seed")]
+    fixed = options.flags_given(LawOptions)
+    if "pair" in options.given and options.pair != "seed":
+        fixed.append("--pair")
     with reading_shown():
         inputs = gather_arms(arms, settings, fixed)
     output.say_skipped(inputs.warnings, quiet=options.quiet)
