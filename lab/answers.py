@@ -5,7 +5,7 @@ from __future__ import annotations
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.describe.arms import signed
-from lab.boundaries import not_called, turn_counts
+from lab.boundaries import turn_counts
 from lab.comparisons import (
     ALGORITHMS,
     CLEAN,
@@ -41,7 +41,7 @@ def short_answers(found: Edition, cooling: Cooling) -> str:
         ("Do methods that keep entropy up give a better curve?", better(found)),
         ("Do a and b change with size?", moves(found)),
         ("What do failures look like?", fails(found)),
-        ("Do entropies turn to rise?", turns(found)),
+        ("Do entropies rise (rises · does not · cannot tell)?", turns(found)),
         ("Does supervised training restore diversity?", restores(found)),
         ("Is the first domain forgotten?", forgets(found)),
     ]
@@ -154,16 +154,13 @@ def fails(found: Edition) -> str:
 
 
 def turns(found: Edition) -> str:
-    """Curves that turn to rise, in healthy runs of one stage, of several stages, and in failing runs."""
+    """Curves that rise, do not, or cannot tell: healthy runs of one stage, of several, and failing runs."""
     words = ("healthy runs of one stage", "runs of several stages", "failing runs")
     groups: dict[str, list[Made]] = {word: [] for word in words}
     for runs in found.by_arm.values():
         config = runs[0].config
         groups[words[2 if config.failure else len(config.stages) > 1]] += runs
     said = [f"In {word}: {turn_counts(runs)}." for word, runs in groups.items() if runs]
-    if missed := len(not_called(run for runs in groups.values() for run in runs)):
-        which = "[which](#which-entropies-turn-to-rise)"
-        said.append(f"{counted(missed, 'other curve')} end above the start after a fall ({which}).")
     return " ".join(said)
 
 

@@ -75,7 +75,7 @@ def questions() -> list[Question]:
             for name in (*ALGORITHMS[1:], *CLEAN[1:])
         ),
         *(Question(f"{name} per tenfold size", partial(slope, name)) for name in ("a", "b")),
-        *(Question(f"Does an entropy turn to rise? {name}", partial(turns, name)) for name in (PLAIN, AFTER)),
+        *(Question(f"Does an entropy rise? {name}", partial(turns, name)) for name in (PLAIN, AFTER)),
         *(
             Question(f"Distinct right plans over stage {place} of {name}", partial(plans, name, place))
             for name, place in steps
@@ -129,7 +129,7 @@ def slope(quantity: str, found: Edition) -> Answer | None:
 
 
 def turns(name: str, found: Edition) -> Answer | None:
-    """Whether any of the three entropies turns to rise."""
+    """Whether any of the three entropies rises."""
     runs = found.of(name)
     if not runs:
         return None

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
-from entropylaw.cli.output import format_of, gather, result_of, say, style_of
+from entropylaw.cli.output import format_of, gather, style_of
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import FitError, UsageError
@@ -15,6 +17,9 @@ from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.pipeline.steps import Ahead, Fit, Phases
+from entropylaw.report.figures import plotting
+from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
@@ -28,8 +33,6 @@ MOST_NAMED = 8
 
 def plot(options: PlotCommand) -> None:
     """Run ``entropylaw plot``."""
-    from entropylaw.report.figures import plotting
-
     output, quiet = options.output, options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
     extra = style_of(options.style, quiet=quiet)
@@ -38,7 +41,7 @@ def plot(options: PlotCommand) -> None:
     width = WIDTHS.get(options.width) or float(options.width)
     with plotting.style(extra), plotting.layout(plotting.Layout(width=width, titles=options.title)):
         try:
-            contents = figure.files(content, [kind], f"{safe_name(run, set())}-{figure.name}")
+            contents = files(figure.name, content, [kind], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:
             _nothing(run, figure.name, str(error), "wait for more evaluations, or draw another figure")
     write_atomically(output, contents[kind])
@@ -69,9 +72,6 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Ahead, Fit, Phases
-
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]

@@ -14,7 +14,7 @@ from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_fore
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
-from entropylaw.analysis.turning_point import FEWEST_POINTS
+from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction, RunReport
@@ -27,9 +27,9 @@ from entropylaw.paths import shown_path
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.law import LawFit
-from entropylaw.results.phases import PhaseFit
+from entropylaw.results.phases import CURVES, PhaseFit
 from entropylaw.results.result import NO_SHIFT, Finding, caution, note, replace
-from entropylaw.roles.select import NO_SHARE, select
+from entropylaw.roles.select import select
 from entropylaw.roles.series import PhaseSeries, Series
 
 SPAN_AHEAD = 0.5
@@ -209,30 +209,35 @@ def _fitted(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
     unshifted = (note(NO_SHIFT),) if options.find_seams and not shifts else ()
     fitted = replace(
         fitted,
-        findings=(*fitted.findings, *unshifted),
+        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
         level_shifts=known_shifts(fitted.law) if options.seams else shifts,
         drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
     )
     return Entry.of(run, series, result=as_stored(fitted))
 
 
+def levels_of(series: Series, level: float) -> list[Finding]:
+    """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
+    try:
+        curve = fit_curve(*(series.logged or (series.step, series.entropy)), "aggregate", level).curve
+        return level_findings(curve)
+    except FitError:
+        return []
+
+
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseFit]:
     """A run with its phases."""
     try:
-        curves_with = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
-        curves = (series.step, series.planning, series.execution)
-        fitted = fit_phases(*curves, **curves_with, level=options.level, run=run.name)
+        columns = {name: getattr(series, name) for name in (*CURVES, "planning_share", "length")}
+        fitted = fit_phases(series.step, **columns, level=options.level, run=run.name)
     except FitError as error:
         # These columns identify a summary of tokens.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
             raise
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
-    findings = [*fitted.findings, *series.findings]
-    if NO_SHARE in series.notes:
-        # The columns give the true reason; the fit only reports that the share is missing.
-        findings = [finding for finding in findings if finding.code != "planning-share-unknown"]
-    return Entry.of(run, series, result=as_stored(replace(fitted, findings=tuple(findings))))
+    fitted = replace(fitted, findings=(*fitted.findings, *series.findings))
+    return Entry.of(run, series, result=as_stored(fitted))
 
 
 def backtest(run: Run, series: Series, options: FitOptions) -> Entry[RunBacktest]:

@@ -123,7 +123,7 @@ class Backtest(_Paired[Entry[RunBacktest]]):
 
 @dataclass(frozen=True, slots=True)
 class Phases(Step[Entry[PhaseFit]]):
-    """The phases of a run's planning and execution entropies."""
+    """What the entropy curves of a run do."""
 
     options: PhaseOptions
 
@@ -135,7 +135,7 @@ class Phases(Step[Entry[PhaseFit]]):
         from entropylaw.analysis.phases import combine_phases
 
         document = PhasesDocument(settings=self.options, runs=tuple(entries), **provenance(inputs))
-        if sum(bool(fit.planning and fit.execution) for fit in document.fitted) < 2:
+        if len(document.fitted) < 2:
             return document
         return replace(document, across=as_stored(combine_phases(document.fitted)))
 

@@ -178,9 +178,23 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "
     "stated without",
     # Phases.
+    "entropy-exploded": lambda values: (
+        "{curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at step "
+        "{at:g}".format_map(values)
+        + ("" if values["ratio"] is None else f" ({values['ratio']:.2g} times it)")
+        + f", since step {values['since']:g}"
+        + ("" if values["stays"] else ", and was far higher before")
+    ),
+    "entropy-erupts": lambda values: (
+        f"{values['curve']} erupts {counted(len(values['steps']), 'time')}: by "
+        + ", ".join(
+            f"{rise:.2g}{'' if i else ' nats'} at step {step:g}"
+            for i, (rise, step) in enumerate(zip(values["rises"], values["steps"], strict=True))
+        )
+    ),
     "entropy-term-bends-curves": "the loss has an entropy term of weight {weight:g} ({name}), which changes "
     "the entropy directly",
-    "run-resumed": "the run was resumed; a turn may come from what changed with it",
+    "run-resumed": "the run was resumed; a rise may come from what changed with it",
     "prompts-filtered": "prompts were filtered at a changing rate: {name} goes from {low:g} to {high:g}; the "
     "mix of prompts also changes the entropy",
     "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
@@ -192,7 +206,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + ", ".join(map("{:.4g} at step {:g}".format, values["values"], values["steps"]))
         + (f" and {values['others']} more" if values["others"] else "")
         + ("; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else "")
-        + "; it may make or hide a turn"
+        + "; it may make or hide a rise"
     ),
     "no-values-between": lambda values: (
         f"{values['curve']} has no value between steps "
@@ -200,24 +214,18 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
         + ": what it does there is unknown"
     ),
-    "drift-long": "the residuals of {curve} around a smooth curve drift over much of the run (probability "
-    "{probability:.2g}), which can look like a turn: the p-values are multiplied by {factor:g}, and a second "
-    "fall is not claimed",
     "series-jumps": lambda values: (
         "{series} shifts by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
-        + (": a turn near it may come from that" if values["turn"] else "")
+        + (": a rise near it may come from that" if values["turn"] else "")
     ),
-    "one-curve": "no order: there is only the curve of {curve}",
+    "no-order": "no order: it takes the entropy of execution, and that of planning or of plans",
+    "curve-left-out": "{why}: that curve is left out",
     "classes-not-separable": "one curve of all tokens cannot be separated into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
     "the tokens with `entropylaw tokens`",
-    "no-turning-point": lambda values: f"no order: no turn to rise in {' and in '.join(values['curves'])}",
     "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
-    "runs-with-one-curve": "{left} of {runs} runs have one curve only, and are left out",
-    "too-few-turning-points": lambda values: (
-        ("no mean difference" if values["quantity"] == "delta" else "no mean turning point of {quantity}")
-        + ": known in {found} of {runs} runs, {needed} are needed"
-    ).format_map(values),
+    "too-few-orders": "no mean difference between planning's rise and the end of execution's fall: "
+    "{needed} runs in which it is known are needed",
     # Arms.
     "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
     "curves; final reward and reward at equal entropy do not rest on the law",

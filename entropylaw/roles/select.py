@@ -35,9 +35,6 @@ from entropylaw.roles.pairing import (
 from entropylaw.roles.series import PhaseSeries, Series
 from entropylaw.units import MOST_NATS, largest_reward
 
-#: Why planning's share is not known where one of the curves is a semantic entropy.
-NO_SHARE = "planning's share is not estimated: a semantic entropy is not a part of the token entropy"
-
 
 def select(
     run: Run,
@@ -112,7 +109,7 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
         notes=(*chosen.notes, *run_settings.notes(settings), *rewarded.notes),
         findings=run_settings.findings(settings, run, chosen.values),
         offer=rewarded.offer,
-        max_reward=largest_reward(rewarded.choice.column, run.finite(rewarded.choice.column)),
+        max_reward=largest_reward(rewarded.choice.column, rewarded.values[np.isfinite(rewarded.values)]),
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
         logged=logged_entropies(run.step, chosen.values, pairs),
     )
@@ -131,9 +128,9 @@ def phase_series(
     """Find the curves of a run: by name, or as the user names them.
 
     ``planning``, ``execution`` and ``entropy`` are columns that the user names: the entropy of planning
-    tokens (or a semantic entropy), of execution tokens, of all tokens. None leaves the choice to the names,
-    for ``entropy`` to the catalog. The series has at least one curve, each with its own gaps; values that are
-    no entropy are dropped.
+    tokens (or a semantic entropy, which is that of plans), of execution tokens, of all tokens. None leaves
+    the choice to the names, for ``entropy`` to the catalog. The series has at least one curve, each with its
+    own gaps; values that are no entropy are dropped.
 
     Raises
     ------
@@ -144,9 +141,15 @@ def phase_series(
     UsageError
         ``same-column``.
     """
-    classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
-    require_two_curves(run, *classes)
+    plans, act = of_class(run, "planning", planning), of_class(run, "execution", execution)
+    require_two_curves(run, plans, act)
+    semantic = of_class(run, "semantic", None)
+    if plans is not None and _phase_column(plans).meaning.kind == SEMANTIC:
+        plans, semantic = None, plans
+    classes = plans, act, semantic
     whole, notes = whole_curve(run, entropy, alone=not any(classes))
+    if whole is not None and whole.choice.column in (curve.choice.column for curve in classes if curve):
+        whole = None
     chosen = dict(zip(CURVES, (*classes, whole), strict=True))
     dropped: dict[str, int] = {}
     values: dict[str, FloatArray] = {}
@@ -162,17 +165,9 @@ def phase_series(
             for cause, at in run.spoiled.get(curve.choice.column, {}).items():
                 losses[f"{tokens}: entropy is {cause}"] = at.size
             dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(high.sum())})
-    fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values["aggregate"]]
-    there = np.isfinite(fitted).any(axis=0)
+    there = np.isfinite(list(values.values())).any(axis=0)
     share, share_column = _share(run)
     length = _first_usable(run, names("length"))
-    if SEMANTIC in (column.meaning.kind for column in columns.values()):
-        # A semantic entropy is not a part of the token entropy: the two have no shares and no sum.
-        share, share_column = None, None
-        notes.append(NO_SHARE)
-        if len(values) > 1:
-            values.pop("aggregate", None)
-            columns.pop("aggregate", None)
     arrays = {**values, "planning_share": share, "length": run.columns.get(length or "")}
     of_rows = {kind: array[there] for kind, array in arrays.items() if array is not None}
     for kind, column in (("planning_share", share_column), ("length", length)):
@@ -183,6 +178,7 @@ def phase_series(
         step=run.step[there],
         planning=of_rows.get("planning"),
         execution=of_rows.get("execution"),
+        semantic=of_rows.get("semantic"),
         aggregate=of_rows.get("aggregate"),
         planning_share=of_rows.get("planning_share"),
         length=of_rows.get("length"),

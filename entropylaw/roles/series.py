@@ -74,16 +74,17 @@ class Series:
 class PhaseSeries:
     """The entropy curves of one run on its steps, arrays of shape (m,) with nan where a value is missing.
 
-    ``step`` rises strictly: every step at which planning or execution has a value, or all tokens where there
-    is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
+    ``step`` rises strictly: every step at which a curve has a value. ``planning``, ``execution``,
+    ``semantic`` (of plans) and ``aggregate`` are in nats, None where there is no such column;
     ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response;
     ``columns`` are those of the curves, by the same names. ``dropped`` counts values that were left out, by
-    reason; ``notes`` say what was decided, ``findings`` what may look like a turn and is none.
+    reason; ``notes`` say what was decided, ``findings`` what may look like a rise.
     """
 
     step: FloatArray
     planning: FloatArray | None
     execution: FloatArray | None
+    semantic: FloatArray | None
     aggregate: FloatArray | None
     planning_share: FloatArray | None
     length: FloatArray | None

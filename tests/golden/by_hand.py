@@ -10,10 +10,9 @@ from entropylaw.report import words
 from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
-from entropylaw.results import Verdict, Why
+from entropylaw.results import VERDICTS, WORDS, Verdict, Why
 from entropylaw.results.arms import Along, Band, Decision
 from entropylaw.results.fit import Fit
-from entropylaw.results.phases import LEAST_P
 from entropylaw.results.result import caution, note, reason, replace
 from tests import arms
 from tests.findings import stated
@@ -115,12 +114,7 @@ def _rows() -> list[IndexRow]:
 def curves() -> str:
     """The texts of phases of every kind, their tables, and those of several runs."""
     none, late = {"rises": False}, {"at": 126.0}
-    again = none | {"falls_again": True, "p_second_fall": 0.01, "second_fall": (60.0, 90.0)}
-    blind = none | {"detectable": None}
-    drifting = {"long_drift": 0.9}
-    after = {
-        end: phases.estimate(*end) for end in ((38.0, 29.0, 46.0), (-38.0, -46.0, -29.0), (-3.0, -54.0, 89.0))
-    }
+    blind = none | {"verdict": WORDS[2], "detectable": 0.9}
     short = phases.curve("execution")
     short = replace(
         short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in phases.SERIES}
@@ -133,27 +127,20 @@ def curves() -> str:
     runs = {
         **dict(zip(phases.NAMES, phases.RUNS, strict=True)),
         "refused": phases.refused(),
-        "planning first": both({}, late, delta=gap, verdict="planning first"),
-        "overlapping": both({"at": 50.0}, delta=order, later=0.74, verdict="overlapping"),
-        "one turns": both(none, verdict="one turns to rise"),
-        "at the least p": both({"p_rise": LEAST_P}, {"p_rise": 2 * LEAST_P}),
-        "a second fall": both(again),
-        "a long drift": both(none | drifting),
-        "no power": both(none, blind),
-        "no power for a drift": both(none, blind | drifting),
-        "power for a large rise": both(none | {"detectable": 0.6}, none),
-        **{f"after the fall {end}": both(late, none, after_fall=found) for end, found in after.items()},
+        "planning first": both({}, none, delta=gap, later=0.001, verdict=VERDICTS[1]),
+        "overlapping": both({"at": 50.0}, none, delta=order, later=0.74, verdict=VERDICTS[2]),
+        "cannot tell": both(blind, none, verdict=WORDS[2]),
+        "nothing detectable": both(blind | {"detectable": None}, none, verdict=WORDS[2]),
+        "execution does not settle": both(late, none | {"settled": None}, verdict=WORDS[2]),
+        "a rise that has gone": both(late | {"stays": False}, none),
+        "from zero": both(late | {"ratio": None, "lowest": 0.0}, none),
+        "no eruption": both(none | {"eruptions": ()}, none),
         "a curve that ends early": phases.run_of(phases.fit(phases.curve("planning"), short)),
         "block averages": phases.run_of(phases.fit(averaged, phases.curve("execution"))),
         "cautions, notes and no share": phases.run_of(share, notes=("in another order; sorted", "a note")),
     }
     parts = [f"# {name}\n{rendered(phases.document(run), 'text')}" for name, run in runs.items()]
-    tabled = (
-        phases.ordered(),
-        phases.refused(),
-        phases.semantic(),
-        runs["after the fall (38.0, 29.0, 46.0)"],
-    )
+    tabled = (phases.ordered(), phases.refused(), phases.semantic(), phases.whole_only())
     several = phases.document(phases.ordered(), phases.neither(), across=phases.across())
     parts += [rendered(phases.document(*tabled), "csv"), f"# several\n{rendered(several, 'text')}"]
     return "\n".join(parts)

@@ -256,7 +256,7 @@ def test_arms_without_an_entropy_are_compared_at_equal_steps(tmp_path):
     pair = document.comparison.pairs[0]
     assert (document.comparison.along.column, document.left_out) == ("step", ())
     for name in ("last_reward", "reward_at_equal"):
-        assert pair[name].estimate.value == pytest.approx(0.05, abs=0.005)
+        assert pair[name].estimate.value == pytest.approx(0.05, abs=0.01)
         assert pair[name].decision.value == "higher"
     assert [one.code for one in document.comparison.findings] == ["no-entropy-in-arms"]
 
@@ -268,7 +268,7 @@ def test_rewards_at_equal_values_of_a_column(tmp_path):
     names = [f"{arm}_s{seed}.csv" for arm in "ab" for seed in range(3)]
     _, document = stored(tmp_path, *names, "--at-equal", "tokens")
     found = document.comparison.pairs[0]["reward_at_equal"]
-    assert found.estimate.value == pytest.approx(0.05, abs=0.005)
+    assert found.estimate.value == pytest.approx(0.05, abs=0.01)
     done = typed("compare", *names, "--at-equal", "tokens", cwd=tmp_path)
     assert "at equal tokens over 1000–30000" in " ".join(done.stdout.split())
     assert "nats" not in done.stdout

@@ -31,7 +31,7 @@ from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
-from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.tokens import TokenSummary
 
 ENTRIES: dict[type, ModuleType] = {
@@ -48,7 +48,7 @@ MODULES: dict[type, ModuleType] = {
     **dict.fromkeys((Forecast, SaturationForecast), forecast),
     PredictionDocument: prediction,
     **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
-    **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross), phases),
+    **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross, CurvePhases, PooledCurve), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
     ArmComparison: arms,

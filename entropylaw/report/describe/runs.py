@@ -30,7 +30,7 @@ from entropylaw.results.result import replace
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
 
-NO_CURVES = "the log has no entropy of planning or of execution tokens"
+NO_CURVES = "the log has no entropy of planning tokens, of execution tokens or of plans"
 NOT_REQUESTED = "no forecast was requested"
 
 Cells = Mapping[str, Cell]
@@ -48,11 +48,10 @@ def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
 
 
 def phases_verdict(report: RunReport) -> str | None:
-    """The verdict on the phases; for one curve, whether it turns to rise."""
+    """The verdict on the phases; without an order, that on the curve that stands for the run."""
     if report.phases is None or report.phases.result is None:
         return None
-    rises = any(curve.rises for curve, _ in phases.fitted_curves(report.phases))
-    return report.phases.result.verdict or f"one curve, {'turns' if rises else 'does not turn'} to rise"
+    return phases.verdict_of(report.phases.result)
 
 
 def _last(name: str) -> Callable[[RunReport], Cell]:
