@@ -5,7 +5,6 @@ from __future__ import annotations
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arm_tables import decided
 from entropylaw.report.describe.arms import signed
-from entropylaw.report.describe.stages import direction
 from lab.boundaries import turn_counts
 from lab.comparisons import (
     ALGORITHMS,
@@ -17,6 +16,7 @@ from lab.comparisons import (
     SUPERVISED,
     Edition,
     at_equal_entropy,
+    final,
     in_bold,
     not_made,
 )
@@ -24,8 +24,9 @@ from lab.config import Config, Objective
 from lab.findings import Made, cooled_reward, first_of, last_of, values_of
 from lab.markdown import listed, mean
 from lab.overview import other_starts
-from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts, with_ends
+from lab.page import COOLED, EARLY, Cooling, fitted, held, probabilities, trained, verdict_counts
 from lab.second import NEARLY
+from lab.stages import direction
 
 STEADY, MINIMISED = "steady", "entropy_minimised"
 
@@ -96,8 +97,8 @@ def learned(found: Edition, cooling: Cooling) -> str:
     parts = []
     for (run, name), words in zip(COOLED.items(), ("with", "without"), strict=True):
         if (after := trained(found, name, 0.1)) is not None:
-            value, low, high = (one - cooled_reward(cooling[run], 0.1) for one in after)
-            parts.append(f"{with_ends(value, low, high, '+')} from the start {words} planted mistakes")
+            gain = after - cooled_reward(cooling[run], 0.1)
+            parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
     runs, none = found.of(MINIMISED), "With entropy minimised and no reward at all"
     first_, last = (mean(values_of(runs, end("val_acc"))) for end in (first_of, last_of))
     without = f"{none} accuracy goes from {first_} to {last}." if runs else not_made(found, [MINIMISED])
@@ -112,11 +113,8 @@ def same(found: Edition) -> str:
     pairs = [pair for pair in map(found.pair, names) if pair is not None]
     parts = [f"At equal entropy {at_equal_entropy(pairs)}."] if pairs else []
     for name in ("a", "b"):
-        said: dict[str, list[str]] = {}
-        for pair in pairs:
-            said.setdefault(decided(pair[name]), []).append(pair.arm)
-        words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
-        parts += [f"{name} {words}."] if words else []
+        numbers = [f"{pair.arm} {in_bold(pair[name])}" for pair in pairs]
+        parts += [f"{name}, which is not decided: {listed(numbers)}."] if numbers else []
     return " ".join(filter(None, (*parts, not_made(found, names))))
 
 
@@ -125,7 +123,7 @@ def better(found: Edition) -> str:
     pairs = [pair for pair in map(found.pair, INTERVENTIONS) if pair is not None]
     if not pairs:
         return not_made(found, INTERVENTIONS)
-    lower = [pair.arm for pair in pairs if decided(pair["last_reward"]) == "lower"]
+    lower = [pair.arm for pair in pairs if decided(final(pair)) == "lower"]
     end = f"Final accuracy is lower with {listed(lower)}." if lower else "No final accuracy is lower."
     parts = (f"At equal entropy {at_equal_entropy(pairs)}.", end, not_made(found, INTERVENTIONS))
     return " ".join(filter(None, parts))
@@ -149,7 +147,7 @@ def fails(found: Edition) -> str:
         return "Not made yet."
     said: dict[str, list[str]] = {}
     for pair in (pair for one in found.failing for pair in one.pairs):
-        one = pair["last_reward"]
+        one = final(pair)
         said.setdefault(decided(one), []).append(f"{pair.arm} {in_bold(one)}")
     words = "; ".join(f"*{word}*: {listed(some)}" for word, some in said.items())
     return f"Final accuracy less that of the same arm without the cause: {words}."

@@ -1,6 +1,6 @@
-"""What all commands do: read logs and run steps behind progress bars, write results, show errors.
+"""What all commands do: gather inputs behind progress bars, write results, show the errors of runs.
 
-Nothing heavy is imported before it is needed: gates on stored documents need no numpy.
+Nothing here imports numpy: gates on stored documents need none.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from entropylaw.cli.progress import reading_shown, share_shown
+from entropylaw.cli.streams import print_result, say, show_error
+from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.escaping import COLUMNS, WIDTH, one_line
-from entropylaw.kinds import JUNIT, SUFFIXES
+from entropylaw.files import write_atomically
+from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
 from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
 
 if TYPE_CHECKING:
@@ -29,9 +32,6 @@ if TYPE_CHECKING:
     from entropylaw.options import Command
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
-    from entropylaw.pipeline.steps import Step
-
-R = TypeVar("R")
 
 FEW = 3
 """Files up to which one process is expected to be faster than several."""
@@ -114,20 +114,6 @@ def gather(
         )
 
 
-def result_of(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[R]:
-    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
-    from entropylaw.pipeline.cache import OFF, user_cache
-    from entropylaw.pipeline.pool import cores
-    from entropylaw.pipeline.steps import answers
-
-    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
-    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
-        cache = OFF if anew else user_cache()
-        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
-
-
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
 
@@ -148,7 +134,7 @@ def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, endi
     typed = shlex.quote(path)
     if is_folder(path):
         return f"{typed} is a folder: name a file in it"
-    if suffix in (".html", ".htm") and "text" in choices:
+    if suffix in PAGES and "text" in choices:
         return f"type `entropylaw report LOG -o {typed}`"
     if suffix in JUNIT.values() and "text" in choices:
         return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
@@ -171,8 +157,6 @@ def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
     if format == "json":
-        from entropylaw.documents.codec import dumps
-
         return dumps(document.to_json())
     from entropylaw.report import render
 
@@ -188,57 +172,24 @@ def shown(document: Any, format: str) -> str:
     width = max(get_terminal_size((WIDTH, 1)).columns, NARROWEST)
     before = COLUMNS.set(width)
     try:
-        text = rendered(document, format)
+        content = rendered(document, format)
     finally:
         COLUMNS.reset(before)
     plain = format not in ("text", "details") or os.environ.get("NO_COLOR")
     if plain or sys.stdout is None or not sys.stdout.isatty():
-        return text
-    from rich.console import Console
-    from rich.text import Text
+        return content
+    from rich import console, text
 
-    styled = Text(text)
+    styled = text.Text(content)
     styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
     for colour, words in _BADGES.items():
         styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
     for colour, word in {"green": "HOLDS", "yellow": "UNDECIDED", "red": "FAILS"}.items():
         styled.highlight_regex(rf"(?m)(?<=· ){word}(?=:)", colour)
-    console = Console(file=sys.stdout)
-    with console.capture() as capture:
-        console.print(styled, end="", soft_wrap=True)
+    terminal = console.Console(file=sys.stdout)
+    with terminal.capture() as capture:
+        terminal.print(styled, end="", soft_wrap=True)
     return capture.get()
-
-
-def print_result(content: str) -> None:
-    """Print a result on standard output, in UTF-8 for any locale.
-
-    A reader that stops early (``head``, ``true``) is not an error, and changes no exit code.
-
-    Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
-    that is read.
-    """
-    if sys.stdout is None:
-        message = "standard output is closed, a result was to be written to it"
-        raise OutputError("cannot-write", message, "use -o FILE")
-    check_targets([1])
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
-    try:
-        sys.stdout.write(content)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _give_up(sys.stdout)
-    except OSError as error:
-        _give_up(sys.stdout)
-        message = f"standard output cannot be written ({error.strerror})"
-        raise OutputError("cannot-write", message, "use -o FILE") from error
-
-
-def _give_up(stream: TextIO) -> None:
-    """Discard the rest of a stream: what is left in its buffer would fail again at exit."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def deliver(
@@ -272,9 +223,6 @@ def write_out(
     problems: list[OutputError] = []
     lines: list[str] = []
     for path, content in files.items():
-        # Not at the top: the help would wait for it.
-        from entropylaw.files import write_atomically
-
         with noted(problems):
             write_atomically(path, content)
             lines += [] if path in unsaid else [f"wrote {path}"]
@@ -338,21 +286,6 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool) -> 
         show_error(error)
     if not answered:
         raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
-
-
-def show_error(error: EntropyLawError) -> None:
-    """``error[slug]: message`` and what to do, on stderr."""
-    say(f"{one_line(str(error))}\n  {one_line(error.hint)}", quiet=False)
-
-
-def say(message: str, *, quiet: bool) -> None:
-    """Print a message on standard error; where it cannot be written, no exit code changes."""
-    if quiet:
-        return
-    try:
-        typer.echo(message, err=True)
-    except OSError:
-        _give_up(sys.stderr)
 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:

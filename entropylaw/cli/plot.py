@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
-from entropylaw.cli.output import format_of, gather, result_of, say, style_of
+from entropylaw.cli.output import format_of, gather, style_of
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.pipeline.steps import Ahead, Fit, Phases
+from entropylaw.report.figures import plotting
+from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
@@ -27,8 +32,6 @@ MOST_NAMED = 8
 
 def plot(options: PlotCommand) -> None:
     """Run ``entropylaw plot``."""
-    from entropylaw.report.figures import plotting
-
     output, quiet = options.output, options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
     extra = style_of(options.style, quiet=quiet)
@@ -40,7 +43,8 @@ def plot(options: PlotCommand) -> None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
         name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            contents = figure.files(entry if figure.needs == "law" else result, [kind], name)
+            drawn = entry if figure.needs == "law" else result
+            contents = files(figure.name, drawn, [kind], name)
         except ValueError as error:
             _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
     write_atomically(output, contents[kind])
@@ -59,9 +63,6 @@ def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Ahead, Fit, Phases
-
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]

@@ -49,7 +49,7 @@ def smoothed_reward(reads: Reads) -> SmoothedReward:
     reward, means, squares = table.candidates.columns[:, -1], [], []
     for row in heaviest.tolist():
         drift, white = table.residual_covariance(row)
-        block, first = next((block, own.start) for block, own in table.parts() if row < own.stop)
+        block, first = next((block, span.start) for block, span in table.parts() if row < span.stop)
         number = (row - first) % max(len(block.curves), 1)
         columns = table.candidates.columns[:, [*block.linear, *block.curves[number : number + 1]]]
         inverse = np.linalg.inv(drift + np.diag(white))

@@ -15,7 +15,6 @@ from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, lev
 from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
-from entropylaw.analysis.seeds import averaged_curve
 from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction, RunReport
@@ -25,7 +24,6 @@ from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.law import LawFit
@@ -265,17 +263,11 @@ def ahead(entry: Entry[Fit], _: Entry[Fit], points: int) -> RunReport:
     return RunReport(fit=entry, forecast=later_rewards, spending=spending)
 
 
-def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
-    """The averaged curve of a fit."""
-    return averaged_curve(answer)
-
-
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit,
     "phases": phases,
     "backtest": backtest,
     "ahead": ahead,
-    "averaged": averaged,
 }
 """Name of a step → its function of a run, the run's series and the options."""
 

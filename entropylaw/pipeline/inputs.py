@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RUNS = ("fit", "report")
 """The kinds of documents that have fits of runs."""
 
-NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "stage", "domain")
+NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "stage", "domain", "at_equal")
 """Options that may name columns, which are read even if they are not in the catalog."""
 
 

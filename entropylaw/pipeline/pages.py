@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -35,9 +36,6 @@ from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhaseFit, PhaseSummary
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
-
-if TYPE_CHECKING:
-    from entropylaw.report.figures.plotting import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,13 +211,6 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         histogram=_with_digest(task.histogram),
     )
     contents = steps.answer(Page(options), report, making.cache).contents
-    unchanged = making.folder is not None
-    if making.folder is not None:
-        for name, compressed in contents.items():
-            path, data = making.folder / name, zlib.decompress(compressed)
-            if not holds(path, data):
-                write_atomically(path, data)
-                unchanged = False
     return Done(
         row=as_stored(index_row(report, task.slug)),
         figures=tuple(name for name in contents if name.startswith("figures/")),
@@ -227,7 +218,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
         phases=as_stored(phases.summary) if phases is not None else None,
-        unchanged=unchanged,
+        unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
 
@@ -237,12 +228,17 @@ def _with_digest(path: str | None) -> tuple[str, str] | None:
     return (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) if path else None
 
 
-def holds(path: Path, data: bytes) -> bool:
-    """Whether a file has these bytes."""
-    try:
-        return read_regular(path, LARGEST, follow=False) == data
-    except OSError:
-        return False
+def write_changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Write the compressed files that a folder does not hold already; returns whether it held all."""
+    unchanged = True
+    for name, compressed in contents.items():
+        path, data = folder / name, zlib.decompress(compressed)
+        with suppress(OSError):
+            if read_regular(path, LARGEST, follow=False) == data:
+                continue
+        write_atomically(path, data)
+        unchanged = False
+    return unchanged
 
 
 def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
@@ -250,11 +246,12 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
 
     ``document`` has this run alone.
     """
-    from entropylaw.report.figures import plotting
+    # Not at the top: where all pages are in the cache, no run is drawn.
+    from entropylaw.report.figures import drawings, plotting
 
     (report,), slug, kinds = document.runs, options.slug, options.kinds
     # The page always needs SVG.
-    drawn: dict[Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
+    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
     if options.histogram is not None:
         from entropylaw.pipeline.tokens import token_histogram
@@ -266,7 +263,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{slug}-{entry.name}"
-                images = entry.files(available[entry.needs], drawn, name)
+                images = drawings.files(entry.name, available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
                 yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}

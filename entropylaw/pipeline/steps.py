@@ -30,7 +30,6 @@ from entropylaw.pipeline.cache import OFF, Cache
 from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress
 from entropylaw.pipeline.pool import results as results_of
-from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit as FitResult
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.phases import PhaseFit
@@ -152,19 +151,6 @@ class Ahead(Step[RunReport]):
     def refuse(self, log: Entry[FitResult], series: Any, error: EntropyLawError, name: str = "") -> RunReport:
         """A run without a forecast."""
         return RunReport(fit=log, no_forecast=error.message)
-
-
-@dataclass(frozen=True, slots=True)
-class Averaged(Step[RunCurve]):
-    """The averaged curve of a fit."""
-
-    options: None = None
-
-    name, result = "averaged", RunCurve
-
-    def refuse(self, log: Any, series: Any, error: EntropyLawError, name: str = "") -> RunCurve:
-        """A fit without a curve."""
-        raise error
 
 
 class _Task(NamedTuple):

@@ -67,13 +67,6 @@ def _rests_on_first(values: Values) -> str:
     return text.format_map(values)
 
 
-_BREADTH = {
-    "narrows": "narrows the policy",
-    "widens": "widens the policy",
-    "undecided": "is not shown to narrow or widen the policy",
-}
-
-
 _CURVES = {
     "line": "a straight line in H",
     "rate": "the form with a free rate k",
@@ -101,13 +94,6 @@ def _odds_words(odds: float) -> str:
 def _another_curve(values: Values) -> str:
     odds = values["probability"] / values["own"] if values["own"] else float("inf")
     return f"{{label}} fits {_odds_words(odds)}".format_map(values)
-
-
-def _left_out(values: Values) -> str:
-    runs = ", ".join(values["runs"][:12])
-    if len(values["runs"]) > 12:
-        runs += f" and {len(values['runs']) - 12} more"
-    return f"left out at equal entropy: {runs}, which did not pass all of these entropies"
 
 
 def _curve_differs(values: Values) -> str:
@@ -241,17 +227,12 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "too-few-orders": "no mean difference between planning's rise and the end of execution's fall: "
     "{needed} runs in which it is known are needed",
     # Arms.
-    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b are no summary of their curves; "
-    "reward at equal entropy and the ceiling are averaged over functional forms",
+    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
+    "curves; final reward and reward at equal entropy do not rest on the law",
+    "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
+    "says which arm is faster",
     "between-sd-given": "the standard deviation of rewards between seeds is given ({sd:g}) and not "
     "estimated: the intervals are no better than it",
-    "left-out-of-curves": _left_out,
-    "stage-breadth": lambda values: (
-        f"{values['stage']} of {values['arm']} {_BREADTH[values['says']]}: its {values['quantity']} entropy "
-        f"changes by {values['change']:.2g}"
-        + ("" if None in (values["low"], values["high"]) else " [{low:.2g}, {high:.2g}]".format_map(values))
-        + " nats"
-    ),
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the prediction interval "
     "is that of a mean of {block} new ones",

@@ -55,8 +55,10 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         Whether the law holds for this run, and why it fails where it does.
     findings
         Reasons for the verdict, cautions, and notes.
-    tests
-        The evidence from which the verdict follows.
+    tests, p_law
+        The evidence from which the verdict follows, and the probability of the law among the curves of its
+        odds, each as probable before the data. The law holds in no run below .30, and fails below .03, where
+        it is not the law of an earlier entropy (``docs/method/verdict.md``).
     ceiling, headroom, reward_now
         Reward at H = 0, how far that is above the reward now (0 where it is not), and the run's reward at the
         last evaluation without the evaluation's sampling noise.
@@ -87,6 +89,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     why: Why | None
     findings: tuple[Finding, ...]
     tests: LawTests
+    p_law: float
     ceiling: Estimate
     headroom: Estimate
     reward_now: Estimate

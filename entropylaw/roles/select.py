@@ -109,7 +109,7 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
         notes=(*chosen.notes, *run_settings.notes(settings), *rewarded.notes),
         findings=run_settings.findings(settings, run, chosen.values),
         offer=rewarded.offer,
-        max_reward=largest_reward(rewarded.choice.column, run.finite(rewarded.choice.column)),
+        max_reward=largest_reward(rewarded.choice.column, rewarded.values[np.isfinite(rewarded.values)]),
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
         logged=logged_entropies(run.step, chosen.values, pairs),
     )

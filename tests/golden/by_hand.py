@@ -11,7 +11,7 @@ from entropylaw.report.describe.runs import IndexRow, index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
 from entropylaw.results import VERDICTS, WORDS, Verdict, Why
-from entropylaw.results.arms import Band, Decision
+from entropylaw.results.arms import Along, Band, Decision
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import caution, note, reason, replace
 from tests import arms
@@ -147,8 +147,11 @@ def curves() -> str:
 
 
 def one_pair(decision: Decision = Decision.undecided, change: Mapping[str, Any] | None = None, **other: Any):
-    first, *others = arms.pair("clip_cov", decision=decision).differences
-    pair = arms.pair("clip_cov", differences=(replace(first, **(change or {})), *others), **other)
+    rows = [
+        replace(row, **(change or {})) if row.quantity == "reward_at_entropy" else row
+        for row in arms.pair("clip_cov", decision=decision).differences
+    ]
+    pair = arms.pair("clip_cov", differences=tuple(rows), **other)
     return arms.comparison("clip_cov", pairs=(pair,))
 
 
@@ -158,17 +161,13 @@ def comparisons() -> str:
     alone = tuple(arms.arm(name, seeds=1) for name in ("grpo", "clip_cov"))
     untested = {"estimate": arms.estimate(0.012, None, note=why), "p_value": None, "p_adjusted": None}
     nothing = {"estimate": arms.unknown("no common range of entropy"), "p_value": None}
-    parts = dict.fromkeys(("shift", "movement", "share"), arms.unknown("no arm has two seeds"))
     grid = (0.1, 0.2, 0.3, 0.4, 0.5)
     low, high = (0.01, 0.01, -0.01, -0.03, -0.02), (0.03, 0.03, 0.02, -0.01, 0.01)
-    band = Band(entropy=grid, mean=(0.0,) * 5, low=low, high=high)
-    changes = [arms.stage(change=change) for change in (0.02, -0.02, 0.005)]
-    transfer = arms.transfer()
-    missing = replace(
-        transfer,
-        reward=((transfer.reward[0][0], arms.unknown("not evaluated")), transfer.reward[1]),
-        backward=arms.unknown("one stage"),
-    )
+    band = Band(along=grid, mean=(0.0,) * 5, low=low, high=high)
+    whole = tuple(replace(row, headline=True, p_adjusted=0.03) for row in arms.pair("a").differences[:1])
+    living = tuple(row for row in arms.pair("a").differences if row.quantity == "reward_at_entropy")
+    tokens = Along(column="tokens", unit="tokens")
+    equal = (*whole, replace(living[0], quantity="reward_at_equal"))
     results = {
         "two arms": arms.comparison(),
         **{decision.value: one_pair(decision) for decision in Decision},
@@ -179,14 +178,16 @@ def comparisons() -> str:
         "one seed each": arms.comparison("clip_cov", arms=alone),
         "one seed each and a spread": arms.comparison("clip_cov", arms=alone, between_sd=0.1),
         "all pairs": arms.comparison(baseline=None),
-        "no run failed": arms.comparison("a", arms=(arms.arm("grpo"), arms.arm("a"))),
-        "a share that is unknown": one_pair(split=arms.split(share=arms.unknown("the difference may be 0"))),
-        "parts that are unknown": one_pair(split=arms.split(**parts)),
+        "no run failed": arms.comparison(
+            "a",
+            arms=(arms.arm("grpo"), arms.arm("a")),
+            pairs=(arms.pair("a", differences=(*whole, *living)),),
+        ),
+        "at equal tokens": arms.comparison("a", along=tokens, pairs=(arms.pair("a", differences=equal),)),
+        "paired": arms.comparison("clip_cov", paired="run"),
         "a band on both sides of 0": one_pair(band=band),
         "a band around 0": one_pair(band=replace(band, low=(-0.1,) * 5, high=(0.1,) * 5)),
         "many arms": arms.comparison(*arms.MANY),
-        "changes": arms.comparison(stages=tuple(changes)),
-        "transfers that are unknown": arms.comparison(transfers=(missing,)),
     }
     texts = [f"# {name}\n{rendered(result, 'text')}" for name, result in results.items()]
     for medium in ("details", "markdown", "csv"):
@@ -194,7 +195,7 @@ def comparisons() -> str:
     found = (
         caution("law-fails-in-arms", failing=3, runs=7),
         caution("between-sd-given", sd=0.02),
-        caution("left-out-of-curves", runs=tuple(f"s{i}" for i in range(15))),
+        note("no-entropy-in-arms"),
     )
     return "\n".join([*texts, *map(sentence, found)])
 

@@ -179,9 +179,10 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("arms",),
-        r"arms\.(mean|low|high|runs\.(entropy|reward))|pairs\.band\.mean",
+        r"arms\.(along|mean|runs\.(along|reward))|pairs\.band\.(along|mean|low|high)",
         "curves, which the figure draws",
     ),
+    (("arms",), r"pairs\.differences\.inner\.value", "its middle is that of the difference"),
 )
 """Results that leave out fields, a regular expression of the fields, and why."""
 

@@ -13,7 +13,7 @@ import pytest
 from entropylaw.documents.document import Entry, ReportDocument, RunReport
 from entropylaw.report import pages
 from entropylaw.report.figures import FIGURES, parts
-from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.report.figures.drawings import files
 from entropylaw.results.result import replace
 from tests.made import of_reports, run_report
 from tests.pages import Page
@@ -31,7 +31,7 @@ def drawn(run: RunReport) -> dict[str, str]:
     """Every figure that a page can hold."""
     found = parts(run)
     return {
-        entry.name: figure_bytes(entry.draw(found[entry.needs]), "svg", entry.name).decode()
+        entry.name: files(entry.name, found[entry.needs], ["svg"])["svg"].decode()
         for entry in FIGURES
         if entry.needs in found
     }

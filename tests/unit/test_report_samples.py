@@ -182,6 +182,7 @@ def by_hand(
             odds_lagged=0.04,
             **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
         ),
+        p_law=0.757,
         ceiling=estimate(0.8027, 0.7712, 0.8661),
         headroom=headroom or estimate(0.0343, 0.0121, 0.0911),
         reward_now=estimate(0.7684, 0.757, 0.779),

@@ -213,7 +213,8 @@ def _tests(fit: Fit) -> str:
     """The evidence from which the verdict follows."""
     tests = fit.tests
     p_values = {"no term in the step": tests.p_step, "no term in its logarithm": tests.p_log_step}
-    parts = [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
+    parts = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
+    parts += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
     odds = []
     for name in field_names(tests):
         value = getattr(tests, name)

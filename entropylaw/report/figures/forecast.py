@@ -13,7 +13,8 @@ from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import RunReport
 from entropylaw.report.describe.runs import NOT_REQUESTED
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.law import reward_label, verdict_title
+from entropylaw.report.figures import reward_label
+from entropylaw.report.figures.law import verdict_title
 from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_percent, format_step
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit

@@ -16,6 +16,7 @@ from entropylaw.analysis.forms import FORMS
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry
 from entropylaw.report import numbers
+from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
@@ -81,21 +82,6 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
             p.mark(figure, [x], y + 0.05, color=shades(share), **look)
         p.write(figure, places[-1] - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
     return figure
-
-
-def answer_of(part: Entry[Fit] | Fit) -> Fit:
-    """The answer for a run; a run without one has no figures."""
-    fit = part if isinstance(part, Fit) else part.result
-    if fit is None:
-        raise ValueError("a run without a fit has no figures")
-    return fit
-
-
-def reward_label(part: Entry[Fit] | Fit) -> str:
-    """The kind of reward on the axis, as far as it is known."""
-    column = None if isinstance(part, Fit) else part.columns.get("reward")
-    kind = column.meaning.kind if column is not None else None
-    return f"{kind} reward" if kind in ("validation", "training") else "reward"
 
 
 def verdict_title(fit: Fit, width: int = 54) -> dict[str, Any]:
