@@ -146,6 +146,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
+    (CURVES, r"runs\.result\.CURVE\.eruptions\.rise", "a caution has it"),
     (CURVES, r"runs\.result\.CURVE\.name", "one of four names, without which nothing can be said"),
     (("phases",), r"across\.curves\.(at|mean|low|high|name)", "curves, which the figure draws"),
     (

@@ -30,7 +30,7 @@ from entropylaw.results.result import replace
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
 
-NO_CURVES = "the log has no entropy of planning tokens, of execution tokens or of plans"
+NO_CURVES = "the log has no entropy of planning or of execution tokens"
 NOT_REQUESTED = "no forecast was requested"
 
 Cells = Mapping[str, Cell]
