@@ -145,44 +145,62 @@ def _records(
     prints = _Prints(dropped).of(lines)
     if steps_come_last(seen, word):
         prints = _with_later_steps(prints, word)
-    name = word if word in _COLUMNS else "step"
-    record: dict[str, object] = {}
-    # The evaluations of this step: a further one without its own step does not replace them.
-    evaluated: dict[str, float] = {}
+    recorder = _Recorder(word, dropped)
     for printed in prints:
-        steps = [number for metric, number in printed.pairs if word and counts(metric, number) == word]
-        if not word and printed.fraction is not None:
+        yield from recorder.take(printed)
+    yield from recorder.finished()
+
+
+class _Recorder:
+    """Puts what is printed into records; ``word`` numbers them, or fractions where it is empty."""
+
+    def __init__(self, word: str, dropped: Counter[str]) -> None:
+        self._word, self._dropped = word, dropped
+        self._name = word if word in _COLUMNS else "step"
+        self._record: dict[str, object] = {}
+        # The evaluations of this step: a further one without its own step does not replace them.
+        self._evaluated: dict[str, float] = {}
+
+    def take(self, printed: Printed) -> Iterator[dict[str, object]]:
+        """Take what is printed next; yields the record before, where a new one begins."""
+        steps = [number for metric, number in printed.pairs if self._numbers(metric, number)]
+        if not self._word and printed.fraction is not None:
             steps = [printed.fraction]
-        if steps and steps[0] != record.get(name):
-            evaluated = {}
-        values: dict[str, float] = {}
-        for metric, number in printed.pairs:
-            known = evaluated.get(metric, number) if is_evaluation(metric) else number
-            if not word or counts(metric, number) != word:
-                values.setdefault(metric, known)
-                evaluated.setdefault(metric, number)
-        if word and not steps and printed.title == _BAR:
-            continue
-        kind = _kind(printed.title)
+        if not steps and (self._name not in self._record or (self._word and printed.title == _BAR)):
+            return
+        step = steps[0] if steps else self._record[self._name]
+        same = step == self._record.get(self._name)
+        values, kind = self._values(printed, same=same), _kind(printed.title)
+        record = self._record
+        contradicts = any(n == n and record.get(metric, n) != n for metric, n in values.items())
         switches = bool(kind) and (kind == "eval") != (record.get(KIND) == "eval")
-        contradicts = any(
-            metric in record and number == number and record[metric] != number
-            for metric, number in values.items()
-        )
-        if (steps and (steps[0] != record.get(name) or contradicts or switches)) or (
-            switches and name in record
-        ):
-            if len(record) > 1 + (KIND in record):
-                yield record
-            record = {name: steps[0] if steps else record[name]}
-        elif contradicts:
-            dropped[LATER_VALUE] += 1
+        if not same or switches or (steps and contradicts):
+            yield from self.finished()
+            self._record = {self._name: step}
+        else:
+            self._dropped[LATER_VALUE] += contradicts
         if kind:
-            record.setdefault(KIND, kind)
-        if name in record:
-            record |= {metric: number for metric, number in values.items() if metric not in record}
-    if name in record and len(record) > 1 + (KIND in record):
-        yield record
+            self._record.setdefault(KIND, kind)
+        for metric, number in values.items():
+            self._record.setdefault(metric, number)
+
+    def finished(self) -> Iterator[dict[str, object]]:
+        """Yield the last record, if it has a value."""
+        if self._record.keys() - {self._name, KIND}:
+            yield self._record
+
+    def _numbers(self, metric: str, number: float) -> bool:
+        return bool(self._word) and counts(metric, number) == self._word
+
+    def _values(self, printed: Printed, *, same: bool) -> dict[str, float]:
+        """The first value of each metric, and of an evaluation the first at this step."""
+        values: dict[str, float] = {}
+        self._evaluated = self._evaluated if same else {}
+        for metric, number in printed.pairs:
+            if not self._numbers(metric, number):
+                first = self._evaluated.setdefault(metric, number)
+                values.setdefault(metric, first if is_evaluation(metric) else number)
+        return values
 
 
 def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
@@ -249,6 +267,50 @@ def counting_word(sample: Sequence[Printed]) -> str:
     return "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
 
 
+class _Braces:
+    """Puts a dict or an object over several lines together; ``broken`` counts those without an end."""
+
+    def __init__(self) -> None:
+        self.broken = 0
+        self._text, self._depth, self._others = "", 0, 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a dict has not ended."""
+        return bool(self._text)
+
+    def opened(self, line: str) -> str:
+        """Take a dict that opens in a line and goes on below; returns what stands before it."""
+        start = _OPENS.search(line)
+        if start is None or "}" in line or not line.rstrip().endswith(","):
+            return line
+        self._text, self._others = line[start.start() :], 0
+        return line[: start.start()]
+
+    def take(self, line: str) -> str | None:
+        """The whole dict where a line ends it, an empty text within it, None for a line of something else."""
+        if not self._text:
+            if _ALONE.fullmatch(line) is None:
+                return None
+            self._text, self._depth = line.strip(), 1
+            return ""
+        inside = self._depth > 0 or _INSIDE.match(line) is not None
+        self._others = 0 if inside else self._others + 1
+        another = line.startswith("{") and self._depth == 0
+        if another or len(self._text) > _LONGEST_LINE or self._others > _MOST_OTHERS:
+            self._text, self._depth = "", 0
+            self.broken += 1
+            return None
+        if not inside:
+            return ""
+        self._text += f" {line.strip()}"
+        self._depth += (line.count("{") - line.count("}")) if self._depth else 0
+        if self._depth or not line.rstrip().endswith(("}", "},", "]", "],")):
+            return ""
+        text, self._text = self._text, ""
+        return text.strip("[], ")
+
+
 class _Prints:
     """Goes through the lines, and puts dicts and tables over several lines together.
 
@@ -266,49 +328,25 @@ class _Prints:
 
     def of(self, lines: Iterable[tuple[str, bool]]) -> Iterator[Printed]:
         """Yield what is printed."""
-        opened, others, depth, unfinished = "", 0, 0, False
+        unfinished, braces = False, _Braces()
         for raw, ended in lines:
             process = _PROCESS.match(raw)
             line = raw[process.end() :] if process else raw
-            if depth:
-                opened += f" {line.strip()}"
-                depth += line.count("{") - line.count("}")
-                if depth <= 0:
-                    yield Printed(self._of_dict(opened.strip("[], "), ended))
-                    opened, depth = "", 0
-                elif len(opened) > _LONGEST_LINE:
-                    self._dropped[CUT_ENTRY] += 1
-                    opened, depth = "", 0
+            if (text := braces.take(line)) is not None:
+                if text:
+                    yield Printed(self._of_dict(text, ended))
                 continue
-            if _ALONE.fullmatch(line):
-                opened, depth = line.strip(), 1
-                continue
-            if opened:
-                inside = _INSIDE.match(line) is not None
-                others = 0 if inside else others + 1
-                opened += f" {line.strip()}" if inside else ""
-                if inside and line.rstrip().endswith("}"):
-                    yield Printed(self._of_dict(opened, ended))
-                    opened = ""
-                elif others > _MOST_OTHERS or line.startswith("{") or len(opened) > _LONGEST_LINE:
-                    self._dropped[CUT_ENTRY] += 1
-                    opened = ""
-                if inside or opened:
-                    continue
-            if (start := _OPENS.search(line)) and "}" not in line and line.rstrip().endswith(","):
-                opened, others = line[start.start() :], 0
-                line = line[: start.start()]
+            line = braces.opened(line)
             cells = box_cells(line)
             unfinished = cells is not None and not ended
-            if cells is None and (self._table or self._groups):
-                yield self._whole_table()
             if cells is not None:
                 yield from self._of_row(cells)
-            elif line.strip():
+                continue
+            yield from self._whole_table()
+            if line.strip():
                 yield from self._of_line(line, process.group() if process else "", ended)
-        self._dropped[CUT_ENTRY] += bool(opened) or unfinished
-        if self._table or self._groups:
-            yield self._whole_table()
+        self._dropped[CUT_ENTRY] += braces.broken + (braces.is_open or unfinished)
+        yield from self._whole_table()
 
     def _of_dict(self, text: str, ended: bool) -> list[tuple[str, float]]:
         """The numbers of a dict or an object that opens the text; none where it breaks off."""
@@ -358,21 +396,22 @@ class _Prints:
             self._dropped[CUT_NAME] += sum(name.endswith("…") for name, _ in named)
             named = [(f"{self._prefix}{name}", number) for name, number in named if not name.endswith("…")]
             if {name for name, _ in named} & {name for name, _ in self._table}:
-                yield self._whole_table()
+                yield from self._whole_table()
             self._table += named
             if not named and (printed := self._pairs(" | ".join(cells), True)):
                 self._table += printed
                 if any(counts(*pair) for pair in printed):
-                    yield self._whole_table()
+                    yield from self._whole_table()
 
-    def _whole_table(self) -> Printed:
-        """What the rows of a table have together."""
+    def _whole_table(self) -> Iterator[Printed]:
+        """Yield what the rows of a table have together, if there are any."""
         pairs = self._table
         for group, text in self._groups:
             prefix = "" if group == "other" else f"{group}/"
             pairs += [(f"{prefix}{name}", number) for name, number in self._pairs(text, True)]
         self._table, self._groups, self._prefix = [], [], ""
-        return Printed(pairs)
+        if pairs:
+            yield Printed(pairs)
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
         """Take a line that is no row of a table."""
