@@ -66,7 +66,6 @@ _FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "afte
 _ALONE = re.compile(r"[\s\[\],}]*\{\s*")
 _INSIDE = re.compile(r"\s*['\"]")
 _HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
-_TITLE = re.compile(r"[^\W\d]")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
 # In place of other words: a progress bar, which has a single minibatch's metrics.
@@ -268,46 +267,44 @@ def counting_word(sample: Sequence[Printed]) -> str:
 
 
 class _Braces:
-    """Puts a dict or an object over several lines together; ``broken`` counts those without an end."""
+    """Puts a dict or an object over several lines together; ``text`` is that of an open one.
+
+    ``broken`` counts those without an end.
+    """
 
     def __init__(self) -> None:
         self.broken = 0
-        self._text, self._depth, self._others = "", 0, 0
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a dict has not ended."""
-        return bool(self._text)
+        self.text, self._depth, self._others = "", 0, 0
 
     def opened(self, line: str) -> str:
         """Take a dict that opens in a line and goes on below; returns what stands before it."""
         start = _OPENS.search(line)
         if start is None or "}" in line or not line.rstrip().endswith(","):
             return line
-        self._text, self._others = line[start.start() :], 0
+        self.text, self._others = line[start.start() :], 0
         return line[: start.start()]
 
     def take(self, line: str) -> str | None:
         """The whole dict where a line ends it, an empty text within it, None for a line of something else."""
-        if not self._text:
+        if not self.text:
             if _ALONE.fullmatch(line) is None:
                 return None
-            self._text, self._depth = line.strip(), 1
+            self.text, self._depth = line.strip(), 1
             return ""
         inside = self._depth > 0 or _INSIDE.match(line) is not None
         self._others = 0 if inside else self._others + 1
         another = line.startswith("{") and self._depth == 0
-        if another or len(self._text) > _LONGEST_LINE or self._others > _MOST_OTHERS:
-            self._text, self._depth = "", 0
+        if another or len(self.text) > _LONGEST_LINE or self._others > _MOST_OTHERS:
+            self.text, self._depth = "", 0
             self.broken += 1
             return None
         if not inside:
             return ""
-        self._text += f" {line.strip()}"
+        self.text += f" {line.strip()}"
         self._depth += (line.count("{") - line.count("}")) if self._depth else 0
         if self._depth or not line.rstrip().endswith(("}", "},", "]", "],")):
             return ""
-        text, self._text = self._text, ""
+        text, self.text = self.text, ""
         return text.strip("[], ")
 
 
@@ -334,7 +331,7 @@ class _Prints:
             line = raw[process.end() :] if process else raw
             if (text := braces.take(line)) is not None:
                 if text:
-                    yield Printed(self._of_dict(text, ended))
+                    yield Printed(self._of_dict(text))
                 continue
             line = braces.opened(line)
             cells = box_cells(line)
@@ -345,10 +342,10 @@ class _Prints:
             yield from self._whole_table()
             if line.strip():
                 yield from self._of_line(line, process.group() if process else "", ended)
-        self._dropped[CUT_ENTRY] += braces.broken + (braces.is_open or unfinished)
+        self._dropped[CUT_ENTRY] += braces.broken + (unfinished or bool(braces.text))
         yield from self._whole_table()
 
-    def _of_dict(self, text: str, ended: bool) -> list[tuple[str, float]]:
+    def _of_dict(self, text: str) -> list[tuple[str, float]]:
         """The numbers of a dict or an object that opens the text; none where it breaks off."""
         value, _ = json_at(text)
         if not isinstance(value, dict) and text.count("{") > 1:
@@ -379,10 +376,8 @@ class _Prints:
         if words[0].endswith("/") and not any(words[1:]):
             self._prefix = words[0]
             return
-        if len(words) == len(self._header) and not np.isnan(numbers).all():
-            yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
-        elif _is_header(words):
-            self._header = words
+        if (below := self._below_header(words)) is not None:
+            yield below
         elif len(words) == 1 and (group := _GROUP.fullmatch(cells[0])):
             self._groups.append([group["group"], group["rest"]])
         elif len(words) == 1 and self._groups:
@@ -391,7 +386,7 @@ class _Prints:
             named = [
                 (name, number)
                 for name, word, number in zip(words, words[1:], numbers[1:], strict=False)
-                if word and _TITLE.match(name) and (number == number or not classify(word)[1])
+                if word and _HEADING.match(name) and (number == number or not classify(word)[1])
             ]
             self._dropped[CUT_NAME] += sum(name.endswith("…") for name, _ in named)
             named = [(f"{self._prefix}{name}", number) for name, number in named if not name.endswith("…")]
@@ -417,20 +412,15 @@ class _Prints:
         """Take a line that is no row of a table."""
         words = re.split(" {2,}", line.strip())
         words = words if len(words) > 2 or "\t" in line else line.split()
-        if self._header and len(words) == len(self._header) and ended:
-            numbers = [classify(word)[0] for word in words]
-            if numbers[0] == numbers[0]:
-                yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
-                return
-        if _is_header(words):
-            self._header = words
+        if ended and (below := self._below_header(words)) is not None:
+            yield below
             return
         pairs = list[tuple[str, float]]()
         title = _LEVEL.sub(" ", line)
         if (prefix := self._section(line, process)) is None:
             return
         if (start := _OPENS.search(line)) is not None:
-            pairs += self._of_dict(line[start.start() :].rstrip(), ended)
+            pairs += self._of_dict(line[start.start() :].rstrip())
             if not pairs:
                 return
             title = title[: max(title.find("{"), 0)]
@@ -441,6 +431,18 @@ class _Prints:
             _BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
             float(fraction[1]) if fraction else None,
         )
+
+    def _below_header(self, words: list[str]) -> Printed | None:
+        """The numbers of a row below a header, none of the header itself; None for what is neither."""
+        names = len(words) > 2 and all(map(_HEADING.fullmatch, words))
+        counted_by = names and any(counts(word, 1.0) for word in words)
+        if counted_by and any(is_like("entropy", word) for word in words):
+            self._header = words
+            return Printed([])
+        numbers = [classify(word)[0] if word else np.nan for word in words]
+        if len(words) != len(self._header) or np.isnan(numbers).all() or classify(words[0])[1]:
+            return None
+        return Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
 
     def _section(self, line: str, process: str) -> str | None:
         """The names of the sections of YAML above a line, each with a slash; None where it opens one."""
@@ -460,20 +462,20 @@ class _Prints:
 
     def _pairs(self, text: str, ended: bool) -> list[tuple[str, float]]:
         """The names with numbers in a text; the last one is left out where the text may break off in it."""
-        found = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
-        marked = [match for match in found if match["mark"].strip()]
+        matches = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
+        if len(matches) == 1 and not counts(matches[0]["name"], 1.0) and not matches[0]["mark"].strip():
+            return []  # in a sentence, a word before a number is the name of nothing
         pairs = list[tuple[str, float]]()
-        # In a sentence, a word before a number is the name of nothing.
-        for match in found if len(found) > 1 or any(counts(m["name"], 1.0) for m in found) else marked:
+        for match in matches:
             words = match["name"].split(" ")
             while len(words) > 1 and words[0].casefold() in _FILLERS:
                 del words[0]
             unit = (match["unit"] or "").strip()
             if words[-1].endswith("…"):
                 self._dropped[CUT_NAME] += 1
-            elif (
-                words[-1] not in ("pid", "ip") and unit in ("", "%") and not text.startswith("|", match.end())
-            ):
+            elif words[-1] in ("pid", "ip") or unit not in ("", "%") or text.startswith("|", match.end()):
+                continue
+            else:
                 self._dropped["%"] += unit == "%"
                 number = float(match["number"])
                 pairs.append((" ".join(words), number / 100 if unit else number))
@@ -494,10 +496,3 @@ def box_cells(line: str) -> list[str] | None:
     bars = "[│┃║]" if re.search("[│┃║]", line) else r"\|" if line.lstrip().startswith("|") else ""
     cells = re.split(bars, line)[1:-1] if bars else []
     return cells or ([] if line.lstrip()[:1] in tuple("│┃║") else None)
-
-
-def _is_header(words: Sequence[str]) -> bool:
-    """Whether the cells of a row name a step and an entropy."""
-    if len(words) < 3 or not all(_HEADING.fullmatch(word) for word in words):
-        return False
-    return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)
