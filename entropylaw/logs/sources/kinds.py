@@ -289,7 +289,7 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
     Without any other step, calls with entropies and calls with rewards become one step. Records that lack the
     trainer's step get that of the record before, where W&B's count of calls goes on.
     """
-    counter = next((name for name in table.columns if folded(name) in COUNTERS), None)
+    counter = next((name for name in table.columns if name.casefold() in COUNTERS), None)
     if counter is None or table.partial:
         return table, step
     note = ""

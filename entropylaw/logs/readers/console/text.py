@@ -52,9 +52,11 @@ _SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
 _OPENS = re.compile(r"\{\s*(?=['\"])")
 _GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
 _RULE = re.compile(r"[^\w'\"{}()]{3,}")
+# From a dict as Python prints it to JSON.
 _PYTHON = (
     (re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)"), r"\1"),
     (re.compile(r"\bNone\b|\bnan\b"), "null"),
+    (re.compile("'"), '"'),
 )
 # Words that number records, the best first, and words with which they do not.
 _COUNTS = ("step", "iteration", "iter", "it", "update", "timestep", "batch", "round", "episode", "epoch")
@@ -68,9 +70,9 @@ _INSIDE = re.compile(r"\s*['\"]")
 _HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
 # Text and programs may name an entropy and a step without being a log.
 _PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
-# In place of other words: a progress bar, which has a single minibatch's metrics.
+# The words of a progress bar, which has a single minibatch's metrics.
 _BAR = "%|"
-_MESSAGES = ("message", "msg", "event", "text")
+_MESSAGES = ("message", "msg", "event")
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND, _SAMPLED = 1 << 13, 4000
 # A longer line is no record; so many lines of others may come between two lines of a dict.
@@ -316,8 +318,9 @@ class _Prints:
 
     def __init__(self, dropped: Counter[str]) -> None:
         self._dropped = dropped
-        #: Names of sections of YAML above the line with their indents, by process.
+        # Names of sections of YAML above the line with their indents, by process.
         self._sections: dict[str, list[tuple[int, str]]] = {}
+        self._names = set[str]()
         self._header: list[str] = []
         self._table: list[tuple[str, float]] = []
         self._groups: list[list[str]] = []
@@ -349,7 +352,10 @@ class _Prints:
         """The numbers of a dict or an object that opens the text; none where it breaks off."""
         value, _ = json_at(text)
         if not isinstance(value, dict) and text.count("{") > 1:
-            value, _ = json_at(as_json(text))
+            converted = text
+            for pattern, replacement in _PYTHON:
+                converted = pattern.sub(replacement, converted)
+            value, _ = json_at(converted)
         if isinstance(value, dict):
             inner = value.pop("metrics", None)
             value |= inner if isinstance(inner, dict) else {}
@@ -479,14 +485,11 @@ class _Prints:
                 self._dropped["%"] += unit == "%"
                 number = float(match["number"])
                 pairs.append((" ".join(words), number / 100 if unit else number))
+        if not ended:
+            # A last line that breaks off may lack a part of a name.
+            return [(name, number) for name, number in pairs if name in self._names]
+        self._names |= {name for name, _ in pairs if "%|" not in text}
         return pairs
-
-
-def as_json(text: str) -> str:
-    """The text of a dict as JSON has it."""
-    for pattern, replacement in _PYTHON:
-        text = pattern.sub(replacement, text)
-    return text.replace("'", '"')
 
 
 def box_cells(line: str) -> list[str] | None:
