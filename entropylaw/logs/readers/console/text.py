@@ -106,8 +106,8 @@ def recognises(content: Content) -> bool:
 
 def _is_measured(names: Collection[str]) -> bool:
     """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
-    half = catalog.detect(names).trainer.halves and any(is_like("reward", name) for name in names)
-    return half or any(is_like("entropy", name) for name in names)
+    role = "reward" if catalog.detect(names).trainer.halves else "entropy"
+    return any(is_like(role, name) or is_like("entropy", name) for name in names)
 
 
 def read(content: Content) -> Table:
@@ -260,9 +260,8 @@ def counting_word(sample: Sequence[Printed]) -> str:
         starts = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
         if starts <= max(2, len(numbers) // 20):
             rising[word] = len(set(numbers))
-    if rising.keys() - {"epoch"}:
-        rising.pop("epoch", None)
-    best = max(sorted(rising, key=_COUNTS.index), key=rising.__getitem__, default="")
+    order = sorted(rising, key=lambda word: (word == "epoch", -rising[word], _COUNTS.index(word)))
+    best = order[0] if order else ""
     entropies = [printed for printed in sample if any(is_like("entropy", name) for name, _ in printed.pairs)]
     numbered = sum(printed.fraction is not None for printed in entropies)
     return "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
