@@ -90,9 +90,9 @@ class Command:
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
-        of_families = [option for family in families for option in options_of(family).values()]
-        options = options_of(type(self))
-        return [options[name].label for name in self.given if options[name] in of_families]
+        of_families = {option.label for family in families for option in options_of(family).values()}
+        labels = (options_of(type(self))[name].label for name in self.given)
+        return [label for label in labels if label in of_families]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -259,7 +259,10 @@ class CompareOptions(LawOptions, Coverage):
         unset="recognised",
     )
     baseline: str | None = setting(
-        "--baseline ARM", "The arm that the others are compared with.", TEXT, ARMS, unset="the first"
+        "--baseline ARM",
+        "The arm that the others are compared with.",
+        *(TEXT, ARMS),
+        unset="vanilla, base, baseline, grpo or control; else the one with most seeds",
     )
     all_pairs: bool = setting(
         "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
@@ -273,8 +276,24 @@ class CompareOptions(LawOptions, Coverage):
         *(SPREAD, INTERVALS),
         unset="estimated",
     )
-    stage: str | None = column("stage", "Column that names the stage of training.", "none")
-    domain: str | None = column("domain", "Column that names the domain of an evaluation.", "none")
+    at_equal: str | None = setting(
+        "--at-equal COLUMN",
+        "Compare rewards at equal values of this column: a pass rate, tokens, a cost, step.",
+        *(COLUMN, ARMS),
+        unset="entropy, or step where no run has one",
+    )
+    pair: str | None = setting(
+        "--pair",
+        "Entropy paired with the reward at step s: same, the one at s; next, the next one after s. seed: "
+        "runs of one seed, which share their data, are paired.",
+        one_of("same", "next", "seed"),
+        COLUMNS,
+        unset="by name",
+    )
+    stage: str | None = column(
+        "stage", "Column that names the stage of training: stages are compared, paired by run.", "none"
+    )
+    domain: str | None = column("domain", "Column that names the domain of a stage or evaluation.", "none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -12,12 +12,11 @@ from entropylaw.analysis.law.diagnostics import (
     lag1,
     lost_reward,
     reasons_of,
-    scatter_of_thirds,
     strongest_influence,
 )
 from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
 from entropylaw.analysis.law.evaluations import Evaluations, usable
-from entropylaw.analysis.law.verdict import law_tests, r_squared, rule
+from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
 from entropylaw.arguments import as_floats, as_number, several
 from entropylaw.arrays import FloatArray
@@ -28,7 +27,7 @@ from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Residuals, Verdict
-from entropylaw.results.fit import Fit
+from entropylaw.results.fit import Fit, IfMemory
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, T, caution, replace
 
@@ -114,42 +113,29 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
+    stated, level = several(findings, Finding, "findings"), checked_level(level)
     gain = None if gain is None else checked_gain(gain)
-    known, level = several(findings, Finding, "findings"), checked_level(level)
-    controlled = [finding for finding in known if finding.code == CONTROLLED]
     if data is not None:
-        entropy, reward, step = (
-            name if name is None else column_of(data, name) for name in (entropy, reward, step)
-        )
+        entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
     used = usable(entropy, reward, step, entropy_sd, keep_outliers=keep_outliers, logged=logged)
     check_eval_size(eval_size, used.reward)
     check_largest(max_reward, used.reward)
-    breaks = checked_shifts(seams, used.step)
-    smoothed = smoothed_at(used)
+    shifts, smoothed = checked_shifts(seams, used.step), smoothed_at(used)
     noise = binomial_noise(smoothed.entropy, used.reward, eval_size)
-    table = table_of(used.step, smoothed.entropy, used.reward, shifts=breaks, noise=noise)
+    table = table_of(used.step, smoothed.entropy, used.reward, shifts=shifts, noise=noise)
     reads = Reads(table, np.inf if max_reward is None else float(max_reward))
-    given: dict[str, Any] = {
-        "run": run,
-        "level": level,
-        "eval_size": eval_size,
-        "max_reward": max_reward,
-        "shifts": breaks,
-    }
-    law = law_of_run(used, smoothed, reads, **given)
-    least = hundredth(law) if gain is None else gain
-    fit = _answer(law, reads, gain=least, noise=noise, void=bool(controlled))
-    # After the reasons of the verdict, before what is known of the columns.
-    first = (*(replace(finding, severity="reason") for finding in controlled), *fit.findings)
-    return replace(fit, findings=(*first, *(finding for finding in known if finding not in controlled)))
+    law = law_of_run(
+        used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
+    )
+    return _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
 
 
-def _answer(law: LawFit, reads: Reads, *, gain: float, noise: float, void: bool) -> Fit:
-    """The law tested, and the numbers averaged over the forms; where ``void`` nothing is said of the law."""
-    tests = law_tests(reads)
-    span = float(np.ptp(law.smoothed_entropy))
-    verdict, why = (Verdict.undecided, None)
-    if not void:
+def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float, noise: float) -> Fit:
+    """The law tested, unless its entropy is controlled, and the numbers averaged over the forms."""
+    controlled = [replace(finding, severity="reason") for finding in known if finding.code == CONTROLLED]
+    tests, span = law_tests(reads), float(np.ptp(law.smoothed_entropy))
+    verdict, why = Verdict.undecided, None
+    if not controlled:
         verdict, why = rule(tests, law.a, n=law.n, span=span, r_squared=law.r_squared)
     fit = Fit(
         run=law.run,
@@ -157,6 +143,7 @@ def _answer(law: LawFit, reads: Reads, *, gain: float, noise: float, void: bool)
         why=why,
         findings=(),
         tests=tests,
+        p_law=law_probability(tests),
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
     )
@@ -168,24 +155,24 @@ def _answer(law: LawFit, reads: Reads, *, gain: float, noise: float, void: bool)
         cautions.append(lost)
     elif at is not None:
         cautions.append(caution("curves-pass-largest", most=law.max_reward, entropy=at))
-    reasons = () if void else reasons_of(fit)
+    reasons = controlled or reasons_of(fit)
     cautions += cautions_of(fit, reads, noise)
-    return replace(fit, findings=(*reasons, *cautions))
+    of_columns = [finding for finding in known if finding.code != CONTROLLED]
+    return replace(fit, findings=(*reasons, *cautions, *of_columns))
 
 
 def without_ceiling(fit: Fit, why: str) -> Fit:
     """A fit whose curve says what the reward was, and not what the run may gain."""
 
-    def without(part: T, *names: str) -> T:
-        known = ((name, getattr(part, name)) for name in names)
-        return replace(
-            part, **{name: unknown(why, level=number.level, method=number.method) for name, number in known}
-        )
+    def without(result: T, *names: str) -> T:
+        methods = {name: getattr(result, name).method for name in names}
+        numbers = {name: unknown(why, level=fit.level, method=method) for name, method in methods.items()}
+        return replace(result, **numbers)
 
-    memory = {
-        name: None if part is None else without(part, "ceiling", "headroom", "law_ceiling")
-        for name, part in (("if_short", fit.if_short), ("if_long", fit.if_long))
-    }
+    memory: dict[str, IfMemory] = {}
+    for name, numbers in (("if_short", fit.if_short), ("if_long", fit.if_long)):
+        if numbers is not None:
+            memory[name] = without(numbers, "ceiling", "headroom", "law_ceiling")
     return replace(
         without(fit, "ceiling", "headroom", "used"),
         p_headroom=None,
@@ -200,13 +187,11 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
     """The law's own numbers; ``fields`` are those of the fit that are given."""
     step, entropy, reward = used.step, smoothed.entropy, used.reward
     numbers: dict[str, Any] = law_numbers(reads, fields["level"])
-    top = np.inf if fields["max_reward"] is None else fields["max_reward"]
-    fitted = np.minimum(reads.mean_curve(entropy, reads.law), top)
-    residual = reward - reads.mean_curve(entropy, reads.law)
+    curve = reads.mean_curve(entropy, reads.law)
+    fitted, residual = np.minimum(curve, reads.top), reward - curve
     for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)
     drift_share, effective_n = reads.memory()
-    thirds, p_thirds = scatter_of_thirds(reads) or (None, None)
     return LawFit(
         n=step.size,
         **numbers,
@@ -219,8 +204,6 @@ def law_of_run(used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, **fie
             effective_n=min(effective_n * reads.table.group, float(step.size)),
             drift_share=drift_share,
             long_memory=reads.share(reads.is_long()),
-            thirds=thirds,
-            p_thirds=p_thirds,
         ),
         influence=strongest_influence(step, used.entropy, reward),
         probability=reads.probability()[LAW],
@@ -268,7 +251,9 @@ def check_largest(most: float | None, reward: FloatArray) -> None:
 
 
 def column_of(data: Any, name: Any) -> Any:
-    """A column of a table by its name, or a :class:`UsageError` ``no-such-column``."""
+    """A column of a table by its name, None without one; :class:`UsageError` ``no-such-column``."""
+    if name is None:
+        return None
     try:
         return data[name]
     except (KeyError, IndexError, TypeError, ValueError):

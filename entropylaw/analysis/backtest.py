@@ -76,17 +76,16 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     Raises
     ------
     UsageError
-        ``bad-level``. A run that cannot be tested is in the result with a ``refusal``.
+        ``bad-level``. A run that cannot be tested is in the ``refused`` ones of the result.
     """
     level = checked_level(level)
-    tested = []
+    tested, refused = list[RunBacktest](), list[tuple[str, str]]()
     for one in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
         try:
             tested.append(backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run))
         except EntropyLawError as error:
-            n, why = int(np.size(one.reward)), error.message
-            tested.append(RunBacktest(run=one.run, n=n, block=1, scores=(), refusal=why))
-    return Backtest(level=level, runs=tuple(tested), overall=skills(tested))
+            refused.append((one.run, error.message))
+    return Backtest(level=level, runs=tuple(tested), refused=tuple(refused), overall=skills(tested))
 
 
 def backtest_run(
@@ -149,9 +148,8 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     An error below the noise of the run counts as the noise: a run that is forecast exactly by chance, or
     whose rewards hardly move, then does not decide the mean.
     """
-    tested = [run for run in runs if run.scores]
     over_runs = []
-    for scores in zip(*(run.scores for run in tested), strict=True):
+    for scores in zip(*(run.scores for run in runs), strict=True):
         to_last_value = ratios_to(scores, "last_value")
         to_band = np.array([score.interval_score / score.last_value_score for score in scores])
         means: dict[str, Any] = {f"to_{peer}": geometric_mean(ratios_to(scores, peer)) for peer in PEERS}
@@ -161,10 +159,10 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
             Skill(
                 protocol=scores[0].protocol,
                 blind=scores[0].blind,
-                runs=len(tested),
+                runs=len(runs),
                 **means,
                 worst=float(to_last_value[worst]),
-                worst_run=tested[worst].run,
+                worst_run=runs[worst].run,
                 covered=float(np.mean([score.covered for score in scores])),
                 width=float(np.median([score.width / score.spread for score in scores])),
                 best=closest if means[f"to_{closest}"] > 1.0 else "forecast",

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.analysis.law.diagnostics import lost_reward
-from entropylaw.analysis.law.estimates import checked_level, tails
+from entropylaw.analysis.law.estimates import checked_level
 from entropylaw.analysis.law.evaluations import Evaluations, usable
-from entropylaw.analysis.numbers import OWN, smoothed_at
+from entropylaw.analysis.numbers import OWN, law_numbers, smoothed_at
 from entropylaw.arguments import several
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import NO_TERM, PRIOR
-from entropylaw.engine.reads import Cells, Reads
+from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import tables_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import EntropyLawError, FitError
@@ -29,17 +29,17 @@ LAW_ALONE = replace(
     powers=(),
     saturations=(),
     lags=(),
-    knots=(),
     terms=((NO_TERM, 1.0),),
     firsts=((0.0, 1.0),),
 )
-"""The rows of the law, which are those that its own numbers are read from."""
+"""The rows of the law, which are those that its own numbers are read from, and of the free curve, which with
+them says where the nodes are."""
 
 _AT_ONCE = 50
 """Runs whose columns are whitened together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """One number of every run with its interval: each array has shape (runs,), nan where a run was refused.
 
@@ -142,44 +142,21 @@ def fit_laws(
         else:
             n[i] = used.step.size
             groups.setdefault(used.step.tobytes(), []).append((i, used))
-    for group in groups.values():
-        for start in range(0, len(group), _AT_ONCE):
-            members, evaluations = zip(*group[start : start + _AT_ONCE], strict=True)
-            for i, found in zip(members, _laws(evaluations, level), strict=True):
-                numbers[:, :, i], memory[:, i] = found
-    each = {
-        name: Numbers(value=value, low=low, high=high, std_error=std_error)
-        for name, (value, low, high, std_error) in zip(_NUMBERS, numbers, strict=True)
-    }
+    batches = [group[i : i + _AT_ONCE] for group in groups.values() for i in range(0, len(group), _AT_ONCE)]
+    for batch in batches:
+        smoothed = [smoothed_at(used).entropy for _, used in batch]
+        rewards = [used.reward for _, used in batch]
+        tables = tables_of(batch[0][1].step, smoothed, rewards, prior=LAW_ALONE)
+        for (i, used), table in zip(batch, tables, strict=True):
+            reads = Reads(table)
+            law = law_numbers(reads, level)
+            for row, name in enumerate(_NUMBERS):
+                numbers[row, :, i] = [getattr(law[name], end) for end in Numbers.__slots__]
+            if lost_reward(used.reward) is not None:
+                numbers[[_NUMBERS.index("ceiling"), _NUMBERS.index("headroom")], :, i] = np.nan
+            share, effective = reads.memory()
+            memory[:, i] = share, min(effective * table.group, used.step.size)
+    arrays = {name: Numbers(*values) for name, values in zip(_NUMBERS, numbers, strict=True)}
     return LawBatch(
-        n=n, **each, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused
+        n=n, **arrays, drift_share=memory[0], effective_n=memory[1], level=level, method=OWN, refused=refused
     )
-
-
-def _laws(runs: Sequence[Evaluations], level: float) -> list[tuple[FloatArray, FloatArray]]:
-    """Numbers (5, 4) and memory (2,) of runs with the same steps."""
-    smoothed = [smoothed_at(used).entropy for used in runs]
-    rewards = [used.reward for used in runs]
-    found = []
-    for table, used in zip(tables_of(runs[0].step, smoothed, rewards, prior=LAW_ALONE), runs, strict=True):
-        reads = Reads(table)
-        a, b = reads.coefficients
-        ceiling, left, now = (reads.cells(number, reads.law) for number in range(3))
-        numbers = np.array([_row(cells, level) for cells in (ceiling, a, b, now, left)])
-        if numbers[4, 1] < 0:
-            numbers[4, 3] = np.nan  # a draw below 0 is none
-        numbers[4, :3] = np.where(
-            numbers[4, :3] <= 1e-9 * (numbers[4, 2] - numbers[4, 1]), 0.0, numbers[4, :3]
-        )
-        if lost_reward(used.reward) is not None:
-            numbers[[0, 4]] = np.nan
-        share, effective = reads.memory()
-        found.append((numbers, np.array([share, min(effective * table.group, used.step.size)])))
-    return found
-
-
-def _row(cells: Cells, level: float) -> list[float]:
-    """Value, ends and standard error of a number."""
-    low, value, high = cells.quantiles(tails(level)).tolist()
-    error = cells.sd()
-    return [value, low, high, error if np.isfinite(error) else np.nan]

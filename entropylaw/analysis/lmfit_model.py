@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.forms import Form, all_forms
+from entropylaw.analysis.forms import FORMS, Model, design, models
 from entropylaw.analysis.law.evaluations import law_of
 from entropylaw.arguments import as_flag, of_kind
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.table import Table, row_model
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.law import LawFit
@@ -60,8 +59,7 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     Parameters
     ----------
     form
-        A name of ``forms.FORMS`` with a design, or of ``forms.FORMULAS``: ``"law"``, ``"rate"``,
-        ``"scalerl"``, …
+        A name of :func:`entropylaw.analysis.forms.models`: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
         A fit of :func:`entropylaw.fit_law`, fresh or from a document.
     whiten
@@ -97,20 +95,22 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     narrower than the engine's, much narrower where drift is strong.
     """
     law, form, whiten = law_of(law), of_kind(form, str, "form"), as_flag(whiten, "whiten")
-    offered, skipped = all_forms(law.smoothed_entropy, law.step)
-    forms = {candidate.name: candidate for candidate in offered}
-    if form not in forms | skipped:
-        message = f"form {form[:40]!r}, expected one of {', '.join(sorted(forms | skipped))}"
-        raise UsageError("unknown-form", message, "choose one of these")
+    offered, skipped = models(law.smoothed_entropy, law.step)
     if form in skipped:
         message = f"the form {form!r} cannot be fitted: {skipped[form]}"
         raise FitError("form-not-shown", message, "choose another form")
-    whitening = _whitening(law, form) if whiten else _independent(law)
-    model = whitened_model(forms[form], whitening)
-    coefficients, shapes = _start(forms[form], law.reward, whitening)
-    for name, value in zip(forms[form].coefficients, coefficients, strict=True):
+    if form not in offered:
+        message = f"form {form[:40]!r}, expected one of {', '.join(sorted(offered | skipped))}"
+        raise UsageError("unknown-form", message, "choose one of these")
+    chosen = offered[form]
+    whitening = Whitening(step=law.step, length=0.0, drift_share=0.0, matrix=np.eye(law.n))
+    if whiten:
+        whitening = _whitening(law, form)
+    model = whitened_model(chosen, whitening)
+    coefficients, shapes = _start(chosen, law.reward, whitening)
+    for name, value in zip(chosen.coefficients, coefficients, strict=True):
         model.set_param_hint(name, value=float(value))
-    for shape, value in zip(forms[form].shapes, shapes, strict=True):
+    for shape, value in zip(chosen.shapes, shapes, strict=True):
         # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
         margin = 1e-3 * (shape.high - shape.low)
         inside = min(max(float(value), shape.low + margin), shape.high - margin)
@@ -118,62 +118,57 @@ def to_lmfit(form: str, law: LawFit, *, whiten: bool = True) -> Any:
     return model
 
 
-def _independent(law: LawFit) -> Whitening:
-    return Whitening(step=law.step, length=0.0, drift_share=0.0, matrix=np.eye(law.n))
-
-
 def _whitening(law: LawFit, form: str) -> Whitening:
     """The whitening of the heaviest row of a form, or of all where the table has none of that form."""
     reads = law.reads
-    table: Table = reads.table
+    table = reads.table
     if table.group > 1:
         raise UsageError(
             "too-many-evaluations",
             f"{law.n} evaluations, expected at most {table.time.size} for a matrix of them all",
             "take every tenth evaluation, or whiten=False",
         )
-    own = reads.averaged * table.is_form(form)
-    row = int(np.argmax(own if own.any() else reads.averaged))
-    model = row_model(table, row)
-    spacing = float(law.step[-1] - law.step[0]) / (law.n - 1)
+    weight = reads.averaged
+    if form in FORMS and weight[table.is_form(form)].any():
+        weight = weight * table.is_form(form)
+    row = int(np.argmax(weight))
+    drift, white = table.residual_covariance(row)
+    number = table.covariance[row]
     return Whitening(
         step=law.step,
-        length=model.length * spacing,
-        drift_share=model.drift_share,
-        matrix=model.whitened(np.eye(law.n)),
+        length=float(table.whitened.length[number] * (law.step[-1] - law.step[0]) / (law.n - 1)),
+        drift_share=1.0 - float(table.whitened.white[number]),
+        matrix=np.linalg.inv(np.linalg.cholesky(drift + np.diag(white))),
     )
 
 
-def _start(form: Form, reward: FloatArray, whitening: Whitening) -> tuple[Any, tuple[float, ...]]:
-    """Coefficients (p,) and shapes of least squares among the shapes of a grid."""
+def _start(form: Model, reward: FloatArray, whitening: Whitening) -> tuple[Any, tuple[float, ...]]:
+    """Coefficients (2,) and shapes of least squares among the shapes of a grid."""
     target, least = whitening(reward), np.inf
-    best: tuple[Any, tuple[float, ...]] | None = None
+    best: tuple[Any, tuple[float, ...]] = (np.zeros(2), ())
     for shapes in product(*(shape.grid() for shape in form.shapes)):
-        design = whitening.matrix @ form.design(form.inputs, np.array(shapes))
-        coefficients = np.linalg.lstsq(design, target, rcond=None)[0]
-        squares = float(np.sum((target - design @ coefficients) ** 2))
-        if best is None or squares < least:
+        columns = whitening.matrix @ design(form.column(form.values, *shapes))
+        coefficients = np.linalg.lstsq(columns, target, rcond=None)[0]
+        squares = float(np.sum((target - columns @ coefficients) ** 2))
+        if squares < least:
             best, least = (coefficients, shapes), squares
-    assert best is not None
     return best
 
 
-def whitened_model(form: Form, whitening: Whitening) -> Any:
+def whitened_model(form: Model, whitening: Whitening) -> Any:
     """An ``lmfit.Model`` of a form whose residual is whitened; parameters still without values."""
     import lmfit
 
-    names = [shape.name for shape in form.shapes]
+    shapes = [shape.name for shape in form.shapes]
 
-    def function(**given: Any) -> FloatArray:
-        inputs = {key: np.asarray(given[key], dtype=float) for key in form.inputs}
-        shape = np.array([given[name] for name in names])
-        slopes = np.array([given[name] for name in form.coefficients])
-        return np.asarray(form.design(inputs, shape) @ slopes)
+    def function(**arguments: Any) -> FloatArray:
+        column = form.column(np.asarray(arguments[form.argument]), *(arguments[name] for name in shapes))
+        return np.asarray(design(column) @ np.array([arguments[name] for name in form.coefficients]))
 
     # lmfit reads the parameters' names from the signature, and ignores keyword-only ones.
-    arguments = [*form.inputs, *form.coefficients, *names]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(name, kind) for name in arguments])
+    names = [form.argument, *form.coefficients, *shapes]
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
     function.__signature__ = signature  # type: ignore[attr-defined]
 
     def residual(model: Any, params: Any, data: Any, weights: Any, **inputs: Any) -> FloatArray:
@@ -182,6 +177,6 @@ def whitened_model(form: Form, whitening: Whitening) -> Any:
 
     whitened = type("WhitenedModel", (lmfit.Model,), {"_residual": residual})
     name = f"{form.name}: {form.formula}"
-    model = whitened(function, independent_vars=list(form.inputs), name=name)
-    model.whitening, model.inputs, model.formula = whitening, dict(form.inputs), form.formula
+    model = whitened(function, independent_vars=[form.argument], name=name)
+    model.whitening, model.inputs, model.formula = whitening, {form.argument: form.values}, form.formula
     return model

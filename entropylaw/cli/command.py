@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from entropylaw.cli.commands import command_of
-from entropylaw.cli.output import say
+from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
 from entropylaw.kinds import SWITCH
@@ -36,7 +36,7 @@ NAMES = {
     "columns": "Show which columns of a log would be used.",
     "backtest": "Test forecasts on finished runs.",
     "tokens": "Summarise token-level logs by step.",
-    "phases": "Test whether planning or execution turns to rise.",
+    "phases": "Say whether entropies rise, and in which order.",
     "compare": "Compare arms of an experiment over their seeds.",
     "plot": "Draw one figure of one run for a paper.",
     "report": "Write a report: pages, tables and figures.",

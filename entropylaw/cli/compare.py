@@ -11,18 +11,22 @@ from entropylaw.cli import output
 from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
-from entropylaw.cli.report import PAGES
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import one_line
+from entropylaw.kinds import PAGES
 from entropylaw.option import part
 from entropylaw.options import CompareOptions, LawOptions
 from entropylaw.paths import check_targets
-from entropylaw.report.figures import write
+from entropylaw.pipeline import steps
+from entropylaw.pipeline.arm_series import ENTROPY, along_of
+from entropylaw.pipeline.arms import Grouping, grouped
+from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_runs, gather_arms
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
-    from entropylaw.pipeline.arms import Grouping
     from entropylaw.pipeline.inputs import Inputs
 
 MOST_NAMED = 8
@@ -41,40 +45,38 @@ def compare(options: CompareCommand) -> None:
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
     style = output.style_of(options.style, quiet=quiet)
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline import steps
-    from entropylaw.pipeline.compare import compared, fitted_runs
-
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    computed = partial(output.result_of, jobs=options.jobs, quiet=True)
-    runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
-    if any(run.fit is not None for run in runs):
-        document = compared(grouping, runs, settings, inputs, partial(computed, steps.Averaged()))
+    fit = partial(result_of, steps.Fit(inputs.settings), jobs=options.jobs, quiet=True)
+    runs = fitted_runs(grouping.arms, settings, fit)
+    compared_arms: set[str] = set()
+    if any(run.fit is not None for run in runs) or along_of(runs, settings).column != ENTROPY:
+        document = compared(grouping, runs, settings, inputs)
+        whole = [arm for arm in document.comparison.arms if any(run.n for run in arm.runs)]
+        compared_arms = {arm.arm for arm in whole} if settings.stage is None else set(grouping.arms)
         document = replace(document, config=options.config)
         check_targets([*options.output, *filter(None, [options.figure])])
         for path in draw(document, options.figure, picture, style):
-            output.say(f"wrote {path}", quiet=quiet)
+            say(f"wrote {path}", quiet=quiet)
         write_comparison(document, formats, pages, quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
-    fitted = {run.arm for run in runs if run.fit is not None}
-    entries = [run.entry for run in runs if run.arm not in fitted] or [run.entry for run in runs]
-    output.finish_fits([entry for entry in entries if entry is not None])
+    lacking = [run for run in runs if run.arm not in compared_arms]
+    entries = [run.entry for run in lacking or runs if run.entry is not None]
+    if lacking or any(run.fit is not None for run in runs):
+        output.finish_fits(entries)
 
 
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
     """The inputs and their arms, which are printed."""
-    from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import baseline_of, by_arm, gather_arms
-
     arms = by_arm(options.logs, options.arms)
+    fixed = [flag for flag in options.flags_given(LawOptions) if (flag, options.pair) != ("--pair", "seed")]
     with reading_shown():
-        inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
+        inputs = gather_arms(arms, settings, fixed)
     output.say_skipped(inputs.warnings, quiet=options.quiet)
-    grouping = grouped(inputs.entries, options.arms)
-    baseline = baseline_of(list(grouping.arms), settings)
-    for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
-        output.say(line, quiet=options.quiet)
+    grouping = grouped(inputs.entries, options.arms, fewest=2 if options.stage is None else 1)
+    baseline_of(list(grouping.arms), settings)
+    for line in grouping_lines(grouping):
+        say(line, quiet=options.quiet)
     return inputs, grouping
 
 
@@ -89,11 +91,11 @@ def write_comparison(
         made = dict.fromkeys(pages, single_page(document))
     output.deliver(document, formats, others=made, quiet=quiet)
     for path in made:
-        output.say(f"wrote {path}", quiet=quiet)
+        say(f"wrote {path}", quiet=quiet)
 
 
-def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
-    """What was grouped; ``first`` is a baseline that was not named."""
+def grouping_lines(grouping: Grouping) -> Iterator[str]:
+    """What was grouped."""
     by = ", ".join(dict.fromkeys(grouping.by.values()))
     yield one_line(f"arms by {by}:" if by != "as given" else "arms as given:")
     for arm in grouping.grouped:
@@ -104,8 +106,6 @@ def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
     for reason, names in names_by_reason.items():
         rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         yield one_line(f"  in no arm: {', '.join(names[:MOST_NAMED])}{rest} ({reason})")
-    if first is not None:
-        yield one_line(f"baseline: {first}, the first (--baseline ARM names another)")
 
 
 def draw(
@@ -117,6 +117,8 @@ def draw(
     """
     if figure is None:
         return
+    # Not at the top: most comparisons are text, without matplotlib.
+    from entropylaw.report.figures.drawings import write
 
     try:
         yield from write({"arms": document.comparison}, figure, picture, extra=style)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammainc, gammaln
@@ -13,12 +13,11 @@ from entropylaw.engine.constants import (
     AVERAGED,
     CONSTANT,
     EXACT,
+    FIRST,
     FLAT,
     FREE,
     LAW,
     LEAST_NEW,
-    LOG_STEP,
-    NO_TERM,
     SATURATION,
     SEVERAL,
     STEP,
@@ -44,6 +43,22 @@ class Functional:
     row: FloatArray
     offset: FloatArray
     variance: FloatArray
+
+    def __add__(self, other: Functional) -> Functional:
+        """The sum of numbers of which one at most has a variance of its own."""
+        return Functional(
+            row=self.row + other.row,
+            offset=self.offset + other.offset,
+            variance=self.variance + other.variance,
+        )
+
+    def __rmul__(self, factor: float) -> Functional:
+        return Functional(
+            row=factor * self.row, offset=factor * self.offset, variance=factor**2 * self.variance
+        )
+
+    def __sub__(self, other: Functional) -> Functional:
+        return self + -1.0 * other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,18 +103,23 @@ class Block:
     df: int
     log_weight: FloatArray
 
+    def only(self, kept: IntArray) -> Block:
+        """The candidates under some of the covariances."""
+        names = ("inverse", "level", "solved", "slope", "precision", "variance", "log_weight")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+
     def numbers(self, functional: Functional) -> tuple[FloatArray, FloatArray]:
         """Location and squared scale of F numbers in every row, (F, K·J), in units of the reward's sd."""
         along = functional.row[:, :, self.linear]
-        own = np.einsum("fkp,kp->fk", along, self.level) + functional.offset
+        centre = np.einsum("fkp,kp->fk", along, self.level) + functional.offset
         spread = (along[:, :, None, :] @ self.inverse)[:, :, 0] * along
-        known = spread.sum(axis=2) + functional.variance
+        variance = spread.sum(axis=2) + functional.variance
         if self.curves:
             new = functional.row[:, :, self.curves] - np.einsum("fkp,kpj->fkj", along, self.solved)
         else:
             new = np.zeros((1, 1, 1))
-        location = own[:, :, None] + new * self.slope
-        squared = (known[:, :, None] + new**2 / self.precision) * self.variance
+        location = centre[:, :, None] + new * self.slope
+        squared = (variance[:, :, None] + new**2 / self.precision) * self.variance
         count = len(functional.row)
         return location.reshape(count, -1), squared.reshape(count, -1)
 
@@ -116,133 +136,97 @@ class Block:
 class Blocks:
     """The blocks of a run, from whitened cross products."""
 
-    def __init__(self, found: Candidates, products: Whitened, prior: Prior, noise: float) -> None:
-        self.found, self.white, self.prior, self.noise = found, products, prior, noise
-        self.n = len(found.columns)
-        self.target = len(found.names) - 1
+    def __init__(self, columns: Candidates, products: Whitened, prior: Prior, noise: float) -> None:
+        self.columns, self.white, self.prior, self.noise = columns, products, prior, noise
+        self.n = len(columns.columns)
+        self.target = len(columns.names) - 1
         # Mean white share over the evaluations, of a variance that is 1 at the largest entropy.
-        self.noisy = products.white * products.mean_square
-        self.scatter = self._typical_variance()
+        self.noisy = (products.white * products.mean_square)[:, None]
         # A normal prior is one more observation: its precision is in units of a typical residual variance.
-        self.precision = self.scatter / prior.slope_spread**2
+        self.precision = self._typical_variance() / prior.slope_spread**2
         self.product = products.product.copy()
         for term, _ in prior.terms:
-            for i in found.of(term):
+            for i in columns.of(term):
                 self.product[:, i, i] += self.precision
-        self.diagonal = np.einsum("kmm->km", self.product)
-        self.whole = np.maximum(self.product[:, self.target, self.target], 1e-300)
-        self.density = self._densities()
+        # Log prior density of each coefficient at its mean; levels of the first evaluations and the free
+        # curve's coefficients are uniform over two sds of the reward.
+        normal, uniform = -np.log(np.sqrt(2.0 * np.pi) * prior.slope_spread), -np.log(2.0)
+        special = {"one": 0.0, "shift": 0.0, FLAT: 0.0, FREE: uniform}
+        special |= {name: uniform for name in columns.names if name.startswith(FIRST)}
+        self.density = np.array([special.get(name, normal) for name in columns.names])
 
     def _typical_variance(self) -> FloatArray:
         """Residual variance (K,) of the law with the step, or of as much of it as the run determines."""
-        linear = [0, *self.found.of(STEP), *self.found.of(LAW)][: max(self.n - 3, 1)]
+        linear = [0, *self.columns.of(STEP), *self.columns.of(LAW)][: max(self.n - 3, 1)]
         product, y = self.white.product, self.target
-        inverse = _inverse(product[:, linear][:, :, linear])
-        along = product[:, linear, y]
-        explained = np.einsum("kp,kpq,kq->k", along, inverse, along)
-        whole = product[:, y, y]
+        along, whole = product[:, linear, y], product[:, y, y]
+        explained = np.einsum("kp,kpq,kq->k", along, _inverse(product[:, linear][:, :, linear]), along)
         left = np.maximum(whole - explained, EXACT * whole) / max(self.n - len(linear), 1)
         return np.asarray(np.maximum(left, 1e-300))
 
-    def _densities(self) -> FloatArray:
-        """Log prior density (m,) of each coefficient at its mean, for one linear column.
-
-        Levels of the first evaluations and the free curve's coefficients are uniform over two sds of the
-        reward.
-        """
-        density = np.full(self.target, -np.log(np.sqrt(2.0 * np.pi) * self.prior.slope_spread))
-        for i, name in enumerate(self.found.names[:-1]):
-            if name == FREE or name.startswith("first"):
-                density[i] = -np.log(2.0)
-            if name in ("one", "shift", FLAT):
-                density[i] = 0.0
-        return density
-
     def all(self) -> list[Block]:
-        """Every block that the run determines."""
-        shifts, blocks = self.found.of("shift"), list[Block]()
-        free = self.found.of(FREE)
+        """Every block that the run determines: saturation without a term, and the flat law alone."""
+        names, shifts, free = self.columns.names, self.columns.of("shift"), self.columns.of(FREE)
+        blocks = list[Block | None]()
         for term, (term_name, _) in enumerate(self.prior.terms):
-            for first, (part, probability) in enumerate(self.prior.firsts):
-                columns = [*self.found.of(term_name), *(self.found.of(f"first{first}") if part else [])]
-                expected = int(term_name != NO_TERM) + int(part > 0)
-                if len(columns) < expected:
+            for first, (share, probability) in enumerate(self.prior.firsts):
+                columns = [*self.columns.of(term_name), *self.columns.of(f"{FIRST}{first}")]
+                if len(columns) < (term > 0) + (share > 0):
                     continue
-                linear = [0, *columns, *shifts]
-                bare = term_name == NO_TERM
-                curves = self._curves(bare=bare, alone=bare and not part)
-                made = (
-                    self._without_curve(CONSTANT, linear, term, first),
-                    self._with_curves(linear, curves, term, first),
-                    self._without_curve(FREE, [*linear, *free], term, first) if free else None,
-                )
-                kept = [block for block in made if block is not None]
-                for block in kept:
-                    block.log_weight[...] += np.log(probability)
-                blocks += kept
-        return blocks
+                left_out = {FREE, *([SATURATION] if term else []), *([FLAT] if term or share else [])}
+                curves = [i for i, name in enumerate(names) if name in FORMS and name not in left_out]
+                linear, how = [0, *columns, *shifts], (term, first, float(np.log(probability)))
+                blocks.append(self._block(CONSTANT, linear, [], *how))
+                if curves:
+                    blocks.append(self._block("", linear, curves, *how))
+                if free:
+                    blocks.append(self._block(FREE, [*linear, *free], [], *how))
+        return [block for block in blocks if block is not None]
 
-    def _curves(self, *, bare: bool, alone: bool) -> list[int]:
-        """Columns of the curves with one coefficient: saturation without a term, the flat law alone."""
-        left_out = {"one", "shift", "reward", FREE, STEP, LOG_STEP}
-        if not bare:
-            left_out.add(SATURATION)
-        if not alone:
-            left_out.add(FLAT)
-        names = self.found.names
-        return [i for i, name in enumerate(names) if name not in left_out and not name.startswith("first")]
-
-    def _without_curve(self, form: str, linear: list[int], term: int, first: int) -> Block | None:
-        df = self.n - len(linear)
+    def _block(
+        self, form: str, linear: list[int], curves: list[int], term: int, first: int, log_prior: float
+    ) -> Block | None:
+        """The linear columns alone, or with one of the curves at a time; ``form`` is theirs without one."""
+        df = self.n - len(linear) - (1 if curves else 0)
         if df < 1:
             return None
-        inverse, level, squares, log_weight = self._solved(linear)
-        squares = np.maximum(squares, EXACT * self.whole)
-        return Block(
-            forms=np.array([FORMS.index(form)]),
-            shapes=np.array([np.nan]),
-            term=term,
-            first=first,
-            linear=linear,
-            curves=[],
-            inverse=inverse,
-            level=level,
-            solved=np.zeros((len(level), len(linear), 1)),
-            slope=np.zeros((len(level), 1)),
-            precision=np.full((len(level), 1), np.inf),
-            variance=self._variance(squares, df, self.noisy)[:, None],
-            df=df,
-            log_weight=(log_weight + self._log_likelihood(squares, df, self.noisy))[:, None],
-        )
-
-    def _with_curves(self, linear: list[int], curves: list[int], term: int, first: int) -> Block | None:
-        """The linear columns with one curve at a time."""
-        df = self.n - len(linear) - 1
-        if df < 1 or not curves:
-            return None
-        inverse, level, squares, log_weight = self._solved(linear)
-        names = [self.found.names[i] for i in curves]
-        flat = np.array([name == FLAT for name in names])
-        prior = np.where(flat, 0.0, self.precision[:, None])
-        cross = self.product[:, linear][:, :, curves]
-        solved = inverse @ cross
-        diagonal = self.diagonal[:, curves]
-        new = diagonal - np.einsum("kpj,kpj->kj", cross, solved)
-        known = new > LEAST_NEW * diagonal
-        new = np.maximum(new, LEAST_NEW * diagonal) + prior
-        along = self.product[:, curves, self.target] - np.einsum(
-            "kpj,kp->kj", solved, self.product[:, linear, self.target]
-        )
-        centre = self.found.slope[curves]
-        along = along + prior * centre
-        slope = along / new
-        left = np.maximum(squares[:, None] + prior * centre**2 - along * slope, EXACT * self.whole[:, None])
-        count = np.array([names.count(name) if name in SEVERAL else 1 for name in names])
-        weight = log_weight[:, None] + self.density[curves] - np.log(count) - 0.5 * np.log(new)
-        weight = weight + self._log_likelihood(left, df, self.noisy[:, None])
+        target, whole = self.target, np.maximum(self.product[:, self.target, self.target], 1e-300)
+        inverse = _inverse(self.product[:, linear][:, :, linear])
+        with_reward = self.product[:, linear, target]
+        level = np.einsum("kpq,kq->kp", inverse, with_reward)
+        log_det = self.white.log_det - np.linalg.slogdet(inverse)[1]
+        squares = (whole - np.einsum("kp,kp->k", with_reward, level))[:, None]
+        log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
+        if curves:
+            names = [self.columns.names[i] for i in curves]
+            flat, centre = np.array([name == FLAT for name in names]), self.columns.slope[curves]
+            prior = np.where(flat, 0.0, self.precision[:, None])
+            solved = inverse @ self.product[:, linear][:, :, curves]
+            diagonal = np.einsum("kmm->km", self.product)[:, curves]
+            new = diagonal - np.einsum("kpj,kpj->kj", self.product[:, linear][:, :, curves], solved)
+            # A flat prior does not determine the coefficient of a column that is not new.
+            unknown = flat & ~(new > LEAST_NEW * diagonal)
+            precision = np.maximum(new, LEAST_NEW * diagonal) + prior
+            along = self.product[:, curves, target] - np.einsum("kpj,kp->kj", solved, with_reward)
+            slope = (along + prior * centre) / precision
+            squares = squares + prior * centre**2 - precision * slope**2
+            shapes = np.array([names.count(name) if name in SEVERAL else 1 for name in names])
+            log_weight = log_weight + self.density[curves] - np.log(shapes) - 0.5 * np.log(precision)
+            log_weight = np.where(unknown, -np.inf, log_weight)
+        else:
+            names = [form]
+            solved, slope = np.zeros((*level.shape, 1)), np.zeros((len(level), 1))
+            precision = np.full((len(level), 1), np.inf)
+        squares = np.maximum(squares, EXACT * whole[:, None])
+        # Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
+        log_weight = log_weight + gammaln(df / 2.0) - df / 2.0 * np.log(np.pi * squares)
+        if self.noise:
+            # The white noise has at least a known variance, and the prior ends there: what remains is the
+            # probability that a χ² is at most squares · white share / variance.
+            log_weight = log_weight + _log_lower_gamma(df / 2.0, squares * self.noisy / (2.0 * self.noise))
         return Block(
             forms=np.array([FORMS.index(name) for name in names]),
-            shapes=self.found.shapes[curves],
+            shapes=self.columns.shapes[curves] if curves else np.array([np.nan]),
             term=term,
             first=first,
             linear=linear,
@@ -251,38 +235,11 @@ class Blocks:
             level=level,
             solved=solved,
             slope=slope,
-            precision=new,
-            variance=self._variance(left, df, self.noisy[:, None]),
+            precision=precision,
+            variance=np.maximum(squares / df, self.noise / np.maximum(self.noisy, 1e-6)),
             df=df,
-            # A flat prior does not determine the coefficient of a column that is not new.
-            log_weight=np.where(flat & ~known, -np.inf, weight),
+            log_weight=log_weight,
         )
-
-    def _solved(self, linear: list[int]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Inverse cross products, coefficients, residual squares (K,), and log weight without them (K,)."""
-        product = self.product[:, linear][:, :, linear]
-        inverse = _inverse(product)
-        along = self.product[:, linear, self.target]
-        level = np.einsum("kpq,kq->kp", inverse, along)
-        squares = self.whole - np.einsum("kp,kp->k", along, level)
-        log_det = -np.linalg.slogdet(inverse)[1]
-        log_weight = self.white.log_prior - 0.5 * (self.white.log_det + log_det) + self.density[linear].sum()
-        return inverse, level, squares, log_weight
-
-    def _variance(self, squares: FloatArray, df: int, white: FloatArray) -> FloatArray:
-        """Residual variance: the white noise, its share of that, is at least the known noise."""
-        return np.asarray(np.maximum(squares / df, self.noise / np.maximum(white, 1e-6)))
-
-    def _log_likelihood(self, squares: FloatArray, df: int, white: FloatArray) -> FloatArray:
-        """Log marginal likelihood of the residual, σ integrated out with prior 1/σ.
-
-        Where the white noise is known to be at least some variance, the prior ends there: what remains is the
-        probability that a χ² is at most squares · white share / variance.
-        """
-        value = gammaln(df / 2.0) - df / 2.0 * np.log(np.pi * squares)
-        if not self.noise:
-            return np.asarray(value)
-        return np.asarray(value + _log_lower_gamma(df / 2.0, squares * white / (2.0 * self.noise)))
 
 
 def _log_lower_gamma(shape: float, value: FloatArray) -> FloatArray:

@@ -7,14 +7,15 @@ the reward as well. What a curve is at H = 0, and a term at the last evaluation,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
+    FIRST,
     FLAT,
     FREE,
     LAGGED,
@@ -72,6 +73,18 @@ class Candidates:
         """Numbers of the columns of a curve, term or dummy."""
         return [i for i, other in enumerate(self.names) if other == name]
 
+    def only(self, *names: str) -> Candidates:
+        """The columns of some curves or dummies."""
+        chosen = [i for i, name in enumerate(self.names) if name in names]
+        return replace(
+            self,
+            columns=self.columns[:, chosen],
+            names=tuple(self.names[i] for i in chosen),
+            shapes=self.shapes[chosen],
+            onward=tuple(self.onward[i] for i in chosen),
+            slope=self.slope[chosen],
+        )
+
     def row(self, entropy: FloatArray) -> FloatArray:
         """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
         rows = np.zeros((entropy.size, len(self.names)))
@@ -99,158 +112,121 @@ def candidates(
         Numbers of evaluations at which a new level begins: the level before each has a column.
     """
     unit, origin = float(np.std(reward)) or 1.0, float(np.mean(reward))
-    law_unit = float(np.std(np.expm1(entropy))) or 1.0
-    builder, none = _Builder(entropy), float("nan")
-    builder.keep("one", np.ones(entropy.size), none, None)
-    for name, shape, function in _curves(entropy, prior):
-        builder.curve(name, shape, function)
-    builder.lagged(prior)
-    builder.free(prior)
+    builder, number, largest = _Builder(), np.arange(entropy.size), float(np.max(np.abs(entropy)))
+    builder.keep("one", np.ones(entropy.size))
+    for name, shape, function in _curves(largest, prior, negative=bool(entropy.min() < 0)):
+        builder.add(name, function(entropy), shape, function)
+    for lag in prior.lags:
+        # The law of an exponential mean of the entropy; at a steady entropy it is the law.
+        weight = 1.0 / max(lag * entropy.size, 1.0)
+        means = [float(entropy[0])]
+        for value in entropy[1:].tolist():
+            means.append(means[-1] + weight * (value - means[-1]))
+        builder.add(LAGGED, np.expm1(means), lag, np.expm1)
+    for function in _free_curve(entropy, prior):
+        builder.keep(FREE, function(entropy), at=function)
+    curves = len(builder.names)
     builder.add(STEP, share)
     builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)))
     for rate in prior.saturations:
-        builder.add(SATURATION, np.exp(-rate * share), shape=rate)
-    for number, (part, _) in enumerate(prior.firsts):
-        if part:
-            first = np.arange(entropy.size) < max(round(part * entropy.size), 1)
-            builder.keep(f"first{number}", first.astype(float), none, None)
+        builder.add(SATURATION, np.exp(-rate * share), rate)
+    for i, (early, _) in enumerate(prior.firsts):
+        if early:
+            builder.keep(f"{FIRST}{i}", number < max(round(early * entropy.size), 1))
     for start in shifts:
-        builder.keep("shift", (np.arange(entropy.size) < start).astype(float), none, None)
-    builder.keep("reward", (reward - origin) / unit, none, None)
+        builder.keep("shift", number < start)
+    builder.keep("reward", (reward - origin) / unit)
     columns = np.column_stack(builder.columns)
+    # Reward rises as entropy falls; a free curve has no direction.
+    slope = -prior.slope * np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
+    slope[[name == FREE for name in builder.names]] = 0.0
+    slope[[0, *range(curves, slope.size)]] = 0.0
     return Candidates(
         columns=columns,
         names=tuple(builder.names),
         shapes=np.array(builder.shapes),
         onward=tuple(builder.onward),
-        slope=_directions(columns, builder, prior),
+        slope=slope,
         unit=unit,
         origin=origin,
-        law_unit=law_unit,
+        law_unit=float(np.std(np.expm1(entropy))) or 1.0,
     )
 
 
-def _directions(columns: FloatArray, builder: _Builder, prior: Prior) -> FloatArray:
-    """Prior mean of each coefficient: for curves in the entropy reward rises as entropy falls."""
-    entropy = builder.entropy - builder.entropy.mean()
-    towards = np.sign((columns - columns.mean(axis=0)).T @ entropy)
-    curves = [name in (LAW, LINE, SQUARE, RATE, POWER, LAGGED, FLAT) for name in builder.names]
-    return np.where(curves, -prior.slope * towards, 0.0)
-
-
-def _curves(entropy: FloatArray, prior: Prior) -> list[tuple[str, float, At]]:
-    """Curves with one coefficient: name, shape, and the column at some entropies."""
-    none, highest = float("nan"), max(float(np.max(np.abs(entropy))), 1e-300)
-    curves: list[tuple[str, float, At]] = [
-        (LAW, none, np.expm1),
-        (FLAT, none, np.expm1),
-        (LINE, none, np.asarray),
-        (SQUARE, none, np.square),
-    ]
-    for rate in prior.rates:
-        curves.append((RATE, rate / highest, partial(_rate_column, rate=rate / highest)))
-    if entropy.min() >= 0:
-        for power in prior.powers:
-            curves.append((POWER, power, partial(_power_column, power=power)))
-    return curves
-
-
-def _rate_column(entropy: FloatArray, rate: float) -> FloatArray:
-    return np.expm1(np.minimum(rate * entropy, _HIGHEST_POWER))
-
-
-def _power_column(entropy: FloatArray, power: float) -> FloatArray:
-    return np.asarray(np.maximum(entropy, 0.0) ** power)
-
-
 class _Builder:
-    """Columns as they are added; one that does not change is left out."""
+    """Columns as they are added."""
 
-    def __init__(self, entropy: FloatArray) -> None:
-        self.entropy = entropy
+    def __init__(self) -> None:
         self.columns: list[FloatArray] = []
         self.names: list[str] = []
         self.shapes: list[float] = []
         self.onward: list[At | None] = []
 
-    def keep(self, name: str, column: FloatArray, shape: float, onward: At | None) -> None:
+    def keep(self, name: str, column: Any, shape: float = np.nan, at: At | None = None) -> None:
         """Add one column as it is."""
-        self.columns.append(column)
+        self.columns.append(np.asarray(column, dtype=float))
         self.names.append(name)
         self.shapes.append(shape)
-        self.onward.append(onward)
+        self.onward.append(at)
 
-    def add(self, name: str, column: FloatArray, *, shape: float = float("nan")) -> None:
-        """A term, less its mean and in units of its sd."""
-        middle, unit = _scale(column)
-        if unit:
-            self.keep(name, (column - middle) / unit, shape, None)
-
-    def curve(self, name: str, shape: float, function: At) -> None:
-        """A curve in the entropy, less its mean and in units of its sd at the evaluations."""
-        column = function(self.entropy)
-        middle, unit = _scale(column)
-        if unit:
-            self.keep(name, (column - middle) / unit, shape, lambda at: (function(at) - middle) / unit)
-
-    def lagged(self, prior: Prior) -> None:
-        """The law of an exponential mean of the entropy; at a steady entropy it is the law."""
-        n = self.entropy.size
-        for lag in prior.lags:
-            weight = 1.0 / max(lag * n, 1.0)
-            start = np.array([(1.0 - weight) * self.entropy[0]])
-            mean, _ = lfilter([weight], [1.0, weight - 1.0], self.entropy, zi=start)
-            column = np.expm1(mean)
-            middle, unit = _scale(column)
-            if unit:
-                onward = partial(_standardised, middle=middle, unit=unit)
-                self.keep(LAGGED, (column - middle) / unit, lag, onward)
-
-    def free(self, prior: Prior) -> None:
-        """A natural cubic spline, its columns orthonormal to the intercept and to one another.
-
-        The basis is that of Hastie, Tibshirani & Friedman 2009 (doi:10.1007/978-0-387-84858-7, eq. 5.4).
-        """
-        knots = np.unique(np.quantile(self.entropy, prior.knots)) if prior.knots else np.empty(0)
-        if not prior.knots or knots.size < len(prior.knots) or self.entropy.size <= len(prior.knots):
+    def add(self, name: str, column: FloatArray, shape: float = np.nan, at: At | None = None) -> None:
+        """Add a column less its mean and in units of its sd; one that does not change is left out."""
+        if np.ptp(column) <= _FLAT_COLUMN * np.abs(column).max():
             return
-        spline = partial(_natural_basis, knots=knots, scale=float(np.ptp(self.entropy)))
-        basis = np.column_stack([np.ones(self.entropy.size), spline(self.entropy)])
-        ortho, triangle = np.linalg.qr(basis)
-        diagonal = np.abs(np.diag(triangle))
-        if diagonal.min() < 1e-6 * diagonal.max():
-            return
-        root = np.sqrt(self.entropy.size)
-        # Each column is a combination of the basis, the intercept included: at H = 0 only that remains.
-        weights = np.linalg.inv(triangle) * root
-        for i in range(1, basis.shape[1]):
-            self.keep(
-                FREE, ortho[:, i] * root, float("nan"), partial(_combined, spline=spline, of=weights[:, i])
-            )
+        middle, unit = float(np.mean(column)), float(np.std(column))
+        onward = None if at is None else lambda entropy: (at(entropy) - middle) / unit
+        self.keep(name, (column - middle) / unit, shape, onward)
 
 
-def _scale(column: FloatArray) -> tuple[float, float]:
-    """Mean and standard deviation of a column; 0 where it does not change."""
-    if np.ptp(column) <= _FLAT_COLUMN * np.abs(column).max():
-        return 0.0, 0.0
-    return float(np.mean(column)), float(np.std(column))
+def rate_column(entropy: FloatArray, rate: float) -> FloatArray:
+    """(exp(kH) − 1)/k, which is the law at k = 1 and the line H at k = 0.
+
+    Far above the fitted entropies kH is held at :data:`_HIGHEST_POWER`: the square is a number still.
+    """
+    return entropy if rate == 0 else np.expm1(np.minimum(rate * entropy, _HIGHEST_POWER)) / rate
 
 
-def _standardised(entropy: FloatArray, middle: float, unit: float) -> FloatArray:
-    return (np.expm1(entropy) - middle) / unit
+def power_column(entropy: FloatArray, power: float) -> FloatArray:
+    """H to a power, of a positive entropy."""
+    return np.asarray(np.maximum(entropy, 0.0) ** power)
 
 
-def _combined(entropy: FloatArray, spline: At, of: FloatArray) -> FloatArray:
-    return np.asarray(of[0] + spline(entropy) @ of[1:])
+def _curves(largest: float, prior: Prior, *, negative: bool) -> list[tuple[str, float, At]]:
+    """Curves with one coefficient: name, shape, and the column at some entropies."""
+    curves: list[tuple[str, float, At]] = [(LAW, np.nan, np.expm1), (FLAT, np.nan, np.expm1)]
+    curves += [(LINE, np.nan, np.asarray), (SQUARE, np.nan, np.square)]
+    for reach in prior.rates:
+        rate = reach / max(largest, 1e-300)
+        curves.append((RATE, rate, partial(rate_column, rate=rate)))
+    for power in () if negative else prior.powers:
+        curves.append((POWER, power, partial(power_column, power=power)))
+    return curves
 
 
-def _natural_basis(entropy: FloatArray, knots: FloatArray, scale: float) -> FloatArray:
-    """Natural cubic splines (q, knots − 1) without the intercept: straight lines outside the knots."""
-    last = knots[-1]
+def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
+    """Columns of a natural cubic spline, orthonormal to the intercept and to one another.
 
-    def cubic(knot: float) -> FloatArray:
-        cubes = np.maximum(entropy - knot, 0.0) ** 3 - np.maximum(entropy - last, 0.0) ** 3
-        return np.asarray(cubes / ((last - knot) * scale**2))
+    The basis is that of Hastie, Tibshirani & Friedman 2009 (doi:10.1007/978-0-387-84858-7, eq. 5.4): straight
+    lines outside the knots.
+    """
+    knots = np.unique(np.quantile(entropy, prior.knots)) if prior.knots else np.empty(0)
+    if not prior.knots or knots.size < len(prior.knots) or entropy.size <= len(prior.knots):
+        return []
+    range_square, last = float(np.ptp(entropy)) ** 2, knots[-1]
 
-    final = cubic(knots[-2])
-    return np.column_stack([entropy, *(cubic(knot) - final for knot in knots[:-2])])
+    def basis(at: FloatArray) -> FloatArray:
+        cubes = np.maximum(at[:, None] - knots, 0.0) ** 3
+        cubic = (cubes[:, :-1] - cubes[:, -1:]) / ((last - knots[:-1]) * range_square)
+        return np.column_stack([np.ones(at.size), at, cubic[:, :-1] - cubic[:, -1:]])
+
+    triangle = np.linalg.qr(basis(entropy), mode="r")
+    diagonal = np.abs(np.diag(triangle))
+    if diagonal.min() < 1e-6 * diagonal.max():
+        return []
+    # Each column is a combination of the basis, the intercept included: at H = 0 only that remains.
+    weights = np.linalg.inv(triangle) * np.sqrt(entropy.size)
+
+    def combined(at: FloatArray, weight: FloatArray) -> FloatArray:
+        return np.asarray(basis(at) @ weight)
+
+    return [partial(combined, weight=weight) for weight in weights.T[1:]]

@@ -10,8 +10,6 @@ from scipy.special import stdtr
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import SMOOTHED_ROWS
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.residuals import spacings
-from entropylaw.engine.table import Table, row_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,35 +46,23 @@ def smoothed_reward(reads: Reads) -> SmoothedReward:
     table, weight = reads.table, reads.averaged
     heaviest = np.argsort(-weight, kind="stable")[:SMOOTHED_ROWS]
     heaviest = heaviest[weight[heaviest] > 0]
-    # Nothing of a drift remains over a reload.
-    time = np.concatenate([[0.0], np.cumsum(spacings(table.time, table.entropy))])
-    offsets = _offsets(table)
-    means, squares = [], []
+    reward, means, squares = table.candidates.columns[:, -1], [], []
     for row in heaviest.tolist():
-        model = row_model(table, row)
-        drift, white = model.group.matrix(time, model.index)
-        profile = model.profile
-        drift, white = profile[:, None] * drift * profile, white * profile**2
-        block = table.blocks[int(np.searchsorted(offsets, row, side="right")) - 1]
-        number = (row - int(offsets[table.blocks.index(block)])) % max(len(block.curves), 1)
+        drift, white = table.residual_covariance(row)
+        block, first = next((block, span.start) for block, span in table.parts() if row < span.stop)
+        number = (row - first) % max(len(block.curves), 1)
         columns = table.candidates.columns[:, [*block.linear, *block.curves[number : number + 1]]]
         inverse = np.linalg.inv(drift + np.diag(white))
         along = inverse @ columns
         inner = columns.T @ along
         inner[np.diag_indices_from(inner)] *= 1.0 + 1e-10
         project = inverse - along @ np.linalg.solve(inner, along.T)
-        noise = white * (project @ table.candidates.columns[:, -1])
-        means.append(table.candidates.columns[:, -1] - noise)
+        means.append(reward - white * (project @ reward))
         squares.append((np.diag(white) - white[:, None] * project * white) * table.variance[row])
-    found = table.candidates
+    unit, origin = table.candidates.unit, table.candidates.origin
     return SmoothedReward(
         weight=weight[heaviest] / weight[heaviest].sum(),
         df=table.df[heaviest],
-        mean=np.array(means) * found.unit + found.origin,
-        covariance=np.array(squares) * found.unit**2,
+        mean=np.array(means) * unit + origin,
+        covariance=np.array(squares) * unit**2,
     )
-
-
-def _offsets(table: Table) -> FloatArray:
-    """The first row of each block."""
-    return np.concatenate([[0], np.cumsum([block.log_weight.size for block in table.blocks])[:-1]])

@@ -7,15 +7,15 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.blocks import Functional
+from entropylaw.engine.blocks import FORMS, Functional
 from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
@@ -28,11 +28,12 @@ from entropylaw.engine.constants import (
     LISTED,
     LOG_STEP,
     NEGLIGIBLE,
+    NO_TERM,
     SATURATION,
     SHORT_MEMORY,
     STEP,
+    WIDE_CELL,
 )
-from entropylaw.engine.residuals import scale_profiles
 from entropylaw.engine.table import Table
 
 NORMAL = 1e12
@@ -40,9 +41,6 @@ NORMAL = 1e12
 
 _FEWEST_HILL = 6.0
 """Degrees of freedom from which a t distribution is taken from a normal one."""
-
-_WIDE = 0.7
-"""The same as :data:`CELL` for numbers that are alike in two respects, of which there are more cells."""
 
 _NEAR = 1e-7
 """Share of a distribution's spread to which a quantile is known where it is at a jump."""
@@ -71,23 +69,11 @@ def reward_now(table: Table) -> Functional:
     )
 
 
-def headroom_of(table: Table) -> Functional:
-    """Ceiling less reward now."""
-    return difference(ceiling_of(table), reward_now(table))
-
-
-def coefficient_of(table: Table, name: str) -> Functional:
-    """The coefficients of the columns of a curve or term, in the rows of which it is."""
+def coefficient_of(table: Table, columns: Sequence[int]) -> Functional:
+    """The coefficient of one of some columns, in the rows of which it is."""
     row = np.zeros((1, 1, len(table.candidates.names)))
-    row[..., table.candidates.of(name)] = 1.0
+    row[..., columns] = 1.0
     return Functional(row=row, offset=np.zeros((1, 1)), variance=np.zeros((1, 1)))
-
-
-def difference(one: Functional, other: Functional) -> Functional:
-    """One number less another, of which one at most has a variance of its own."""
-    return Functional(
-        row=one.row - other.row, offset=one.offset - other.offset, variance=one.variance + other.variance
-    )
 
 
 def together(*parts: Functional) -> Functional:
@@ -133,22 +119,21 @@ class Cells:
 
     def sd(self) -> float:
         """Standard deviation without the cut; infinite where some t has none."""
-        mean = self.weight @ self.location
+        mean = self.mean()
         spread = np.where(self.df > 2, self.df / np.maximum(self.df - 2.0, 1e-9), np.inf) * self.scale**2
         return float(np.sqrt(self.weight @ (spread + (self.location - mean) ** 2)))
 
     def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
         """Quantiles at k probabilities, shape (k,), increasing."""
-        target = np.array(probabilities, dtype=float)
+        target, whole = np.array(probabilities, dtype=float), 1.0
         if np.isfinite(self.top):
-            whole = self._uncut(np.array([self.top]))[0]
-            if whole < BELIEVED:
-                return np.full(target.size, self.top)
-            target = target * whole
-        mean = float(self.weight @ self.location)
+            whole = float(self._uncut(np.array([self.top]))[0])
+        if whole < BELIEVED:
+            return np.full(target.size, self.top)
+        mean = self.mean()
         spread = float(np.sqrt(self.weight @ (self.scale**2 + (self.location - mean) ** 2)))
-        found = quantiles_of(self._uncut, target, mean, spread)
-        return np.asarray(np.minimum(np.maximum.accumulate(found), self.top))
+        values = quantiles_of(self._uncut, target * whole, mean, spread)
+        return np.asarray(np.minimum(np.maximum.accumulate(values), self.top))
 
 
 def t_below(df: FloatArray, z: FloatArray) -> FloatArray:
@@ -177,24 +162,27 @@ def quantiles_of(
     least = np.finfo(float).tiny
     aim, spread = ndtri(target), max(spread, least)
 
-    def error(value: FloatArray) -> FloatArray:
-        return np.asarray(ndtri(np.clip(below(value), least, 1.0 - 1e-16)) - aim)
+    def deviate(value: FloatArray) -> FloatArray:
+        return np.asarray(ndtri(np.clip(below(value), least, 1.0 - 1e-16)))
 
-    low, high = middle + (aim - 1.0) * spread, middle + (aim + 1.0) * spread
-    error_low, error_high = error(low), error(high)
+    at = middle + spread * np.linspace(-3.0, 3.0, 9)
+    values = np.maximum.accumulate(deviate(at))
+    right = np.clip(np.searchsorted(values, aim), 1, at.size - 1)
+    low, high = at[right - 1], at[right]
+    error_low, error_high = values[right - 1] - aim, values[right] - aim
     for _ in range(100):
         under, over = error_low > 0, error_high < 0
         if not (under.any() or over.any()):
             break
         width = high - low
         low, high = np.where(under, low - 2.0 * width, low), np.where(over, high + 2.0 * width, high)
-        error_low, error_high = error(low), error(high)
+        error_low, error_high = deviate(low) - aim, deviate(high) - aim
     value, side = 0.5 * (low + high), np.zeros(target.size)
     for turn in range(100):
         rise = error_high - error_low
         step = np.where(rise > 0, -error_low / np.where(rise > 0, rise, 1.0), 0.5)
         value = low + (high - low) * (step if turn < 8 else 0.5)
-        off = error(value)
+        off = deviate(value) - aim
         under = off < 0
         error_high = np.where(under, np.where(side > 0, error_high / 2.0, error_high), off)
         error_low = np.where(under, off, np.where(side < 0, error_low / 2.0, error_low))
@@ -209,57 +197,36 @@ def merged(
     location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, top: float = np.inf
 ) -> Cells:
     """Rows (r,) as a mixture of few cells: those alike in place and scale have one t of the same moments."""
-    heavy = weight > NEGLIGIBLE * weight.max()
-    weight, location, df = weight[heavy] / weight[heavy].sum(), location[heavy], df[heavy]
-    mean = weight @ location
-    spread = float(np.sqrt(weight @ (scale[heavy] ** 2 + (location - mean) ** 2)))
-    least = max(1e-9 * spread, 1e-14 * float(np.abs(location).max()), 1e-150)
-    scale = np.maximum(scale[heavy], least)
-    width = np.round(np.log(scale / max(spread, 1e-300)) / CELL)
-    place = np.round((location - mean) / (CELL * scale_of(width, spread)))
-    key = np.clip(place, -1e9, 1e9).astype(np.int64) * 4096 + width.astype(np.int64)
-    _, cell = np.unique(key, return_inverse=True)
-    total = np.bincount(cell, weight).astype(float)
-    centre = np.bincount(cell, weight * (location - mean)) / total
-    square = np.bincount(cell, weight * (scale**2 + (location - mean) ** 2)) / total - centre**2
-    return Cells(
-        weight=total,
-        location=mean + centre,
-        scale=np.maximum(np.sqrt(np.maximum(square, 0.0)), least),
-        df=np.bincount(cell, weight * df) / total,
-        top=top,
-    )
+    total, of_df, centre, square = merged_numbers(location[None], scale[None], df, weight)
+    return Cells(weight=total, location=centre[0], scale=np.sqrt(square[0]), df=of_df, top=top)
 
 
 def merged_numbers(
-    location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray
+    location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, *, by: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Rows of F numbers as few cells: weights and df (cells,), locations and squared scales (F, cells).
 
-    Rows are alike whose last two numbers are alike in location and scale.
+    Rows are alike whose first ``by`` numbers are alike in place and scale.
     """
-    weight, scale = weight / weight.sum(), np.maximum(scale, 1e-150)
-    widths = np.round(np.log(scale[-2:]) / _WIDE)
-    places = np.round(np.clip(location[-2:] / (_WIDE * np.exp(_WIDE * widths)), -1e15, 1e15))
-    order, starts = _alike(np.concatenate([widths, places]))
-    weight, df, location, scale = weight[order], df[order], location[:, order], scale[:, order]
-    total = np.add.reduceat(weight, starts)
-    centre = np.add.reduceat(weight * location, starts, axis=1) / total
-    apart = location - np.repeat(centre, np.diff([*starts, weight.size]), axis=1)
-    square = np.add.reduceat(weight * (scale**2 + apart**2), starts, axis=1) / total
-    return total, np.add.reduceat(weight * df, starts) / total, centre, square
-
-
-def _alike(keys: FloatArray) -> tuple[IntArray, IntArray]:
-    """An order of rows in which those of the same keys (k, r) are neighbours, and the start of each group."""
-    order = np.lexsort(keys)
-    new = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
-    return order, np.concatenate([[0], np.flatnonzero(new) + 1])
-
-
-def scale_of(width: FloatArray, spread: float) -> FloatArray:
-    """The scale of which a cell's number is the rounded logarithm."""
-    return np.asarray(max(spread, 1e-300) * np.exp(CELL * width))
+    heavy = heavier(weight)
+    weight, df = weight[heavy] / weight[heavy].sum(), df[heavy]
+    mean = location[:, heavy] @ weight
+    apart = location[:, heavy] - mean[:, None]
+    spread = np.sqrt((scale[:, heavy] ** 2 + apart**2) @ weight)
+    least = np.maximum(np.maximum(1e-9 * spread, 1e-14 * np.abs(location[:, heavy]).max(axis=1)), 1e-150)
+    scale = np.maximum(scale[:, heavy], least[:, None])
+    size, cell = CELL if by == 1 else WIDE_CELL, np.zeros(heavy.size, dtype=np.int64)
+    for width_of, place_of, unit in zip(scale[:by], apart[:by], np.maximum(spread, 1e-300), strict=False):
+        width = np.round(np.log(width_of / unit) / size)
+        where = np.clip(np.round(place_of / (size * unit * np.exp(size * width))), -1e9, 1e9)
+        _, alike = np.unique(where.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
+        cell = alike if by == 1 else np.unique(cell * heavy.size + alike, return_inverse=True)[1]
+    total = np.bincount(cell, weight).astype(float)
+    centre = np.array([np.bincount(cell, weight * values) for values in apart]) / total
+    square = np.array([np.bincount(cell, weight * values) for values in scale**2 + apart**2]) / total
+    square = np.maximum(square - centre**2, least[:, None] ** 2)
+    of_df = np.asarray(np.bincount(cell, weight * df) / total)
+    return total, of_df, mean[:, None] + centre, np.asarray(square)
 
 
 # -- answers ------------------------------------------------------------------------------------------------
@@ -268,35 +235,34 @@ def scale_of(width: FloatArray, spread: float) -> FloatArray:
 class Reads:
     """The questions to a table, with the largest reward that is possible, where that is known.
 
-    Weights are computed once; every number is a mixture over the rows that its question allows.
+    Weights are computed once; every number is a mixture over the rows that its question allows. ``averaged``,
+    ``law`` and ``law_possible`` (rows,) are those of the averages, of the law's own numbers, and of those
+    that the largest reward bounds; ``passed`` says that all curves pass that.
     """
 
     def __init__(self, table: Table, top: float = np.inf) -> None:
         self.table, self.top = table, top
-        weight = np.exp(table.log_weight - table.log_weight.max())
-        self.evidence = weight
-        terms = np.array([probability for _, probability in table.prior.terms])
-        location, scale = table.numbers(together(ceiling_of(table), headroom_of(table), reward_now(table)))
+        self.evidence = np.exp(table.log_weight - table.log_weight.max())
+        ceiling, now = ceiling_of(table), reward_now(table)
+        location, scale = table.numbers(together(ceiling, ceiling - now, now))
         location[[0, 2]] += table.candidates.origin
         self.location, self.scale = location, scale
-        self.possible = np.ones(weight.size)
+        self.possible = np.ones(table.form.size)
         if np.isfinite(top):
-            z = (top - location[0]) / np.maximum(scale[0], 1e-300)
-            self.possible = stdtr(table.df, z)
-        averaged = weight * terms[table.term] * table.is_form(*AVERAGED)
-        self.passed = bool((averaged @ self.possible) < BELIEVED * averaged.sum())
-        possible = np.ones(weight.size) if self.passed else self.possible
-        self.averaged = averaged * possible / (averaged @ possible)
-        own = weight * table.is_form(FLAT)
-        self.law = own / own.sum() if own.sum() > 0 else self._fallback()
+            self.possible = stdtr(table.df, (top - location[0]) / np.maximum(scale[0], 1e-300))
+        terms = np.array([probability for _, probability in table.prior.terms])
+        averaged = self.evidence * terms[table.term] * table.is_form(*AVERAGED)
+        self.passed = bool(averaged @ self.possible < BELIEVED * averaged.sum())
+        if not self.passed:
+            averaged = averaged * self.possible
+        self.averaged = averaged / averaged.sum()
+        of_law = self.evidence * table.is_form(FLAT)
+        if not of_law.any():
+            # A flat prior does not determine the law: the rows of its normal prior do.
+            of_law = self.evidence * table.is_form(LAW) * (table.term == 0)
+        self.law = of_law / of_law.sum() if of_law.any() else np.full(of_law.size, 1.0 / of_law.size)
         bounded = self.law @ self.possible
         self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
-
-    def _fallback(self) -> FloatArray:
-        """Weights of the law where a flat prior does not determine it: those of its normal prior."""
-        own = self.evidence * self.table.is_form(LAW) * (self.table.term == 0)
-        total = own.sum()
-        return own / total if total > 0 else np.full(own.size, 1.0 / own.size)
 
     def cells(self, number: int, weight: FloatArray, top: float = np.inf) -> Cells:
         """Ceiling (0), headroom (1) or reward now (2) over rows of some weights."""
@@ -304,56 +270,70 @@ class Reads:
 
     def most_left(self) -> float:
         """The largest headroom: what is above the reward now."""
-        now = float(self.averaged @ self.location[2])
-        return max(self.top - now, 0.0)
+        return max(self.top - float(self.averaged @ self.location[2]), 0.0)
 
-    def predicted(
-        self, entropy: FloatArray, weight: FloatArray, *, fresh: bool = False, noise: float = 0.0
-    ) -> list[Cells]:
-        """The curve at entropies (q,); with ``fresh`` one more evaluation there, far from the last."""
-        heavy = np.flatnonzero(weight > NEGLIGIBLE * weight.max())
-        table, cells = self.table, list[Cells]()
+    def _curves(self, entropy: FloatArray, heavy: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Location and scale of the curve in the ``heavy`` rows, at each of some entropies (q,)."""
         for start in range(0, entropy.size, 16):
-            location, scale = table.numbers(reward_at(table, entropy[start : start + 16]))
-            location, scale = location[:, heavy] + table.candidates.origin, scale[:, heavy]
-            if fresh:
-                variance = self.new_variance()[heavy] + noise
-                scale = np.sqrt(scale**2 + variance)
-            cells += [
-                merged(where, width, table.df[heavy], weight[heavy], self.top)
-                for where, width in zip(location, scale, strict=True)
-            ]
-        return cells
+            location, scale = self.table.numbers(reward_at(self.table, entropy[start : start + 16]))
+            yield from zip(location[:, heavy] + self.table.candidates.origin, scale[:, heavy], strict=True)
+
+    def predicted(self, entropy: FloatArray, weight: FloatArray, *, fresh: bool = False) -> list[Cells]:
+        """The curve at entropies (q,); with ``fresh`` one more evaluation there, far from the last."""
+        heavy, white = heavier(weight), self.table.whitened
+        df, variance = self.table.df[heavy], np.zeros(heavy.size)
+        if fresh:
+            # At the last evaluation's scale; a mean of neighbours has a part of one's white noise.
+            share = white.white * (self.table.group - 1.0) + 1.0
+            at_last = (white.last_square * share)[self.table.covariance[heavy]]
+            variance = at_last * self.table.variance[heavy] * self.table.candidates.unit**2
+        return [
+            merged(location, np.sqrt(scale**2 + variance), df, weight[heavy], self.top)
+            for location, scale in self._curves(entropy, heavy)
+        ]
+
+    def p_below(self, entropy: FloatArray, weight: FloatArray, reward: float, *, merge: bool) -> FloatArray:
+        """Probability that the curve is at most a reward, at entropies (q,).
+
+        Of the largest reward that is 1: there the curves are taken as they were fitted. With ``merge`` it is
+        that of the predictions; without, rows are not merged in cells, and it is smooth in the entropy.
+        """
+        if merge:
+            cells = self.predicted(entropy, weight)
+            if reward >= self.top:
+                cells = [replace(numbers, top=np.inf) for numbers in cells]
+            return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
+        heavy = heavier(weight)
+        df, share = self.table.df[heavy], weight[heavy] / weight[heavy].sum()
+        bounds = np.array([[reward]] if reward >= self.top else [[reward], [self.top]])
+        values = np.ones((entropy.size, 2))
+        for i, (location, scale) in enumerate(self._curves(entropy, heavy)):
+            values[i, : bounds.size] = t_below(df, (bounds - location) / np.maximum(scale, 1e-300)) @ share
+        below, whole = values.T
+        return np.where(whole < BELIEVED, 0.0, below / np.maximum(whole, BELIEVED))
 
     def mean_curve(self, entropy: FloatArray, weight: FloatArray) -> FloatArray:
         """Mean of the curve over some rows, at entropies (q,), reward units."""
-        found, share = self.table.candidates, weight / max(float(weight.sum()), 1e-300)
-        along = found.row(entropy) @ self.table.mean_coefficients(share)
-        return np.asarray(along * found.unit + found.origin)
+        (curve,) = self.mean_curves(entropy, [weight])
+        return curve
 
-    def new_variance(self) -> FloatArray:
-        """Variance (rows,) of one more evaluation around the curve, at the last evaluation's scale."""
-        table, last = self.table, scale_profiles(self.table.entropy, self.table.prior)[:, -1]
-        scaled = table.whitened.scaled[table.covariance]
-        square = np.where(scaled, last[-1] ** 2, 1.0) * table.variance * table.candidates.unit**2
-        white = table.whitened.white[table.covariance]
-        return np.asarray(square * (1.0 - white + white * table.group))
+    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
+        """The same over several sets of rows."""
+        columns = self.table.candidates
+        at, curves = columns.row(entropy), list[FloatArray]()
+        for weight in weights:
+            along = at @ self.table.mean_coefficients(weight / max(float(weight.sum()), 1e-300))
+            curves.append(along * columns.unit + columns.origin)
+        return curves
 
     def probability(self) -> dict[str, float]:
         """Probability of each averaged curve."""
-        return {name: float(self.averaged[self.table.is_form(name)].sum()) for name in AVERAGED}
+        shares = np.bincount(self.table.form, self.averaged, len(FORMS)).tolist()
+        return {name: shares[FORMS.index(name)] for name in AVERAGED}
 
     def share(self, rows: BoolArray) -> float:
         """Probability of some rows among the averaged."""
         return float(self.averaged[rows].sum())
-
-    def p_term(self) -> float:
-        """Probability that reward needs a term in the step beside the entropy."""
-        return self.share(self.table.term > 0)
-
-    def p_first(self) -> float:
-        """Probability that the first evaluations have a level of their own."""
-        return self.share(self.table.first > 0)
 
     def is_long(self) -> BoolArray:
         """Rows of long memory."""
@@ -361,36 +341,33 @@ class Reads:
 
     def p_no_curve(self) -> tuple[float, float]:
         """Probability of the free curve; and the same if no drift is long, 0 where that is excluded."""
-        white = self.table.whitened
+        white, free = self.table.whitened, self.table.is_form(FREE)
         short = (~white.long & (white.length <= SHORT_MEMORY))[self.table.covariance]
         among = self.share(short)
-        free = self.table.is_form(FREE)
         return self.share(free), self.share(free & short) / among if among > LEAST_SHORT else 0.0
 
     def odds(self) -> dict[str, float]:
-        """Marginal likelihood of each rival over the law's, largest first dummies averaged."""
-        table, evidence = self.table, self.evidence
-        names = [name for name, _ in table.prior.terms]
+        """Marginal likelihood of each rival over the law's, levels of the first evaluations averaged."""
+        table = self.table
 
-        def total(name: str, term: int = 0) -> float:
-            return float(evidence[table.is_form(name) & (table.term == term)].sum())
+        def total(name: str, term: str = NO_TERM) -> float:
+            number = [other for other, _ in table.prior.terms].index(term)
+            return float(self.evidence[table.is_form(name) & (table.term == number)].sum())
 
-        own = max(total(LAW), 1e-300)
-        rivals = {name: total(name) for name in (*LISTED, SATURATION) if name != LAW}
-        rivals |= {term: total(LAW, names.index(term)) for term in (STEP, LOG_STEP)}
-        return {name: value / own for name, value in rivals.items()} | {LAGGED: total(LAGGED) / own}
+        rivals = {name: total(name) for name in (*LISTED, SATURATION, LAGGED) if name != LAW}
+        rivals |= {term: total(LAW, term) for term in (STEP, LOG_STEP)}
+        return {name: value / max(total(LAW), 1e-300) for name, value in rivals.items()}
 
     def p_step(self) -> tuple[float | None, float | None]:
         """Two-sided p-values of the step and of its logarithm beside the law."""
         table, values = self.table, list[float | None]()
         for number, (name, _) in enumerate(table.prior.terms[1:], start=1):
-            rows = table.is_form(LAW) & (table.term == number)
-            weight = self.evidence * rows
+            weight = self.evidence * (table.is_form(LAW) & (table.term == number))
             if not weight.any() or not table.candidates.of(name):
                 values.append(None)
                 continue
-            location, scale = table.numbers(coefficient_of(table, name), rows)
-            heavy = weight > NEGLIGIBLE * weight.max()
+            location, scale = table.numbers(coefficient_of(table, table.candidates.of(name)), weight > 0)
+            heavy = heavier(weight)
             z = location[0, heavy] / np.maximum(scale[0, heavy], 1e-300)
             # Both tails: one minus the larger would lose all digits of a small one.
             tails = [float(weight[heavy] @ stdtr(table.df[heavy], side * z)) for side in (-1.0, 1.0)]
@@ -399,31 +376,31 @@ class Reads:
         return first, second
 
     @cached_property
+    def _of_law(self) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of the law's a, and of b = ceiling + a, in the rows of the law."""
+        table = self.table
+        name = FLAT if self.evidence[table.is_form(FLAT)].any() else LAW
+        a = -1.0 / table.candidates.law_unit * coefficient_of(table, table.candidates.of(name))
+        location, scale = table.numbers(together(a, ceiling_of(table) + a), self.law > 0)
+        return location + np.array([[0.0], [table.candidates.origin]]), scale
+
+    @cached_property
     def coefficients(self) -> tuple[Cells, Cells]:
         """The law's a and b over its own rows."""
         return self.coefficient(self.law)
 
     def coefficient(self, weight: FloatArray) -> tuple[Cells, Cells]:
-        """The law's a, and b = ceiling + a, over some of the law's rows."""
-        table, found = self.table, self.table.candidates
-        slope = coefficient_of(table, FLAT if self.evidence[table.is_form(FLAT)].any() else LAW)
-        scaled = Functional(row=-slope.row / found.law_unit, offset=slope.offset, variance=slope.variance)
-        ceiling = ceiling_of(table)
-        both = together(
-            scaled,
-            Functional(row=ceiling.row + scaled.row, offset=ceiling.offset, variance=ceiling.variance),
-        )
-        location, scale = table.numbers(both, self.law > 0)
-        location[1] += found.origin
-        a, b = (merged(location[i], scale[i], table.df, weight) for i in range(2))
+        """The law's a and b over some of the law's rows."""
+        location, scale = self._of_law
+        a, b = (merged(location[i], scale[i], self.table.df, weight) for i in range(2))
         return a, b
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
-        a, b = self.coefficients
-        variances = [cells.sd() ** 2 for cells in (a, b, self.cells(0, self.law))]
+        every = (*self.coefficients, self.cells(0, self.law))
+        variances = [cells.sd() ** 2 for cells in every]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:
-            variances = [float(cells.weight @ cells.scale**2) for cells in (a, b, self.cells(0, self.law))]
+            variances = [float(cells.weight @ cells.scale**2) for cells in every]
         product = np.sqrt(variances[0]) * np.sqrt(variances[1])
         between = 0.5 * (variances[0] + variances[1] - variances[2])
         return float(np.clip(between / product, -1.0, 1.0)) if product > 0 else 0.0
@@ -438,6 +415,11 @@ class Reads:
     def memory(self) -> tuple[float, float]:
         """Drift's share of the residual variance, and effective sample size on the level: posterior means."""
         white, rows = self.table.whitened, self.table.covariance
-        share = white.part[rows] * (white.length[rows] > 0)
-        effective = (white.product[:, 0, 0] * white.mean_square)[rows]
-        return float(self.law @ share), float(min(self.law @ effective, len(self.table.time)))
+        effective = self.law @ (white.product[:, 0, 0] * white.mean_square)[rows]
+        most = float(self.table.time.size)
+        return float(self.law @ (1.0 - white.white)[rows]), min(float(effective), most)
+
+
+def heavier(weight: FloatArray) -> IntArray:
+    """The rows of which a number depends."""
+    return np.flatnonzero(weight > NEGLIGIBLE * weight.max())

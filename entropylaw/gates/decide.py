@@ -25,7 +25,7 @@ from entropylaw.documents.loading import find_document, load_json
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Kind, Part, Unknown, Value
+from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Kind, Part, Quantity, Unknown, Value
 from entropylaw.gates.subjects import Subject, read_document, subjects_of, unread
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
@@ -91,7 +91,7 @@ def decide(
     for subject, gate in product(subjects, gates):
         value: Value | None = None
         if gate.quantity.kind is Kind.flag:
-            outcome, sentence = decide_flag(gate.quantity.name, subject)
+            outcome, sentence = decide_flag(gate.quantity, subject)
         else:
             value = compared_value(gate, subject, baselines, rules, alone=alone)
             outcome, sentence = decide_value(gate, value, subject, rules)
@@ -128,11 +128,17 @@ def check_arms(gates: Sequence[Gate], subjects: Sequence[Subject]) -> None:
             raise UsageError("no-such-arm", message, f"the arms are {listing(arms)}")
 
 
-def decide_flag(name: str, subject: Subject) -> tuple[Outcome, str]:
+def decide_flag(quantity: Quantity, subject: Subject) -> tuple[Outcome, str]:
     """The outcome of a gate without a number, such as ``fails``, and its sentence."""
-    refusal = subject.refusal
+    name, refusal = quantity.name, subject.refusal
     if Part.arms in subject.holders:
         return Outcome.unknown, f"{name} is a gate on a run, and a comparison has arms"
+    if quantity.part is Part.phases:
+        value = subject.value(quantity)
+        if not isinstance(value, float):
+            return Outcome.unknown, getattr(value, "reason", f"{WRITTEN_BY[quantity.part]} writes {name}")
+        sentence = quantity.meaning if value else f"not so: {quantity.meaning}"
+        return (Outcome.tripped if value else Outcome.passed), sentence
     if name == "refused":
         sentence = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
         return (Outcome.tripped if refusal else Outcome.passed), sentence

@@ -34,6 +34,8 @@ RENAMED = {
     "holds": "a gate trips on what is bad: type --fail-if \"verdict!='holds'\"",
     "invalid": "the verdict is one of three words: write `fails` and, where you want it, `undecided`",
     "law_weight": "write law_probability",
+    "turn_planning": "write onset_planning",
+    "turn_execution": "write settled_execution",
 }
 """Names that are not quantities, some of them of earlier versions → what to write."""
 

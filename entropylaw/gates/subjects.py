@@ -19,8 +19,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.result import LOST, sentences
 
 if TYPE_CHECKING:
-    from entropylaw.documents.comparison import ComparisonDocument
-    from entropylaw.documents.document import Document
+    from entropylaw.documents.document import AnyDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +63,23 @@ class Subject:
             # A prediction has the verdict in addition to its own numbers.
             is_shared = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
             return quantity.read(self.holders[Part.ahead]) if is_shared else None
-        holder = self.holders[quantity.part]
-        return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
+        held = self.held(quantity.part)
+        return None if quantity.part is Part.law and held is None else quantity.read(held)
 
     def detail(self, quantity: Quantity) -> str:
         """What a sentence adds to the number of a quantity that has one, in brackets."""
-        return f" ({quantity.detail(self.holders[quantity.part])})" if quantity.detail else ""
+        return f" ({quantity.detail(self.held(quantity.part))})" if quantity.detail else ""
+
+    def held(self, part: Part) -> Any:
+        """What quantities of a part are read from: of the law the fit, None for a refused run."""
+        return self.holders[part].result if part is Part.law else self.holders[part]
 
 
 READ = ("fit", "report", "phases", "prediction", "comparison")
 """The kinds of documents that gates read."""
 
 
-def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
+def read_document(data: Any, source: str) -> AnyDocument:
     """A document from JSON values, its arrays as lists; ``source`` is its name in error messages.
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
@@ -92,28 +95,29 @@ def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
             "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
             "log itself",
         )
-    document: Document[Any] | ComparisonDocument = as_document(KINDS[kind], data, source, arrays=False)
+    document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
     if not getattr(document, "runs", True):
         raise damaged(source, "at $.runs: expected one run or more")
     return document
 
 
-def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> list[Subject]:
+def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
     kind, subjects = document.schema.split("/")[1], []
     if kind == "comparison":
-        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[union-attr]
+        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
         held = {Part.arms: document}
         return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
-    for entry in document.runs:  # type: ignore[union-attr]
-        holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
-        run = entry
+    for entry in document.runs:  # type: ignore[attr-defined]
+        run = entry.fit if kind == "report" else entry
+        holders: dict[Part, Any] = {Part.law: run}
         if kind == "report":
-            run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
+            holders |= {Part.ahead: entry, Part.phases: entry.phases}
         elif kind == "phases":
             holders = {Part.phases: entry}
-        answer = getattr(run, "answer", run)
-        judged = None if kind == "phases" else answer
+        elif kind == "prediction":
+            holders = {Part.ahead: entry.result}
+        judged = None if kind == "phases" else run.result
         findings = getattr(judged, "findings", ())
         subject = Subject(
             run=run.run,
@@ -124,8 +128,8 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             why=getattr(judged, "why", None),
             reasons=sentences(findings, "reason"),
             lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
-            refusal=getattr(run, "refusal", None),
-            read=getattr(run, "read", True),
+            refusal=run.refusal,
+            read=run.read,
         )
         subjects.append(subject)
     return subjects

@@ -14,31 +14,22 @@ from entropylaw.analysis.forecast import entropy_drop, forecast, saturation_fore
 from entropylaw.analysis.level_shift import find_level_shifts, known_shifts, level_shift_steps
 from entropylaw.analysis.numbers import p_gain, reward_now_at
 from entropylaw.analysis.phases import fit_phases
-from entropylaw.analysis.seeds import averaged_curve
-from entropylaw.analysis.turning_point import FEWEST_POINTS
+from entropylaw.analysis.rise import FEWEST_POINTS, fit_curve, level_findings
 from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import (
-    FitDocument,
-    PredictionDocument,
-    RunFit,
-    RunPhases,
-    RunPrediction,
-    RunReport,
-)
+from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction, RunReport
 from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.report.words import summary
-from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Finding, caution, note, replace
-from entropylaw.roles.select import NO_SHARE, select
+from entropylaw.results.phases import CURVES, PhaseFit
+from entropylaw.results.result import NO_SHIFT, Finding, caution, note, replace
+from entropylaw.roles.select import select
 from entropylaw.roles.series import PhaseSeries, Series
 
 SPAN_AHEAD = 0.5
@@ -187,7 +178,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
+def fit(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
     """A run with its answer, and with that for its training reward where the validation reward is short.
 
     Raises FitError where neither can be fitted.
@@ -197,62 +188,70 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     try:
         entry = _fitted(run, series, options)
     except FitError as error:
-        entry = RunFit.refused(run, series, error)
-        entry = replace(entry, summary=summary(entry))
+        entry = Entry.of(run, series, error=error)
     try:
         training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
     except FitError:
-        if entry.answer is None:
+        if entry.result is None:
             raise
         return entry
-    return as_stored(replace(entry, training=training))
+    return replace(entry, training=training)
 
 
-def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
+def _fitted(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
     """A run with its law and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
     names = ("level", "eval_size", "keep_outliers", "gain", "max_reward")
     how: dict[str, Any] = {name: getattr(options, name) for name in names}
-    answer = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
-    drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
-    entry = RunFit.of(run, series, answer=answer, drop_per_100_steps=drop)
-    unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
-    located = known_shifts(answer.law) if options.seams else shifts
-    return as_stored(replace(entry, summary=summary(entry), level_shifts=located, findings=unshifted))
+    fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
+    unshifted = (note(NO_SHIFT),) if options.find_seams and not shifts else ()
+    fitted = replace(
+        fitted,
+        findings=(*fitted.findings, *levels_of(series, options.level), *unshifted),
+        level_shifts=known_shifts(fitted.law) if options.seams else shifts,
+        drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
+    )
+    return Entry.of(run, series, result=as_stored(fitted))
 
 
-def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
+def levels_of(series: Series, level: float) -> list[Finding]:
+    """An explosion and the eruptions of the entropy as logged; nothing of too few values."""
+    try:
+        curve = fit_curve(*(series.logged or (series.step, series.entropy)), "aggregate", level).curve
+        return level_findings(curve)
+    except FitError:
+        return []
+
+
+def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseFit]:
     """A run with its phases."""
     try:
-        curves_with = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
-        curves = (series.step, series.planning, series.execution)
-        fitted = fit_phases(*curves, **curves_with, level=options.level, run=run.name)
+        columns = {name: getattr(series, name) for name in (*CURVES, "planning_share", "length")}
+        fitted = fit_phases(series.step, **columns, level=options.level, run=run.name)
     except FitError as error:
         # These columns identify a summary of tokens.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
             raise
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
-    if NO_SHARE in series.notes:
-        # The columns give the true reason; the fit only reports that the share is missing.
-        others = tuple(finding for finding in fitted.findings if finding.code != "planning-share-unknown")
-        fitted = replace(fitted, findings=others)
-    return as_stored(RunPhases.of(run, series, phases=fitted))
+    fitted = replace(fitted, findings=(*fitted.findings, *series.findings))
+    return Entry.of(run, series, result=as_stored(fitted))
 
 
-def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:
+def backtest(run: Run, series: Series, options: FitOptions) -> Entry[RunBacktest]:
     """The scores of forecasts from the early part of a run, with every digit."""
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
-    return backtest_run(series.step, series.entropy, series.reward, **how)
+    return Entry.of(run, series, result=backtest_run(series.step, series.entropy, series.reward, **how))
 
 
-def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
+def ahead(entry: Entry[Fit], _: Entry[Fit], points: int) -> RunReport:
     """A fitted run with a forecast at some later ``points``, and when its entropy will be spent."""
-    answer, law = entry.answer, entry.law
-    if answer is None or law is None:
+    answer = entry.result
+    if answer is None:
         return RunReport(fit=entry, no_forecast="the run has no fit")
+    law = answer.law
     series, first, last = (law.step, law.entropy, law.reward), float(law.step[0]), float(law.step[-1])
     later = np.linspace(last, last + SPAN_AHEAD * (last - first), points + 1)[1:]
     # Whole steps where the run's are whole numbers.
@@ -264,17 +263,11 @@ def ahead(entry: RunFit, _: RunFit, points: int) -> RunReport:
     return RunReport(fit=entry, forecast=later_rewards, spending=spending)
 
 
-def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
-    """The averaged curve of a fit."""
-    return averaged_curve(answer)
-
-
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit,
     "phases": phases,
     "backtest": backtest,
     "ahead": ahead,
-    "averaged": averaged,
 }
 """Name of a step → its function of a run, the run's series and the options."""
 
@@ -307,12 +300,12 @@ def predict_runs(
     spent in the forecast. ``gain`` of reward and ``level`` are by default those of each fit.
     """
     requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step), saturation)
-    runs = [
-        predict_run(entry, requested, gain=gain, level=level)
-        for entry in fits.runs
-        if entry.answer is not None
-    ]
-    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(runs)))
+    entries: list[Entry[RunPrediction]] = []
+    for entry in fits.runs:
+        if entry.result is not None:
+            predicted: Any = predict_run(entry.result, requested, gain=gain, level=level)
+            entries.append(replace(entry, result=predicted, training=None))  # type: ignore[arg-type]
+    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
 
 
 class Targets(NamedTuple):
@@ -324,10 +317,9 @@ class Targets(NamedTuple):
     saturation: bool
 
 
-def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
-    """The predictions of one fitted run; parameters as :func:`predict_runs`."""
-    assert entry.answer is not None
-    answer, law = entry.answer, entry.answer.law
+def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
+    """The predictions from one fit; parameters as :func:`predict_runs`."""
+    law = answer.law
     at, later = (targets.entropies, targets.at_step) if any(targets) else usual_targets(answer)
     least = answer.gain if gain is None else gain
     if answer.lost:
@@ -335,8 +327,6 @@ def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: f
         lowest = min(law.entropy.min(), law.entropy_now)
         at = [entropy for entropy in at if entropy >= lowest]
     prediction = RunPrediction(
-        run=entry.run,
-        path=entry.path,
         verdict=answer.verdict,
         why=answer.why,
         findings=answer.findings,
@@ -346,7 +336,7 @@ def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: f
         predictions=answer.predict(at, level=level),
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in targets.rewards),
     )
-    how: dict[str, Any] = {"level": answer.level if level is None else level, "run": entry.run}
+    how: dict[str, Any] = {"level": answer.level if level is None else level, "run": answer.run}
     how |= {"max_reward": answer.max_reward, "reward_now": reward_now_at(answer, level)}
     return replace(prediction, **_later(law, later, least, saturation=targets.saturation, **how))
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
-    FitDocument,
+    Entry,
     InputFile,
-    RunFit,
-    RunPhases,
+    ReportDocument,
     RunReport,
-    from_fits,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.files import write_atomically
@@ -33,12 +32,10 @@ from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
-from entropylaw.results.phases import RunTurns
+from entropylaw.results.fit import Fit
+from entropylaw.results.phases import PhaseFit, PhaseSummary
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
-
-if TYPE_CHECKING:
-    from entropylaw.report.figures.plotting import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +44,11 @@ class Making:
 
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
     is a matplotlib style file; ``phases`` says whether curves of planning and execution are fitted. ``arms``
-    is a regular expression for the arms of the index. ``config`` is the settings file in force.
+    is a regular expression for the arms of the index. ``config`` is the settings file in force. ``folder`` is
+    None for a report in one file, whose pages are not written on their own.
     """
 
-    folder: Path
+    folder: Path | None
     settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
@@ -64,7 +62,8 @@ class Making:
 class Task:
     """A run of a report: its ``input``, the name of its files, and its neighbours in the index.
 
-    ``histogram`` is the file of the tokens' sums with a log that ``entropylaw tokens`` wrote.
+    ``histogram`` is the file of the tokens' sums with a log that ``entropylaw tokens`` wrote. ``section`` is
+    the id of the run's section in a report of one file and several runs.
     """
 
     input: Input
@@ -73,32 +72,30 @@ class Task:
     histogram: str = ""
     before: Neighbour | None = None
     after: Neighbour | None = None
+    section: str = ""
 
     @property
     def name(self) -> str:
         """The name of the run."""
         return self.input.name
 
-    @property
-    def document(self) -> Path:
-        """The document of the task's run."""
-        return self.making.folder / "runs" / f"{self.slug}.json"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """The result of a task: its row in the index, the names of its figures, and why it has no law.
 
-    ``read`` distinguishes data that give no fit from a file that could not be read; ``turns`` are those of
-    its phases, where it has both curves; ``unchanged`` says that its files were there already.
+    ``read`` distinguishes data that give no fit from a file that could not be read; ``phases`` is the
+    summary of its phases; ``unchanged`` says that its files were there already. ``page`` is
+    that in a report of one file, compressed.
     """
 
     row: IndexRow
     figures: tuple[str, ...] = ()
     refusal: Refusal | None = None
     read: bool = True
-    turns: RunTurns | None = None
+    phases: PhaseSummary | None = None
     unchanged: bool = False
+    page: bytes = b""
 
 
 class Files(Struct, frozen=True, kw_only=True):
@@ -109,9 +106,13 @@ class Files(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
-    """All that the files of a run depend on besides its numbers; of other files path and sha256."""
+    """All that the files of a run depend on besides its numbers; of other files path and sha256.
+
+    ``section`` is None for a page in a folder; otherwise as in a :class:`Task`.
+    """
 
     slug: str
+    section: str | None
     kinds: tuple[str, ...]
     settings: FitOptions
     inputs: tuple[InputFile, ...]
@@ -136,12 +137,12 @@ class Page(steps.Step[Files]):
     def compute(self, subject: RunReport, series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
-        fits = FitDocument(
-            inputs=options.inputs, settings=options.settings, runs=(subject.fit,), config=options.config
+        document = ReportDocument(
+            inputs=options.inputs, settings=options.settings, runs=(subject,), config=options.config
         )
-        document = from_fits(fits, [subject])
         contents = dict(_page(document, options))
-        contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
+        if options.section is None:
+            contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
         return Files(contents={name: zlib.compress(data, 1) for name, data in contents.items()})
 
 
@@ -153,10 +154,10 @@ def work(task: Task) -> Done:
     """
     making, run = task.making, task.input.run
     try:
-        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache).result
+        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache)
         report: Any = entry
         if not isinstance(entry, RunReport):
-            report = steps.answer(steps.Ahead(), entry, making.cache).result
+            report = steps.answer(steps.Ahead(), entry, making.cache)
         if run is not None and making.phases:
             report = replace(report, phases=_phases(making, run))
         return _write(task, report)
@@ -172,34 +173,35 @@ def died(task: Task) -> Done:
     return _fail(task, steps.killed())
 
 
-def _phases(making: Making, run: Run) -> RunPhases | None:
+def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
     """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
     try:
         series = phase_series(run)
-        if series.planning_column is None and series.execution_column is None:
+        if series.planning is None and series.execution is None and series.semantic is None:
             return None
         step = steps.Phases(PhaseOptions(level=making.settings.level))
-        return steps.answer(step, run, making.cache).result
+        return steps.answer(step, run, making.cache)
     except UsageError:
         raise
     except EntropyLawError:
         return None
     except Exception as error:
-        return RunPhases.refused(run, None, steps.failed(error))
+        return Entry.of(run, None, error=steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
-    entry = RunFit.refused(task.input.run or task.name, None, error)
+    entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
     return _write(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
 
 
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
-    """Write the run's files that are not there already, the document after the page."""
+    """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entry = task.making, report.fit
-    phases = report.phases.phases if report.phases is not None else None
+    phases = report.phases.result if report.phases is not None else None
     options = PageOptions(
         slug=task.slug,
+        section=task.section if making.folder is None else None,
         kinds=making.kinds or (),
         settings=making.settings,
         inputs=task.input.files,
@@ -208,21 +210,16 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         style=_with_digest(making.style),
         histogram=_with_digest(task.histogram),
     )
-    contents = steps.answer(Page(options), report, making.cache).result.contents
-    unchanged = True
-    for name, compressed in contents.items():
-        path, data = making.folder / name, zlib.decompress(compressed)
-        if not holds(path, data):
-            write_atomically(path, data)
-            unchanged = False
+    contents = steps.answer(Page(options), report, making.cache).contents
     return Done(
         row=as_stored(index_row(report, task.slug)),
         figures=tuple(name for name in contents if name.startswith("figures/")),
         refusal=entry.refusal,
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
-        turns=as_stored(phases.turns) if phases is not None else None,
-        unchanged=unchanged,
+        phases=as_stored(phases.summary) if phases is not None else None,
+        unchanged=making.folder is not None and write_changed(making.folder, contents),
+        page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
 
 
@@ -231,12 +228,17 @@ def _with_digest(path: str | None) -> tuple[str, str] | None:
     return (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) if path else None
 
 
-def holds(path: Path, data: bytes) -> bool:
-    """Whether a file has these bytes."""
-    try:
-        return read_regular(path, LARGEST, follow=False) == data
-    except OSError:
-        return False
+def write_changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Write the compressed files that a folder does not hold already; returns whether it held all."""
+    unchanged = True
+    for name, compressed in contents.items():
+        path, data = folder / name, zlib.decompress(compressed)
+        with suppress(OSError):
+            if read_regular(path, LARGEST, follow=False) == data:
+                continue
+        write_atomically(path, data)
+        unchanged = False
+    return unchanged
 
 
 def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
@@ -244,11 +246,12 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
 
     ``document`` has this run alone.
     """
-    from entropylaw.report.figures import plotting
+    # Not at the top: where all pages are in the cache, no run is drawn.
+    from entropylaw.report.figures import drawings, plotting
 
     (report,), slug, kinds = document.runs, options.slug, options.kinds
     # The page always needs SVG.
-    drawn: dict[Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
+    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
     if options.histogram is not None:
         from entropylaw.pipeline.tokens import token_histogram
@@ -260,10 +263,19 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{slug}-{entry.name}"
-                images = entry.files(available[entry.needs], drawn, name)
+                images = drawings.files(entry.name, available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
                 yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
     before, after = options.neighbours
-    page = pages.run_page(document, report, svgs, links, previous=before, following=after)
+    page = pages.run_page(
+        document,
+        report,
+        svgs,
+        links,
+        previous=before,
+        following=after,
+        home="../index.html" if options.section is None else "",
+        section=options.section or "",
+    )
     yield f"runs/{slug}.html", page.encode()

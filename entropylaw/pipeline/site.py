@@ -31,10 +31,15 @@ from entropylaw.pipeline.pool import Progress, results
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import IndexRow, index_table, natural
 from entropylaw.report.figures import NAMED
-from entropylaw.report.pages import Neighbour, phases_page
+from entropylaw.report.pages import IN_FOLDER, Neighbour, phases_page, section_of
 from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
+
+try:
+    import fcntl
+except ImportError:  # as on Windows
+    fcntl = None  # type: ignore[assignment]
 
 FEW = 50
 """Runs up to which every figure is written in every format, by default."""
@@ -42,7 +47,7 @@ FEW = 50
 INNER = ("runs", "figures")
 """The folders in a report's folder."""
 
-PAGE, PHASES = "index.html", "phases.html"
+PAGE, PHASES = "index.html", IN_FOLDER.phases
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
@@ -92,7 +97,7 @@ class Outcome:
 class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     """One row per run; ``runs/SLUG.json`` has the whole document of each.
 
-    ``across`` has the phases of two runs or more with curves of planning and execution. ``unfinished`` runs
+    ``across`` has the phases of two runs or more that have some. ``unfinished`` runs
     were left by an interrupt: writing the report again makes them, and only them.
     """
 
@@ -123,22 +128,19 @@ def report_logs(
     ``output-is-input``), and the errors of sources and options. An unreadable log is a run of the report.
     """
     outcome, folder = tasks_of(sources, making, fixed), making.folder
-    names = [task.name for task in outcome.tasks]
-    if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
-        message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
-        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
+    assert folder is not None
     targets = targets_of(outcome.tasks, folder)
     check_targets(targets)
-    refuse_others(folder, targets)
+    taken = next((path for path in targets if os.path.lexists(path)), None)
+    if taken is not None and not is_own(earlier_index(folder)):
+        message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
+        raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
     with only_writer(folder):
         first = not earlier_index(folder)
         if first:
             # It says whose folder this is from the first file on, and that nothing in it is finished.
             write_atomically(folder / FILES["JSON"], dumps(index_of(outcome).to_json()))
-        done = all_done(outcome.tasks, jobs, progress)
-        made = tuple(done[task.slug] for task in outcome.tasks if task.slug in done)
-        outcome = replace(outcome, done=made)
+        outcome = worked(outcome, jobs, progress)
         if outcome.answered:
             return replace(outcome, written=write_index(outcome, folder, making.arms))
         # Where no run succeeded (a typo in an option, say), an existing index is not overwritten.
@@ -151,7 +153,7 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
     """All files that a report may write."""
     targets = [folder / name for name in (*FILES.values(), PAGE, PHASES)]
     for task in tasks:
-        targets += [task.document, task.document.with_suffix(".html")]
+        targets += [folder / f"runs/{task.slug}.{suffix}" for suffix in ("json", "html")]
         figures = product(NAMED, task.making.kinds or ())
         targets += [folder / "figures" / f"{task.slug}-{name}.{kind}" for name, kind in figures]
     return targets
@@ -160,7 +162,8 @@ def targets_of(tasks: Sequence[Task], folder: Path) -> list[Path]:
 def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) -> Outcome:
     """Gather every source; a file that cannot be read is a task too, and its page has the reason.
 
-    Parameters as :func:`report_logs`; raises as :func:`entropylaw.pipeline.inputs.gather`.
+    Parameters as :func:`report_logs`. Raises as :func:`entropylaw.pipeline.inputs.gather`, and UsageError
+    ``no-such-arm``.
     """
     inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
     tasks: list[Task] = []
@@ -169,6 +172,9 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         beside, warning = histogram_beside(entry.run) if entry.run is not None else ("", "")
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
+    tasks.sort(key=lambda task: (natural(task.name), task.name))
+    if making.arms is not None and tasks:
+        refuse_arms(making.arms, [task.name for task in tasks])
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
@@ -176,28 +182,37 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=tuple(warnings))
 
 
+def refuse_arms(arms: str, names: Sequence[str]) -> None:
+    """Raise UsageError ``no-such-arm`` where the expression for ``arms`` matches no name of a run."""
+    if not any(pages.arm_of(name, arms) for name in names):
+        message = f"--arms {arms!r} matches the name of no run; the first is {names[0]!r}"
+        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
+        raise UsageError("no-such-arm", message, hint)
+
+
 def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
-    """The tasks in the order of the index, each with its neighbours there."""
-    ordered = sorted(tasks, key=lambda task: (natural(task.name), task.name))
+    """The tasks in the order of the index, each with its neighbours there, or its section of one file."""
     taken: set[str] = set()
-    slugs = [safe_name(task.name, taken) for task in ordered]
-    pages = zip(ordered, slugs, strict=True)
-    linked = [Neighbour(run=task.name, href=f"{slug}.html") for task, slug in pages]
-    for i, (task, slug) in enumerate(zip(ordered, slugs, strict=True)):
-        before = linked[i - 1] if i else None
-        after = linked[i + 1] if i + 1 < len(linked) else None
-        yield replace(task, slug=slug, making=making, before=before, after=after)
+    slugs = [safe_name(task.name, taken) for task in tasks]
+    linked = [Neighbour(task.name, f"{slug}.html") for task, slug in zip(tasks, slugs, strict=True)]
+    around = (None, *linked, None)
+    for i, (task, slug) in enumerate(zip(tasks, slugs, strict=True)):
+        task = replace(task, slug=slug, making=making)
+        if making.folder is not None:
+            yield replace(task, before=around[i], after=around[i + 2])
+        else:
+            yield replace(task, section=section_of(slug) if len(tasks) > 1 else "")
 
 
-def all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> dict[str, Done]:
-    """Every task's result by its slug, without those that an interrupt left."""
+def worked(outcome: Outcome, jobs: int, progress: Progress) -> Outcome:
+    """The outcome with the result of every task, without those that an interrupt left."""
     done: dict[str, Done] = {}
-    numbers = {task.slug: number for number, task in enumerate(tasks)}
+    numbers = {task.slug: number for number, task in enumerate(outcome.tasks)}
     with contextlib.suppress(KeyboardInterrupt):
-        for task, result in results(work, tasks, jobs=jobs, died=died):
+        for task, result in results(work, outcome.tasks, jobs=jobs, died=died):
             done[task.slug] = result
-            progress(len(done), len(tasks), numbers[task.slug], task.name)
-    return done
+            progress(len(done), len(outcome.tasks), numbers[task.slug], task.name)
+    return replace(outcome, done=tuple(done[task.slug] for task in outcome.tasks if task.slug in done))
 
 
 def index_of(outcome: Outcome) -> IndexDocument:
@@ -224,9 +239,10 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     if index.across is None:
         (folder / PHASES).unlink(missing_ok=True)  # of an earlier report in this folder
     elif not (as_before and is_file(folder / PHASES)):
-        contents[PHASES] = phases_page(index.across, {row.run: row.slug for row in index.rows})
+        slugs = {row.run: row.slug for row in index.rows}
+        contents[PHASES] = phases_page(index.across, slugs, IN_FOLDER)
     contents |= {
-        "report.md": markdown_of(index, outcome),
+        "report.md": markdown_of(index, outcome, folder),
         "report.csv": csv_text(index_table(index.rows)),
         "report.json": data,
         PAGE: pages.index_page(
@@ -234,7 +250,7 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
             warnings=outcome.interrupted,
             skipped=outcome.warnings,
             files=FILES,
-            phases=PHASES if index.across is not None else None,
+            phases=index.across is not None,
             arms=arms,
         ),
     }
@@ -243,10 +259,9 @@ def write_index(outcome: Outcome, folder: Path, arms: str | None) -> tuple[Path,
     return tuple(folder / name for name in contents)
 
 
-def markdown_of(index: IndexDocument, outcome: Outcome) -> str:
+def markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
     """All runs in Markdown, with their figures, from the documents that were written."""
-    tasks = {task.slug: task for task in outcome.tasks}
-    sections = ((load_report(tasks[row.slug].document).runs[0], row.slug) for row in index.rows)
+    sections = ((load_report(folder / f"runs/{row.slug}.json").runs[0], row.slug) for row in index.rows)
     figures: dict[str, dict[str, str]] = {}
     for run in outcome.done:
         paths = {name: f"figures/{run.row.slug}-{name}.svg" for name in NAMED}
@@ -255,14 +270,13 @@ def markdown_of(index: IndexDocument, outcome: Outcome) -> str:
 
 
 def phases_across(outcome: Outcome) -> PhasesAcross | None:
-    """The phases over all runs with both curves, where there are two or more."""
-    turns = [run.turns for run in outcome.done if run.turns is not None]
-    if len(turns) < 2:
+    """The phases over all runs that have some, where there are two or more."""
+    summaries = [run.phases for run in outcome.done if run.phases is not None]
+    if len(summaries) < 2:
         return None
-    from entropylaw.analysis.phases import combine_turns
+    from entropylaw.analysis.phases import combine_summaries
 
-    runs = sum("phases" in run.row.cells for run in outcome.done)
-    return as_stored(combine_turns(turns, runs=runs, level=outcome.settings.level))
+    return as_stored(combine_summaries(summaries, level=outcome.settings.level))
 
 
 def earlier_index(folder: Path) -> bytes:
@@ -271,17 +285,6 @@ def earlier_index(folder: Path) -> bytes:
         return read_regular(folder / FILES["JSON"], LARGEST)
     except OSError:
         return b""
-
-
-def refuse_others(folder: Path, targets: Sequence[Path]) -> None:
-    """Refuse to replace files in a folder that is not a report of ours.
-
-    Raises UsageError (``not-a-report``); it names the first of the ``targets`` that is there.
-    """
-    taken = next((path for path in targets if os.path.lexists(path)), None)
-    if taken is not None and not is_own(earlier_index(folder)):
-        message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
-        raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
 
 
 @contextlib.contextmanager
@@ -312,10 +315,11 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises OutputError ``folder-busy``: another process has locked it.
     """
+    if fcntl is None:
+        yield
+        return
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
+        with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             try:

@@ -1,7 +1,8 @@
 """The pages of a report: one per run, the index over one run or a thousand, and that of a single result.
 
-A page is blocks in one shell, ``page.html.j2``. The index is made from rows alone, so that no more than
-those are held; so is the Markdown with it. Its rows are complete without the script that orders them.
+A page is blocks in one shell, ``page.html.j2``; in a report of one file, all but the index are sections of
+that. The index is made from rows alone, so that no more than those are held; so is the Markdown with it. Its
+rows are complete without the script that orders them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from entropylaw.documents.document import InputFile, ReportDocument, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import words
@@ -17,7 +20,7 @@ from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, par
 from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.index import arm_of as arm_of
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
-from entropylaw.report.figures import drawn, figures_of
+from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_step
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
@@ -27,12 +30,38 @@ from entropylaw.version import __version__
 ORDERS = {"name": "name", "ceiling": "ceiling", "headroom": "what is left", "used": "share reached"}
 """Column by which the rows of an index can be ordered → how it is named."""
 
+PHASES = "phases"
+"""The page of the phases over several runs: the name of its file, or the id of its section."""
+
 
 class Neighbour(NamedTuple):
     """The page before this one, or after it: the run's name and its address."""
 
     run: str
     href: str
+
+
+class Addresses(NamedTuple):
+    """The addresses of a report's pages from its index: files of a folder, or sections of ``one_file``."""
+
+    one_file: bool = False
+
+    def run(self, slug: str) -> str:
+        """The page of a run."""
+        return f"#{section_of(slug)}" if self.one_file else f"runs/{slug}.html"
+
+    @property
+    def phases(self) -> str:
+        """The page of the phases over several runs."""
+        return f"#{PHASES}" if self.one_file else f"{PHASES}.html"
+
+
+IN_FOLDER, IN_FILE = Addresses(), Addresses(one_file=True)
+
+
+def section_of(slug: str) -> str:
+    """The id of the section of a run."""
+    return f"run:{slug}"
 
 
 class Tile(NamedTuple):
@@ -44,12 +73,18 @@ class Tile(NamedTuple):
     verdict: str = ""
 
 
-def _page(title: str, heading: str, body: str, **parts: Any) -> str:
-    """A page in the shell; ``parts`` are those beside its body, as the template names them."""
+def _page(
+    title: str, heading: str, body: str, *, section: str = "", sections: Sequence[str] = (), **parts: Any
+) -> str:
+    """A page in the shell, with other pages as ``sections`` below it; or such a ``section`` with this id.
+
+    ``parts`` are those beside its body, as the template names them.
+    """
     empty = dict.fromkeys(("home", "about", "kicker", "phases", "following", "previous"), "")
     lists = dict.fromkeys(("summary", "warnings", "tiles", "orders", "skipped", "links"), ())
     values = {
-        "title": title,
+        "section": section,
+        "prefix": _prefix(section),
         "heading": heading,
         "body": body,
         "reading": "",
@@ -57,7 +92,22 @@ def _page(title: str, heading: str, body: str, **parts: Any) -> str:
         "written": True,
         "version": __version__,
     }
-    return environment().get_template("page.html.j2").render(empty | lists | values | parts)
+    content = environment().get_template("content.html.j2").render(empty | lists | values | parts)
+    if section:
+        return content
+    shell = environment().get_template("page.html.j2")
+    # Each has been rendered, with all text from logs escaped.
+    return shell.render(
+        title=title,
+        content=Markup(content),
+        sections=[Markup(html) for html in sections],
+        orders=parts.get("orders"),
+    )
+
+
+def _prefix(section: str) -> str:
+    """What the ids in a section begin with."""
+    return f"{section}:" if section else ""
 
 
 def run_page(
@@ -68,6 +118,8 @@ def run_page(
     *,
     previous: Neighbour | None = None,
     following: Neighbour | None = None,
+    home: str = "../index.html",
+    section: str = "",
 ) -> str:
     """The page of a run.
 
@@ -83,6 +135,10 @@ def run_page(
         Name of a figure → addresses of its files, relative to the page.
     previous, following
         The neighbours in the index; None at an end, or where they are unknown.
+    home
+        The address of the index; empty for a page without one.
+    section
+        The id of the page as a section of another one.
     """
     heading, *blocks = describe(run)
     assert isinstance(heading, Heading)
@@ -95,8 +151,9 @@ def run_page(
     return _page(
         f"{one_line(run.run)}: {words.verdict_cell(run.fit)} — Entropy law report",
         run.run,
-        fragment([heading, *blocks], figures, links),
-        home="../index.html",
+        fragment([heading, *blocks], figures, links, prefix=_prefix(section)),
+        section=section,
+        home=home,
         previous=previous,
         following=following,
         about=heading.about,
@@ -137,7 +194,7 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
 
 def _tiles(run: RunReport) -> list[Tile]:
     """The answer at a glance: the verdict, the reward now, the ceiling, what is left, and the forecast."""
-    fit, row = run.fit.answer, index_row(run, "")
+    fit, row = run.fit.result, index_row(run, "")
     if fit is None:
         return []
     now, ceiling, left = map(format_estimate, (fit.reward_now, fit.ceiling, fit.headroom))
@@ -161,25 +218,40 @@ def _tiles(run: RunReport) -> list[Tile]:
     return tiles
 
 
+def _with_figures(blocks: Sequence[Block], section: str = "") -> str:
+    """Blocks as HTML with the figures that have something to draw."""
+    from entropylaw.report.figures.drawings import drawn
+
+    return fragment(blocks, drawn(blocks), prefix=_prefix(section))
+
+
 def single_page(
-    result: Any, title: str = "", heading: str = "", links: Sequence[Neighbour] = (), *, index: str = ""
+    result: Any,
+    title: str = "",
+    heading: str = "",
+    links: Sequence[Neighbour] = (),
+    *,
+    index: str = "",
+    section: str = "",
 ) -> str:
     """The page of a result, with links to the pages of its runs and to an index of them.
 
     Without a ``heading`` it is the first one of the description. A figure that has nothing to draw is left
-    out.
+    out. ``section`` is as in :func:`run_page`.
     """
     blocks = describe(result)
     first = next((block.text for block in blocks if isinstance(block, Heading)), "")
     title = one_line(title or f"{first} — Entropy law report")
-    return _page(title, heading or first, fragment(blocks, drawn(blocks)), home=index, links=links)
+    body = _with_figures(blocks, section)
+    return _page(title, heading or first, body, home=index, links=links, section=section)
 
 
-def phases_page(across: PhasesAcross, slugs: Mapping[str, str]) -> str:
+def phases_page(across: PhasesAcross, slugs: Mapping[str, str], addresses: Addresses) -> str:
     """The page of the phases of several runs; ``slugs`` maps the name of a run to that of its own page."""
-    links = [Neighbour(run.run, f"runs/{slugs[run.run]}.html") for run in across.each if run.run in slugs]
+    links = [Neighbour(run.run, addresses.run(slugs[run.run])) for run in across.each if run.run in slugs]
     title = f"Phases of {across.runs} runs — Entropy law report"
-    return single_page(across, title, "Phases of planning and execution", links, index="index.html")
+    index, section = ("", PHASES) if addresses.one_file else ("index.html", "")
+    return single_page(across, title, "Phases of planning and execution", links, index=index, section=section)
 
 
 def index_page(
@@ -189,8 +261,10 @@ def index_page(
     skipped: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
     version: str = __version__,
-    phases: str | None = None,
+    phases: bool = False,
     arms: str | None = None,
+    addresses: Addresses = IN_FOLDER,
+    sections: Sequence[str] = (),
 ) -> str:
     """The index of a report.
 
@@ -205,10 +279,14 @@ def index_page(
     version
         The one that wrote the report.
     phases
-        The address of :func:`phases_page`, if there is one.
+        Whether there is a :func:`phases_page`.
     arms
         A regular expression: runs in whose names it matches the same text (its first group, if it has one)
         are one arm. By default they are the runs whose names differ by a seed.
+    addresses
+        Those of the other pages.
+    sections
+        These pages, where they are sections of the index.
     """
     named = by_name(rows)
     blocks = index.ceilings(named, arms)
@@ -216,17 +294,18 @@ def index_page(
     return _page(
         f"Entropy law report: {count}",
         count,
-        fragment(blocks, drawn(blocks)),
+        _with_figures(blocks),
         kicker="Entropy law report",
         summary=runs.overall(named),
-        phases=phases or "",
+        phases=addresses.phases if phases else "",
         warnings=warnings,
         orders=ORDERS if named else {},
-        groups=fragment(index.groups(named), {}),
+        groups=fragment(index.groups(named, addresses.run), {}),
         reading=index.reading(named) if named else "",
         skipped=skipped,
         files=files or {},
         version=version,
+        sections=sections,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.documents.document import RunFit, RunPrediction
+from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.escaping import counted
 from entropylaw.logs.source import Meaning
 from entropylaw.report.numbers import (
@@ -58,9 +58,9 @@ SHORT = {
 """Code of a reason → two or three words."""
 
 
-def short_why(run: RunFit) -> str:
+def short_why(run: Entry[Fit]) -> str:
     """Why the verdict is what it is, in a few words for a chip; empty where the law holds."""
-    fit = run.answer
+    fit = run.result
     if fit is None:
         return run.refusal.slug if run.refusal is not None else ""
     if fit.why is not None:
@@ -73,9 +73,9 @@ def short_why(run: RunFit) -> str:
     return SHORT.get(first.code) or (f"{curve} also fits".replace("_", " ") if curve else first.code)
 
 
-def verdict_cell(run: RunFit) -> str:
+def verdict_cell(run: Entry[Fit]) -> str:
     """The verdict for a table: ``holds``, ``undecided``, ``fails: another curve``, ``refused``."""
-    reason = getattr(run.answer, "why", None)
+    reason = getattr(run.result, "why", None)
     return f"{run.verdict}: {reason.value}" if reason is not None else run.verdict
 
 
@@ -84,10 +84,10 @@ def answers(fit: Fit) -> tuple[tuple[str, str], ...]:
     return ("Still improving?", improving_words(fit)), ("Ceiling", ceiling_words(fit))
 
 
-def summary(run: RunFit) -> tuple[str, ...]:
+def summary(run: Entry[Fit]) -> tuple[str, ...]:
     """The same in two lines; for a refused run why it was refused, and what to do."""
-    if run.answer is not None:
-        return tuple(f"{question.rstrip('?')}: {text}" for question, text in answers(run.answer))
+    if run.result is not None:
+        return tuple(f"{question.rstrip('?')}: {text}" for question, text in answers(run.result))
     if run.refusal is None:
         return ("The run has no fit, and its document gives no reason.",)
     return sentence(capital(run.refusal.message)), sentence(capital(run.refusal.hint))
@@ -186,16 +186,17 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def drop_words(run: RunFit) -> str:
+def drop_words(run: Entry[Fit]) -> str:
     """The evaluations left out, as reasons with counts; empty where nothing could be read at all.
 
     The fit has a sentence for each outlier: here they are counted, and one is the example.
     """
-    if run.law is None and run.entropy_column is None and not run.dropped:
+    law_drops: Mapping[str, int] = {} if run.result is None else run.result.law.dropped
+    if run.result is None and not run.columns and not run.dropped:
         return ""
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
     kinds: dict[str, dict[str, int]] = {}
-    for reason, number in getattr(run.law, "dropped", {}).items():
+    for reason, number in law_drops.items():
         kind, _, example = reason.partition(": ")
         kinds.setdefault(kind, {})[example] = number
     for kind, examples in sorted(kinds.items()):
@@ -232,5 +233,5 @@ def earliest(step: Estimate) -> str:
 
 def quantity_label(quantity: str, unit: str) -> str:
     """What is compared between arms in words, with a unit other than that of the reward."""
-    words = {"entropy_first": "first entropy"}.get(quantity) or QUANTITIES.get(quantity, (quantity,))[0]
+    words = QUANTITIES.get(quantity, (quantity,))[0]
     return words if unit in ("reward", "") or quantity == unit else f"{words}, {unit}"

@@ -14,8 +14,12 @@ from msgspec import Struct
 
 from entropylaw.arrays import lengths_flaw
 
-VERDICTS = ("execution first", "planning first", "overlapping", "one turns to rise", "none turns to rise")
-"""What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two turning points."""
+WORDS = ("rises", "does not rise", "cannot tell")
+"""What a :class:`~entropylaw.results.phases.CurvePhases` can say of a curve of entropy."""
+
+VERDICTS = ("settles, then rises", "rises, then settles", "overlapping", *WORDS[1:])
+"""What a :class:`~entropylaw.results.phases.PhaseFit` can say: that execution settles before planning rises,
+or the other way round, that the intervals overlap, or that planning does not rise, or may not."""
 
 # Ends and values are rounded separately.
 _ROUNDING = 1e-9
@@ -138,9 +142,6 @@ class Residuals(Struct, frozen=True, kw_only=True):
         at most the number of evaluations.
     drift_share, long_memory
         Share of the residual variance that is slow drift, 0–1, and probability that it has long memory.
-    thirds, p_thirds
-        Standard deviation in the first, second and last third of the run, reward units, and p-value of no
-        change from the first to the last; None with few evaluations, or without residuals.
     """
 
     sd: float
@@ -148,13 +149,6 @@ class Residuals(Struct, frozen=True, kw_only=True):
     effective_n: float
     drift_share: float
     long_memory: float
-    thirds: tuple[float, float, float] | None = None
-    p_thirds: float | None = None
-
-    @property
-    def scatter_ratio(self) -> float | None:
-        """Standard deviation in the last third over that in the first."""
-        return None if self.thirds is None else self.thirds[2] / self.thirds[0]
 
 
 FEWEST_FOR_MEMORY = 150

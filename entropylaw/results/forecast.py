@@ -163,16 +163,12 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 class RunBacktest(Result, frozen=True, kw_only=True):
-    """All protocols on one run; ``refusal`` says why there are none.
-
-    ``block`` evaluations were averaged into each of the ``n`` points (1: as logged).
-    """
+    """All protocols on one run; ``block`` evaluations were averaged into each of the ``n`` points."""
 
     run: str
     n: int
     block: int
     scores: tuple[Score, ...]
-    refusal: str | None = None
 
 
 class Skill(Struct, frozen=True, kw_only=True):
@@ -213,8 +209,12 @@ class Skill(Struct, frozen=True, kw_only=True):
 
 
 class Backtest(Result, frozen=True, kw_only=True):
-    """Every run, and all together. ``level`` is the bands' nominal coverage."""
+    """Every run, and all together. ``level`` is the bands' nominal coverage.
+
+    ``refused`` has the names of the runs that could not be tested, each with the reason.
+    """
 
     level: float
     runs: tuple[RunBacktest, ...]
+    refused: tuple[tuple[str, str], ...]
     overall: tuple[Skill, ...]

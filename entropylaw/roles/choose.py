@@ -222,7 +222,13 @@ def choose_reward(
         raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
     usable_values = run.finite(column).size
     return ChosenReward(
-        choice=Choice(column=column, meaning=best.match.key.meaning, why=reason, usable=usable_values),
+        choice=Choice(
+            column=column,
+            meaning=best.match.key.meaning,
+            why=reason,
+            usable=usable_values,
+            pair=best.how,
+        ),
         values=run.columns[column],
         best=best,
         notes=tuple(pairing_notes(run, best)),

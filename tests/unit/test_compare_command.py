@@ -47,24 +47,23 @@ def stored(folder, *arguments):
 def test_arms_are_recognised_said_first_and_stored(logs, tmp_path):
     done, document = stored(tmp_path, logs)
     said = done.stderr.splitlines()
-    assert said[:5] == [
+    assert said[:4] == [
         "arms by names without their seed:",
         "  clip: 3 runs (clip_s0, clip_s1, clip_s2)",
         "  grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)",
         "  in no arm: other (no seed in its name, no group, no configuration like another's)",
-        "baseline: clip, the first (--baseline ARM names another)",
     ]
     assert [(one.arm, one.runs) for one in document.grouped] == [
         ("clip", ("clip_s0", "clip_s1", "clip_s2")),
         ("grpo", ("grpo_s0", "grpo_s1", "grpo_s2")),
     ]
     assert [one.run for one in document.left_out] == ["other"]
-    assert document.comparison.baseline == "clip"
+    assert (document.comparison.baseline, document.comparison.chosen) == ("grpo", "by its name")
     assert len(document.inputs) == 7
     assert str(logs) not in (tmp_path / "comparison.json").read_text()
     # The difference of the rewards is planted.
-    found = document.comparison.pair("grpo", "clip")["reward_at_entropy"]
-    assert found.estimate.low < -0.1 < found.estimate.high < 0
+    found = document.comparison.pair("clip", "grpo")["reward_at_entropy"]
+    assert 0 < found.estimate.low < 0.1 < found.estimate.high
 
 
 def test_the_baseline_and_all_pairs(logs, tmp_path):
@@ -176,8 +175,9 @@ def test_arms_with_different_rewards_do_not_compare(reward, logs, tmp_path):
 def changed(entry, **changes):
     """The fit document of one run with another meaning of its entropy, or another pairing."""
     run = entry["runs"][0]
-    run["pair"] = changes.pop("pair", run["pair"])
-    run["entropy_column"]["meaning"] |= changes
+    reward = run["columns"]["reward"]
+    reward["pair"] = changes.pop("pair", reward["pair"])
+    run["columns"]["entropy"]["meaning"] |= changes
     return entry
 
 

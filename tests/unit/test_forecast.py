@@ -422,13 +422,15 @@ def test_one_bad_run_does_not_stop_the_others():
         for name, columns in (("short", early(a_run(), 11)), ("good", a_run()))
     )
     found = backtest([short, good])
-    assert "at least 12" in found.runs[0].refusal
+    ((name, reason),) = found.refused
+    assert name == "short"
+    assert "at least 12" in reason
     assert found.overall[0].runs == 1
     assert "not tested" in rendered(found, "text")
     rows = list(csv.DictReader(io.StringIO(rendered(found, "csv"))))
     assert len(rows) == 6
-    assert rows[0]["note"]
-    assert float(rows[3]["rmse"]) == found.runs[1].scores[2].rmse
+    assert rows[5]["note"] == reason
+    assert float(rows[2]["rmse"]) == found.runs[0].scores[2].rmse
     assert backtest([]).overall == ()
 
 

@@ -114,7 +114,7 @@ def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_relation_the_aver
 
 def test_an_undecided_run_has_its_numbers_and_does_not_exclude_that_the_law_fails():
     run = fitted()
-    run["answer"] |= {"verdict": "undecided", "findings": encode(stated("reason", "5 evaluations"))}
+    run["result"] |= {"verdict": "undecided", "findings": encode(stated("reason", "5 evaluations"))}
     found = {gate: case(document(run), gate) for gate in ("undecided", "fails", "law.ceiling<0.8")}
     outcomes = {"undecided": "tripped", "fails": "not excluded", "law.ceiling<0.8": "tripped"}
     assert {gate: one.outcome for gate, one in found.items()} == outcomes
@@ -132,7 +132,7 @@ def test_sentences_on_the_verdict_and_its_reason():
 
 def test_a_probability_names_its_gain_and_a_forecast_its_step():
     run = fitted()
-    run["answer"]["gain"] = 0.03
+    run["result"]["gain"] = 0.03
     assert (
         "p_headroom 0.9800 (at least 0.03 left) is not below" in case(document(run), "p_headroom<.5").sentence
     )
@@ -152,14 +152,15 @@ def test_open_ends_are_open_to_anything():
     rewards = [number(0.5, 0.4, 0.6), number(0.7, 0.6, 0.8)]
     steps, there = number(None, 590, None, note="it stays above"), number(None, note="no")
     entry = encode(prediction())
-    ahead = entry | {
-        "forecast": entry["forecast"] | {"reward": rewards},
-        "spending": entry["spending"] | {"step": steps, "reward": there},
+    predicted = entry["result"]
+    predicted |= {
+        "forecast": predicted["forecast"] | {"reward": rewards},
+        "spending": predicted["spending"] | {"step": steps, "reward": there},
         "verdict": "holds",
         "why": None,
         "findings": [],
     }
-    prediction_document = document(ahead, kind="prediction")
+    prediction_document = document(entry, kind="prediction")
     expected = {
         "saturation_step<590": "passed",
         "saturation_step<591": "not excluded",
@@ -197,7 +198,7 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
     twice = cases([document(fitted()), document(fitted())], "fails")
     assert (len(twice), len({one.run for one in twice})) == (2, 1)
     refusal = {"slug": "no-phase-curve", "message": "no curve", "hint": "log it"}
-    none = document(phased() | {"refusal": refusal, "phases": None}, kind="phases")
+    none = document(phased() | {"refusal": refusal, "result": None}, kind="phases")
     law, order = cases([document(fitted()), none], "refused", "phases=='overlapping'")
     assert (law.outcome, order.outcome) == ("passed", "unknown")
     assert "no curve" in order.sentence

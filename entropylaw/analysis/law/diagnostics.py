@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import erfc
 
 import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
-from entropylaw.analysis.law.estimates import of_cells
 from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
+from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     CLEARLY,
@@ -21,7 +20,6 @@ from entropylaw.engine.constants import (
     SPAN,
 )
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.table import row_model
 from entropylaw.results import FEWEST_FOR_MEMORY, Influence, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -53,10 +51,6 @@ LONG_MEMORY = 0.5
 LAGS = 0.5
 """Probability of the law of an earlier entropy from which it is a caution."""
 
-FEWEST_FOR_THIRDS, P_CHANGES, FACTOR = 15, 0.001, 1.5
-"""Fewest evaluations of which the thirds are compared; p-value below which the scatter changes; and ratio of
-the last third's scatter to the first's, or its inverse, from which that is a caution."""
-
 TIED = 1e-6
 """Values that differ by less than this share are equal: no choice rests on the last digit."""
 
@@ -79,12 +73,7 @@ def cautions_of(fit: Fit, reads: Reads, noise: float) -> tuple[Finding, ...]:
     )
 
 
-def reasons_of(fit: Fit) -> tuple[Finding, ...]:
-    """Why the law fails, or what is missing for it to hold."""
-    return tuple(_reasons(fit))
-
-
-def _reasons(fit: Fit) -> Iterator[Finding]:
+def reasons_of(fit: Fit) -> Iterator[Finding]:
     """Why the law fails, or what is missing for it to hold."""
     law, tests = fit.law, fit.tests
     if fit.why is Why.no_relation:
@@ -93,7 +82,7 @@ def _reasons(fit: Fit) -> Iterator[Finding]:
         else:
             yield reason("no-relation", odds=tests.odds_constant, spearman=tests.spearman)
     elif fit.why is Why.more_than_entropy:
-        name = max(IN_STEP, key=lambda one: getattr(tests, f"odds_{one}") or 0.0)
+        name = max(IN_STEP, key=lambda curve: getattr(tests, f"odds_{curve}") or 0.0)
         yield reason("more-than-entropy", curve=name, odds=getattr(tests, f"odds_{name}"))
     elif fit.why is Why.another_curve:
         own = law_probability(tests, (*IN_ENTROPY, "constant"))
@@ -103,20 +92,13 @@ def _reasons(fit: Fit) -> Iterator[Finding]:
             yield reason("another-curve", form=form, label=form_label(form), **values)
         else:
             steps = [p for p in (tests.p_step, tests.p_log_step) if p is not None]
-            yield reason("curve-differs", p_value=min(steps, default=None), **_rate(fit))
+            # The form with a free rate has the law at k = 1.
+            rate = next((form.shapes["k"] for form in fit.forms if form.form == "rate"), None)
+            values = {name: getattr(rate, name, None) for name in ("low", "high")}
+            rate_k = getattr(rate, "value", None)
+            yield reason("curve-differs", p_value=min(steps, default=None), rate=rate_k, **values)
     elif fit.verdict is Verdict.undecided:
         yield from _gaps(fit)
-
-
-def _rate(fit: Fit) -> dict[str, float | None]:
-    """The rate k of the form that has the law at k = 1, with its interval."""
-    rates = (one.shapes["k"] for one in fit.forms if one.form == "rate")
-    rate = next(rates, None)
-    return (
-        {"rate": None, "low": None, "high": None}
-        if rate is None
-        else {"rate": rate.value, "low": rate.low, "high": rate.high}
-    )
 
 
 def _gaps(fit: Fit) -> Iterator[Finding]:
@@ -142,11 +124,9 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
-        shares = [reads.share(table.first == number) for number in range(len(table.prior.firsts))]
-        number = int(np.argmax(shares[1:])) + 1
-        dropped = max(round(table.prior.firsts[number][0] * table.time.size), 1) * table.group
-        rest = reads.averaged * (table.first == 0)
-        with_them = of_cells(reads.cells(0, rest, reads.top), level=fit.level, method=fit.ceiling.method)
+        first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
+        dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
+        with_them = number(reads, "ceiling", reads.averaged * (table.first == 0), fit.level)
         yield caution(
             "rests-on-first",
             dropped=dropped,
@@ -178,7 +158,10 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
     if lowest < -ROUNDING and highest > 0:
         yield caution("entropy-both-signs", lowest=lowest, highest=highest)
     n, width = law.smoothed_entropy.size, max(3, law.smoothed_entropy.size // 10)
-    rise = _net_rise(law.smoothed_entropy)
+    # Mean over the last tenth of the run less that over the first, as a share of the range.
+    tenth, span = max(1, n // 10), float(np.ptp(law.smoothed_entropy))
+    change = float(law.smoothed_entropy[-tenth:].mean() - law.smoothed_entropy[:tenth].mean())
+    rise = change / span if span > 0 else 0.0
     if rise > RISE:
         yield caution("entropy-rises", rise=rise, limit=RISE)
     elif n >= 3 * width:
@@ -192,12 +175,6 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
 
 def _residual_cautions(law: LawFit, reward_sd: float) -> Iterator[Finding]:
     """Whether entropy and reward scatter by their given noise."""
-    thirds, p_thirds = law.residuals.thirds, law.residuals.p_thirds
-    if thirds is not None and p_thirds is not None and p_thirds < P_CHANGES:
-        ratio = thirds[2] / thirds[0]
-        if not 1.0 / FACTOR < ratio < FACTOR:
-            values = {"first": thirds[0], "last": thirds[2], "ratio": ratio, "p_value": p_thirds}
-            yield caution("scatter-changes", **values, allowed=ratio < 1)
     if law.n >= FEWEST_FOR_MEMORY and law.residuals.long_memory > LONG_MEMORY:
         yield caution("long-memory", probability=law.residuals.long_memory)
     if law.residuals.sd * NOISE_RATIO < reward_sd:
@@ -215,7 +192,7 @@ def _reward_cautions(fit: Fit) -> Iterator[Finding]:
     """Whether the ceiling is above what a rate can be, and rewards look smoothed."""
     law = fit.law
     low, value = np.array([fit.ceiling.low, fit.ceiling.value], dtype=float)
-    if _bounded(law.reward) and value > 1:
+    if law.reward.min() >= 0 and law.reward.max() <= 1 and value > 1:
         known = {"ceiling": fit.ceiling.value, "low": fit.ceiling.low, "high": fit.ceiling.high}
         impossible = caution("ceiling-impossible", **known)
         yield impossible if low > 1 else caution("ceiling-above-one", **known)
@@ -260,35 +237,6 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     )
 
 
-def scatter_of_thirds(reads: Reads) -> tuple[tuple[float, float, float], float] | None:
-    """Standard deviation of the residual in each third of a run, and the p-value of no change.
-
-    The residual is that of the table's heaviest row, whitened by its covariance without its change of scale,
-    so that its values are about independent; the standard deviations, in reward units, are √(π/2) times the
-    mean absolute value of each third, as it is for a normal distribution. The test compares the first and the
-    last: of m normal values the logarithm of the mean absolute value has variance (π/2 − 1)/m. None with few
-    evaluations, or a residual of rounding.
-    """
-    table = reads.table
-    n = table.time.size
-    if n < FEWEST_FOR_THIRDS:
-        return None
-    row = int(np.argmax(reads.averaged))
-    model, unit = row_model(table, row), table.candidates.unit
-    residual = (table.candidates.columns[:, -1] - table.row_curve(row)) * unit
-    sizes = np.abs(model.group.only(model.index).whitened(residual[:, None])[0][0, :, 0]) * np.sqrt(
-        np.pi / 2.0
-    )
-    third = n // 3
-    first, middle, last = (
-        float(np.mean(part)) for part in (sizes[:third], sizes[third:-third], sizes[-third:])
-    )
-    if not min(first, last) > ROUNDING * float(np.ptp(table.reward)):
-        return None
-    z = np.log(first / last) / np.sqrt((np.pi - 2.0) / third)
-    return (first, middle, last), erfc(abs(float(z)) / np.sqrt(2.0))
-
-
 def lost_reward(reward: FloatArray) -> Finding | None:
     """The first, highest and last reward of a run that lost it; None where it did not.
 
@@ -302,14 +250,3 @@ def lost_reward(reward: FloatArray) -> Finding | None:
     noise = float(np.median(np.abs(np.diff(reward)))) / 0.6745 / np.sqrt(2.0)
     least = max(LOST_SHARE * abs(best), LOST_SHARE * (best - first), 4.0 * noise)
     return caution("reward-lost", first=first, best=best, last=last) if best - last > least else None
-
-
-def _bounded(reward: FloatArray) -> bool:
-    """Whether the reward looks like a rate: every value in [0, 1]."""
-    return bool(reward.min() >= 0 and reward.max() <= 1)
-
-
-def _net_rise(entropy: FloatArray) -> float:
-    """Mean over the last tenth of the run less that over the first, as a share of the range."""
-    width, span = max(1, entropy.size // 10), float(np.ptp(entropy))
-    return float(entropy[-width:].mean() - entropy[:width].mean()) / span if span > 0 else 0.0

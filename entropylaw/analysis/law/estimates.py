@@ -103,32 +103,35 @@ def checked_reward(reward: float) -> float:
     return as_number(reward, "reward")
 
 
-def compatible_entropies(
-    below: Callable[[FloatArray], FloatArray], tail: float, near: FloatArray
-) -> tuple[tuple[float, float | None], ...]:
-    """Disjoint intervals of the entropy, nats, in which ``below`` is in [tail, 1 − tail].
+Function = Callable[[FloatArray], FloatArray]
 
-    ``below`` gives the probability that the mean at entropies is at most the target; the search includes the
-    entropies ``near``, of which some may be nan. None as upper end is the largest entropy of a vocabulary.
+
+def crossings(smooth: Function, exact: Function, *near: float | None) -> list[float]:
+    """The entropies, nats, at which a function changes its sign, in order.
+
+    ``exact`` is the function, and ``smooth`` nearly the same without jumps: where both are nearly flat, the
+    first may change its sign many times. It says where near a change of ``smooth`` it is. The search includes
+    the entropies ``near``, about which the function may have another sign over a short way only.
     """
     # Uniform in log1p(H), which resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
-    grid = np.union1d(grid, near[np.isfinite(near) & (near > 0) & (near < HIGHEST_ENTROPY)])
+    grid = np.union1d(grid, [entropy for entropy in near if entropy is not None])
+    above, roots = smooth(grid) >= 0, list[float]()
+    for i in np.flatnonzero(above[1:] != above[:-1]):
+        root = _crossing(smooth, grid[i], grid[i + 1], rounds=5)
+        reach = 0.1 * (grid[i + 1] - grid[i])
+        ends = np.clip([root - reach, root + reach], 0.0, HIGHEST_ENTROPY)
+        if np.array_equal(exact(ends) >= 0, above[[i, i + 1]]):
+            root = _crossing(exact, *ends, rounds=6)
+        roots.append(root)
+    return roots
 
-    def covered(entropy: FloatArray) -> Any:
-        probability = below(entropy)
-        return np.minimum(probability - tail, 1.0 - tail - probability) >= 0
 
-    inside = covered(grid)
-    starts = [0.0] if inside[0] else []
-    ends: list[float | None] = []
-    for i in np.flatnonzero(inside[1:] != inside[:-1]):
-        low, high, entering = float(grid[i]), float(grid[i + 1]), bool(inside[i + 1])
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            past = bool(covered(np.array([middle]))[0]) == entering
-            low, high = (low, middle) if past else (middle, high)
-        (starts if entering else ends).append(0.5 * (low + high))
-    if inside[-1]:
-        ends.append(None)
-    return tuple(zip(starts, ends, strict=True))
+def _crossing(function: Function, low: float, high: float, *, rounds: int) -> float:
+    """Where a function changes the sign that it has at ``low``; each round is 17 times as exact."""
+    above = bool(function(np.array([high]))[0] >= 0)
+    for _ in range(rounds):
+        inner = np.linspace(low, high, 18)
+        first = int(np.argmax(np.append((function(inner[1:-1]) >= 0) == above, True)))
+        low, high = inner[first], inner[first + 1]
+    return float(0.5 * (low + high))

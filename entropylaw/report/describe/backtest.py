@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entropylaw.documents.document import BacktestDocument
+from entropylaw.documents.document import BacktestDocument, Entry
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_number, format_percent
@@ -71,20 +71,21 @@ _HOW = (
 )
 
 
-def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]:
+def describe(result: Backtest | BacktestDocument | Entry[RunBacktest] | RunBacktest) -> list[b.Block]:
     """A table over all runs, then every run."""
-    if isinstance(result, RunBacktest):
-        return _of_run(result)
+    if isinstance(result, Entry | RunBacktest):
+        return _of_run(*_runs(result)[0])
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
         blocks.append(b.warned(result.warnings))
-    refused = sum(run.refusal is not None for run in result.runs)
+    runs = _runs(result)
+    refused = sum(tested is None for _, tested, _ in runs)
     if refused:
-        text = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
+        text = f"Not tested: {refused} of {len(runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
     if result.overall:
         blocks += over_all_runs(result)
-    return blocks + [block for run in result.runs for block in _of_run(run)]
+    return blocks + [block for run in runs for block in _of_run(*run)]
 
 
 def over_all_runs(result: Backtest | BacktestDocument) -> list[b.Block]:
@@ -102,24 +103,37 @@ def over_all_runs(result: Backtest | BacktestDocument) -> list[b.Block]:
     ]
 
 
-def table(result: Backtest | BacktestDocument | RunBacktest) -> b.Table:
+def table(result: Backtest | BacktestDocument | Entry[RunBacktest] | RunBacktest) -> b.Table:
     """A row per protocol of every run."""
-    runs = (result,) if isinstance(result, RunBacktest) else result.runs
     level = getattr(result, "level", None)
     rows: list[list[b.Cell]] = []
-    for run in runs:
-        rows += [[run.run, *cells, level, None] for cells in b.table_of(SCORES, run.scores, b.DATA).rows]
-        if run.refusal is not None:
-            rows.append([run.run, *[None] * (len(BACKTEST) - 2), run.refusal])
+    for name, tested, reason in _runs(result):
+        if tested is None:
+            rows.append([name, *[None] * (len(BACKTEST) - 2), reason])
+        else:
+            rows += [[name, *cells, level, None] for cells in b.table_of(SCORES, tested.scores, b.DATA).rows]
     return b.Table(BACKTEST, rows)
 
 
-def _of_run(run: RunBacktest) -> list[b.Block]:
-    if run.refusal is not None:
-        return [b.Heading(run.run, 2), b.Verdict("not tested", run.refusal)]
-    block = f", each the mean of {run.block}" if run.block > 1 else ""
+def _runs(
+    result: Backtest | BacktestDocument | Entry[RunBacktest] | RunBacktest,
+) -> list[tuple[str, RunBacktest | None, str]]:
+    """The names of the runs, what was tested of each, and why nothing was."""
+    if isinstance(result, Backtest):
+        refused = [(name, None, reason) for name, reason in result.refused]
+        return [*((run.run, run, "") for run in result.runs), *refused]
+    if isinstance(result, RunBacktest):
+        return [(result.run, result, "")]
+    entries = result.runs if isinstance(result, BacktestDocument) else (result,)
+    return [(entry.run, entry.result, getattr(entry.refusal, "message", "")) for entry in entries]
+
+
+def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]:
+    if tested is None:
+        return [b.Heading(name, 2), b.Verdict("not tested", reason)]
+    block = f", each the mean of {tested.block}" if tested.block > 1 else ""
     return [
-        b.Heading(run.run, 2, f"{run.n} evaluations{block}"),
+        b.Heading(name, 2, f"{tested.n} evaluations{block}"),
         b.Verdict("tested", "root mean squared errors on the evaluations not fitted, in reward units", True),
-        b.table_of(SCORES, run.scores, b.PEOPLE, words=2),
+        b.table_of(SCORES, tested.scores, b.PEOPLE, words=2),
     ]

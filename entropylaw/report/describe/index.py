@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from entropylaw.escaping import counted, one_line
@@ -67,8 +67,11 @@ def value_range(rows: Sequence[IndexRow], key: str) -> str:
     return " to ".join(ends) or MISSING
 
 
-def groups(rows: Sequence[IndexRow]) -> list[Block]:
-    """The runs by verdict; those that fail are folded away where others do not, in an index of many."""
+def groups(rows: Sequence[IndexRow], address: Callable[[str], str]) -> list[Block]:
+    """The runs by verdict, with links to the ``address`` of each by the name of its page.
+
+    Those that fail are folded away where others do not, in an index of many.
+    """
     groups: dict[str, list[IndexRow]] = {verdict: [] for verdict in (*LawVerdict, "refused")}
     for row in rows:
         groups[row.verdict].append(row)
@@ -77,11 +80,13 @@ def groups(rows: Sequence[IndexRow]) -> list[Block]:
     for verdict, members in groups.items():
         if members:
             is_open = all_open or verdict in (LawVerdict.holds, LawVerdict.undecided)
-            tables.append(_group(verdict, members, is_open=is_open))
+            tables.append(_group(verdict, members, address, is_open=is_open))
     return tables
 
 
-def _group(verdict: str, rows: Sequence[IndexRow], *, is_open: bool) -> RunsTable:
+def _group(
+    verdict: str, rows: Sequence[IndexRow], address: Callable[[str], str], *, is_open: bool
+) -> RunsTable:
     """The runs of one verdict, with the number of runs by reason."""
     reasons = Counter(row.chip for row in rows if row.why or not row.fitted)
     counts = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
@@ -91,7 +96,7 @@ def _group(verdict: str, rows: Sequence[IndexRow], *, is_open: bool) -> RunsTabl
         title=counted(len(rows), "run"),
         note=", ".join(f"{number} {reason}" for reason, number in counts),
         open=is_open,
-        links=[f"runs/{row.slug}.html" for row in rows],
+        links=[address(row.slug) for row in rows],
     )
 
 

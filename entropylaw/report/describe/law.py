@@ -23,7 +23,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, field_names, replace, sentences
+from entropylaw.results.result import LOST, NO_SHIFT, field_names, replace, sentences
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -65,14 +65,12 @@ def sections(
     *,
     data: str = "",
     other: Sequence[b.Block] = (),
-    progress: Sequence[b.Fact] = (),
     further: Sequence[b.Block] = (),
 ) -> list[b.Block]:
     """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
-    ``other`` are answers for another reward, ``progress`` has further estimates, and ``further`` blocks come
-    before the diagnostics.
+    ``other`` are answers for another reward, and ``further`` blocks come before the diagnostics.
     """
     law = fit.law
     answers = words.answers(fit)
@@ -81,6 +79,11 @@ def sections(
     chance = words.p_left(fit)
     left = f"ceiling − reward now; {chance}" if chance else "ceiling − reward now"
     interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
+    drop = []
+    if fit.drop_per_100_steps is not None:
+        drop.append(
+            b.Fact("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third")
+        )
     averaged = (
         b.Fact("ceiling", fit.ceiling, "reward at H = 0"),
         b.Fact("reward now", fit.reward_now, now),
@@ -88,7 +91,7 @@ def sections(
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
         *_if_memory(fit, ("ceiling", "headroom")),
         *_without_term(fit),
-        *progress,
+        *drop,
     )
     interval_of_law = f"{format_percent(law.level)} interval ({law.ceiling.method})"
     unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
@@ -108,9 +111,9 @@ def sections(
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
     shown = f"{words.headline(fit)} {text}"
     reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in shown))
-    # The first answer says that reward was lost.
-    findings = [finding for finding in fit.findings if finding.code != LOST]
-    cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
+    # The first answer says that reward was lost, and the level shifts have a section.
+    findings = [finding for finding in fit.findings if finding.code not in (LOST, NO_SHIFT)]
+    cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(findings, "note"))
     diagnostics = [
         b.Note("residual", residual_words(law)),
         b.Note("", influence_words(law)),
@@ -145,6 +148,7 @@ def sections(
             detail=True,
         ),
         b.Notes([b.Note("", trust)], detail=True),
+        *level_shift_blocks(fit),
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(diagnostics, detail=True),
@@ -209,7 +213,8 @@ def _tests(fit: Fit) -> str:
     """The evidence from which the verdict follows."""
     tests = fit.tests
     p_values = {"no term in the step": tests.p_step, "no term in its logarithm": tests.p_log_step}
-    parts = [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
+    parts = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
+    parts += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
     odds = []
     for name in field_names(tests):
         value = getattr(tests, name)
@@ -227,9 +232,6 @@ def residual_words(law: LawFit) -> str:
     lag1 = "unknown" if residuals.lag1 is None else format_number(residuals.lag1, 2)
     text = f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 "
     text += f"autocorrelation {lag1}"
-    if residuals.thirds is not None and residuals.p_thirds is not None:
-        by_thirds = ", ".join(format_number(sd_of_third, 2) for sd_of_third in residuals.thirds)
-        text += f"; by thirds of the run {by_thirds} ({_p_value(residuals.p_thirds)} of no change)"
     text += f"; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
     text += f"size {format_number(residuals.effective_n, 2)} of {law.n})."
     text += memory_words(law) + smoothing_words(law)
@@ -255,9 +257,10 @@ def memory_words(law: LawFit) -> str:
     return f"{text}."
 
 
-def level_shift_blocks(shifts: Iterable[LevelShift], notes: Iterable[str]) -> list[b.Block]:
+def level_shift_blocks(fit: Fit) -> list[b.Block]:
     """The level shifts; nothing where these options were not given."""
-    texts = [*map(level_shift, shifts), *notes]
+    texts = [*map(level_shift, fit.level_shifts)]
+    texts += [finding.sentence for finding in fit.findings if finding.code == NO_SHIFT]
     if not texts:
         return []
     return [b.Heading("Level shifts", name="segments"), b.Notes(b.labelled("level shift", texts))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import Any
 
@@ -14,7 +13,8 @@ from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import RunReport
 from entropylaw.report.describe.runs import NOT_REQUESTED
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.law import reward_label, verdict_title
+from entropylaw.report.figures import reward_label
+from entropylaw.report.figures.law import verdict_title
 from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_percent, format_step
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
@@ -39,7 +39,7 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, run)
         return figure
-    fit, ahead, spending = run.fit.answer, run.forecast, run.spending
+    fit, ahead, spending = run.fit.result, run.forecast, run.spending
     if fit is None or (ahead is None and spending is None):
         raise ValueError(run.no_forecast or NOT_REQUESTED)
     # All rewards logged; of bands much wider than these the part that is near them.
@@ -170,11 +170,11 @@ def _keys(run: RunReport, fit: Fit) -> list[tuple[str, str, list[dict[str, Any]]
         of = "" if ahead.block == 1 else f" (mean of {ahead.block} evaluations)"
         keys.append(("blue", f"forecast, {format_percent(ahead.level)} prediction interval{of}", _DASHED))
     if fit.why is not Why.no_relation and fit.ceiling.value is not None:
-        keys.append(("vermilion", f"ceiling {format_interval(fit.ceiling)}", "-"))
+        ceiling = format_interval(fit.ceiling).replace(" -", " −").replace("[-", "[−")
+        keys.append(("vermilion", f"ceiling {ceiling}", "-"))
     if run.spending is not None:
         keys.append(("muted", _saturation_words(run.spending), _DOTTED))
-    looks = ((name, text, {"linewidth": 1.0, "linestyle": dashes}) for name, text, dashes in keys)
-    return [(name, re.sub(r"(?<=[ [])-", "−", text), [_BAND, look]) for name, text, look in looks]
+    return [(name, text, [_BAND, {"linewidth": 1.0, "linestyle": dashes}]) for name, text, dashes in keys]
 
 
 def _saturation_words(spending: SaturationForecast) -> str:

@@ -68,6 +68,9 @@ PALETTE: dict[str, Colour] = {
 }
 """Name → colour on paper, colour on the dark card."""
 
+ARM_COLOURS = ("ink", "blue", "vermilion", "green")
+"""Those of the baseline, or the first arm, and of up to three others."""
+
 LINE = 0.135
 """Inches from one small line of text in a figure to the next."""
 
@@ -139,12 +142,14 @@ def _rounded(numbers: str, path: bool) -> str:
     return numbers
 
 
-def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool = True) -> str:
+def inline(
+    svg: str, prefix: str, title: str, description: str, *, letters: str = "", follow: bool = True
+) -> str:
     """The output of :func:`minify` as an element of a page: unique ids, a title for screen readers.
 
-    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page. So is the figure's
-    own title: it is a verdict, which the page gives in words. Colours ``follow`` the page's custom properties
-    (:func:`css`), or are ours where it has none.
+    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page, with the same
+    ``letters`` before their ids. So is the figure's own title: it is a verdict, which the page gives in
+    words. Colours ``follow`` the page's custom properties (:func:`css`), or are ours where it has none.
     """
     body = _GLYPH.sub("", re.sub(r"(?s)<defs>\s*<style.*?</style>\s*</defs>\s*", "", svg))
     body = re.sub(r"<defs>\s*</defs>\s*", "", body)
@@ -164,8 +169,8 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
     if follow:
         colour = r"(?<=[\";])(fill|stroke):(#[0-9a-f]{6})(?=[\";])"
         body = re.sub(colour, lambda f: f"{f[1]}:{themed(f[2], stroke=f[1] == 'stroke')}", body)
-    body = re.sub(r'<use href="#DejaVuSans([\w-]*)"', r'<use href="#glyph\1"', body)
-    along = r'(<use href="#glyph[^"]*") transform="translate\((-?[\d.]+) 0\)"'
+    body = body.replace('<use href="#DejaVuSans', f'<use href="#{letters}glyph')
+    along = r'(<use href="#[^"]*glyph[^"]*") transform="translate\((-?[\d.]+) 0\)"'
     body = re.sub(along, lambda f: f'{f[1]} x="{float(f[2]):.1f}"', body)
     head, _, body = body.partition(">")
     view = ""
@@ -178,9 +183,10 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
     return f"{head}\n{about}{escape(description)}</desc>{body}".strip()
 
 
-def glyphs(svgs: Iterable[str]) -> str:
-    """The letters of all figures of a page, each once, in a hidden element."""
-    letters = {match[1]: match[0] for svg in svgs for match in _GLYPH.finditer(svg)}
-    shapes = "\n".join(letters[name].replace(' id="DejaVuSans', ' id="glyph') for name in sorted(letters))
-    head = '<svg xmlns="http://www.w3.org/2000/svg" class="glyphs" aria-hidden="true">'
-    return f"{head}<defs>\n{shapes}\n</defs></svg>"
+def glyphs(svgs: Iterable[str], letters: str = "", hidden: str = 'class="glyphs"') -> str:
+    """The letters of all figures of a page, each once, in an element with the attribute ``hidden``."""
+    shapes = {match[1]: match[0] for svg in svgs for match in _GLYPH.finditer(svg)}
+    renamed = (shapes[name].replace(' id="DejaVuSans', f' id="{letters}glyph') for name in sorted(shapes))
+    defined = "\n".join(renamed)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {hidden} aria-hidden="true">'
+    return f"{head}<defs>\n{defined}\n</defs></svg>"

@@ -43,7 +43,7 @@ def fragment(
     links
         Name of a figure → addresses of its files.
     prefix
-        Put before the ids of figures, which are their names.
+        Put before the ids of figures, which are their names, and of all else on a page.
     follow
         Whether the figures take the colours of the page.
     frame
@@ -51,20 +51,25 @@ def fragment(
     """
     drawn = [block for block in blocks if isinstance(block, Figure) and block.name in figures]
     title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
+    # All outputs of a notebook have the same letters.
+    letters, hidden = prefix, 'class="glyphs"'
+    if frame:
+        letters, hidden = "", 'style="position:absolute;width:0;height:0"'
     svgs = {}
     for figure in drawn:
         entry, svg = NAMED[figure.name], figures[figure.name]
         described = one_line(figure.described or str(entry.caption(figure.part)))
-        svg = inline(svg, f"{prefix}{figure.name}", f"{entry.title} {title}", described, follow=follow)
+        title_of_figure = f"{entry.title} {title}"
+        svg = inline(
+            svg, f"{prefix}{figure.name}", title_of_figure, described, letters=letters, follow=follow
+        )
         svgs[figure.name] = Markup(svg)  # inline escapes all text from logs
     links = links or {}
     sections = sectioned(blocks, svgs, links)
     template = environment().get_template("blocks.html.j2")
-    body = template.render(sections=sections, svgs=svgs, links=links, frame=Markup(frame))
-    letters = glyphs(figures[figure.name] for figure in drawn) if drawn else ""
-    if frame:
-        letters = letters.replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
-    return Markup(letters + "\n" + body)
+    body = template.render(sections=sections, svgs=svgs, links=links, prefix=prefix, frame=Markup(frame))
+    shapes = glyphs((figures[figure.name] for figure in drawn), letters, hidden) if drawn else ""
+    return Markup(shapes + "\n" + body)
 
 
 def sectioned(

@@ -205,11 +205,13 @@ class _Recorder:
 
 
 def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
-    """Whether an entropy is printed before the first step: the step closes its record."""
+    """Whether an entropy, not of an evaluation, is printed before the first step: steps close records."""
+    kind = ""
     for printed in sample:
+        kind = _kind(printed.title) if printed.title else kind
         if any(word and counts(*pair) == word for pair in printed.pairs):
             return False
-        if word and any(is_like("entropy", name) for name, _ in printed.pairs):
+        if word and kind != "eval" and any(is_like("entropy", name) for name, _ in printed.pairs):
             return True
     return False
 
