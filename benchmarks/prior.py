@@ -20,13 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import ndtri
-
-from benchmarks.finished import collected
-from benchmarks.simulated import curves, policy
-from benchmarks.worlds import FloatArray
-from entropylaw.analysis import forecast_prior
 from entropylaw.analysis.ensemble import (
     Record,
     farthest,
@@ -34,9 +27,16 @@ from entropylaw.analysis.ensemble import (
     path_record,
     reward_record,
 )
-from entropylaw.analysis.forecast import blocked
 from entropylaw.analysis.forecast_prior import REWARD_GROUPS, RULES, TERMS, Prior, from_document
 from entropylaw.analysis.members import REWARD_FORMULAS, path_members, reward_members
+from scipy.optimize import minimize
+from scipy.special import ndtri
+
+from benchmarks.finished import collected
+from benchmarks.simulated import curves, policy
+from benchmarks.worlds import FloatArray
+from entropylaw.analysis import forecast_prior
+from entropylaw.analysis.forecast import blocked
 
 IMPORTANCE = {"public": 0.4, "lab": 0.25, "policy": 0.25, "curves": 0.1}
 """Weight of each kind of run in what is minimised."""

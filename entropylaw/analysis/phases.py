@@ -11,7 +11,6 @@ from entropylaw.analysis.between_seeds import random_effects
 from entropylaw.analysis.law.estimates import checked_level, tails
 from entropylaw.analysis.law.evaluations import check_scale, check_steps
 from entropylaw.analysis.level_shift import shifts_of
-from entropylaw.analysis.members import level_now
 from entropylaw.analysis.turning_point import (
     NOW,
     Fitted,
@@ -24,6 +23,7 @@ from entropylaw.analysis.turning_point import (
 )
 from entropylaw.arguments import as_floats, several
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate

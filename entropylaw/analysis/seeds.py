@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from entropylaw.analysis.law.estimates import largest
-from entropylaw.analysis.members import level_now
 from entropylaw.analysis.numbers import mean_curve
 from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmRun, RunCurve
 from entropylaw.results.fit import Fit

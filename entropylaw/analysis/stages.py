@@ -14,8 +14,8 @@ from scipy.special import stdtrit
 
 from entropylaw.analysis.between_seeds import spread
 from entropylaw.analysis.law.estimates import checked_level, unknown
-from entropylaw.analysis.members import level_now
 from entropylaw.arrays import FloatArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.errors import UsageError
 from entropylaw.escaping import shown
 from entropylaw.results import Estimate

@@ -13,8 +13,8 @@ from scipy.special import ndtri
 from entropylaw.analysis.law.diagnostics import lag1
 from entropylaw.analysis.law.estimates import checked_level, of_cells, tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
-from entropylaw.analysis.members import level_now
 from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.engine.local_level import level_now
 from entropylaw.engine.trend import CAUTIOUS, EVEN_HANDED, Components, TrendDesign
 from entropylaw.engine.windows import LEAST, Windows
 from entropylaw.errors import FitError, UsageError

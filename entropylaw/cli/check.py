@@ -13,7 +13,7 @@ import typer
 from entropylaw.cli import output
 from entropylaw.cli.commands.check import FORMATS, SUMMARY, CheckCommand
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import CheckDocument, CheckedFile, from_fits
+from entropylaw.documents.document import CheckDocument, CheckedFile
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.gates.decide import Rules, decide, load_baselines
 from entropylaw.gates.expression import parse
@@ -105,9 +105,6 @@ def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet
     phases = steps.Phases(part(inputs.settings, PhaseOptions))
     fits = law.document(inputs, output.result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
     subjects = subjects_of(fits, "the fit")
-    if Part.ahead in parts:
-        ahead = output.result_of(steps.Ahead(), fits.runs, jobs, anew=True)
-        subjects = subjects_of(from_fits(fits, ahead), "the fit")
     if Part.phases in parts:
         phased = phases.document(inputs, output.result_of(phases, inputs.entries, jobs, anew=True))
         subjects += subjects_of(phased, "the fit")

@@ -18,9 +18,6 @@ from entropylaw.options import FitOptions, PhaseOptions
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
 
-FAN = 12
-"""Later steps at which a forecast is drawn that the source does not hold yet."""
-
 MOST_NAMED = 8
 
 
@@ -39,7 +36,7 @@ def plot(options: PlotCommand) -> None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
         name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            contents = figure.files(entry if figure.needs == "law" else result, [kind], name)
+            contents = figure.files(result if figure.needs == "phases" else entry, [kind], name)
         except ValueError as error:
             _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
     write_atomically(output, contents[kind])
@@ -51,15 +48,14 @@ def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
 
 
 def _result(options: PlotCommand) -> RunReport | RunPhases:
-    """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    needs = DRAWN[options.figure].needs
-    phases = needs == "phases"
+    """What is drawn: the run's law with its forecast, or its phases."""
+    phases = DRAWN[options.figure].needs == "phases"
     # --run names the run here, and no column.
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
     # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Ahead, Fit, Phases
+    from entropylaw.pipeline.steps import Fit, Phases
 
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
@@ -69,12 +65,7 @@ def _result(options: PlotCommand) -> RunReport | RunPhases:
     result = result_of(step, [_chosen(held, options)])[0]
     if phases:
         return _phases(result) if isinstance(result, RunReport) else result
-    if isinstance(result, RunReport):
-        return result
-    if needs == "forecast":
-        # So many steps that the fan of a forecast is smooth.
-        return result_of(Ahead(FAN), [result])[0]
-    return RunReport(fit=result)
+    return result if isinstance(result, RunReport) else RunReport(fit=result)
 
 
 def refuse_other_document(entry: Any, source: str, *, phases: bool) -> None:

@@ -20,7 +20,7 @@ from entropylaw.paths import NOT_READ, shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast, RunBacktest, SaturationForecast, Skill
+from entropylaw.results.forecast import Forecast, RunBacktest, Skill
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
@@ -149,7 +149,7 @@ class RunFit(Entry, frozen=True, kw_only=True):
     ``drop_per_100_steps`` is its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`), None for a
     refused run. ``level_shifts`` are those found, or the sizes of the given ones; ``findings`` say that there
     is none. ``read_notes`` is what was decided while reading and pairing.
-    ``summary`` is the answer in two lines. ``training`` is the same run with its training reward, where the
+    ``summary`` is the answer in some lines. ``training`` is the same run with its training reward, where the
     validation reward has few evaluations.
     """
 
@@ -261,15 +261,11 @@ class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
 class RunReport(Result, frozen=True, kw_only=True):
     """One run of a report.
 
-    ``fit`` is its law, or why there is none. ``forecast`` is of later steps, ``spending`` says when the
-    entropy will be spent; where both are None, ``no_forecast`` says why. ``phases`` is None where the log has
+    ``fit`` is its law with the forecast, or why there is none. ``phases`` is None where the log has
     no curves of planning or execution; where they cannot be fitted it has a refusal.
     """
 
     fit: RunFit
-    forecast: Forecast | None = None
-    spending: SaturationForecast | None = None
-    no_forecast: str | None = None
     phases: RunPhases | None = None
 
     @property
@@ -316,8 +312,8 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, averaged over the functional forms.
 
     ``verdict``, ``why`` and ``findings`` are the fit's, ``p_headroom`` the probability that at least ``gain``
-    of reward is left, None for a run that lost its reward. ``forecast`` is of later steps, ``spending`` of
-    when the entropy will be spent; where these were requested and are None, ``no_forecast`` says why.
+    of reward is left on the curve, None for a run that lost its reward. ``forecast`` is of later steps;
+    where these were requested and it is None, ``no_forecast`` says why.
     """
 
     run: str
@@ -331,7 +327,6 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None
-    spending: SaturationForecast | None = None
     no_forecast: str | None = None
 
     @property
@@ -350,7 +345,7 @@ class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
     """A backtest with its provenance; ``warnings`` are about files."""
 
     level: float
-    overall: tuple[Skill, ...]
+    overall: Skill | None
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["backtest"].schema
 
@@ -359,7 +354,7 @@ def refused_backtest(log: Log | str, _: Any, error: EntropyLawError, name: str =
     """A run, or a path without any, that could not be tested; the reason names no absolute path."""
     refusal = refusal_of(error, log).message
     run = name or shown_path(log) if isinstance(log, str) else log.name
-    return RunBacktest(run=run, n=0, block=1, scores=(), refusal=refusal)
+    return RunBacktest(run=run, n=0, cuts=(), refusal=refusal)
 
 
 class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from entropylaw.results.result import replace as replace_estimate
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
     from entropylaw.documents.document import RunPhases
+    from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -114,9 +115,33 @@ class Quantity:
         return float(value) if isinstance(value, int) else value
 
 
-def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
-    """A forecast of a run, or the reason why it has none."""
-    return lambda run: read(run) or Unknown(reason=run.no_forecast or "no forecast was requested")
+def _ahead(read: Callable[[Forecast], Value]) -> Callable[[Any], Value]:
+    """A value of a run's forecast, or the reason why it has none; ``run`` has a fit or is a prediction."""
+
+    def accessor(run: Any) -> Value:
+        answer = _answered(run)
+        if answer.forecast is None:
+            return Unknown(reason=answer.no_forecast or "no forecast was requested")
+        return read(answer.forecast)
+
+    return accessor
+
+
+def _chance_of_gain(run: Any) -> Value:
+    """The probability of the gain; unknown for a run that lost its reward."""
+    lost = _answered(run).lost
+    return Unknown(reason="the run lost its reward") if lost else _chance(run)
+
+
+def _at_step(run: Any) -> str:
+    """``at step 600``."""
+    return f"at step {_answered(run).forecast.step[-1]:g}"
+
+
+def _of_gain(run: Any) -> str:
+    """``0.01 or more by step 600``."""
+    ahead = _answered(run).forecast
+    return f"{ahead.gain:.3g} or more by step {ahead.step[-1]:g}"
 
 
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
@@ -144,9 +169,9 @@ def _turn(name: str, field: str) -> Callable[[Any], Value]:
     return _phases(read, f"there is no curve of {name}")
 
 
-_step = _ahead(lambda run: run.spending.step if run.spending else None)
-_reward = _ahead(lambda run: run.spending.reward if run.spending else None)
-_forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
+_step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
+_forecast = _ahead(lambda ahead: ahead.rewards[-1])
+_chance = _ahead(lambda ahead: ahead.p_gains[-1])
 _order = _phases(lambda phases: phases.verdict, "a single curve has no order")
 _delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _averaged = partial(Quantity, needs=Needs.relation)
@@ -182,7 +207,7 @@ _ALL = (
     _averaged("headroom", "ceiling − reward_now, or 0 where that is below", REWARD),
     _averaged(
         "p_headroom",
-        "probability that at least the gain of the fit is left",
+        "probability that at least the gain of the fit is left on the curve",
         PROBABILITY,
         lambda run: Unknown(reason=run.answer.headroom.note) if run.answer.lost else run.answer.p_headroom,
         kind=Kind.number,
@@ -218,10 +243,14 @@ _ALL = (
         "reward at the last step forecast",
         REWARD,
         _forecast,
-        detail=lambda run: f"at step {run.forecast.step[-1]:g}",
+        detail=_at_step,
+    ),
+    _later(
+        *("p_gain", "probability that the reward at that step is at least the gain above now", PROBABILITY),
+        *(_chance_of_gain, Kind.number),
+        detail=_of_gain,
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
-    _later("saturation_reward", "reward at that step", REWARD, _reward),
     _ordered("phases", "order of the turning points", NONE, _order, Kind.word, words=VERDICTS),
     _ordered("turn_planning", "step of planning's turning point", STEPS, _turn("planning", "turning_point")),
     _ordered(
@@ -308,7 +337,7 @@ MEASURED = ("ceiling", "reward_now")
 
 WRITTEN_BY = {
     Part.law: "`entropylaw fit` or `entropylaw report`",
-    Part.ahead: "`entropylaw report` or `entropylaw predict --saturation --at-step N`",
+    Part.ahead: "`entropylaw fit`, `entropylaw report` or `entropylaw predict --at-step N`",
     Part.phases: "`entropylaw phases` or `entropylaw report`",
     Part.arms: "`entropylaw compare`",
 }

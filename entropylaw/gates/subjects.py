@@ -60,16 +60,27 @@ class Subject:
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
-        if quantity.part not in self.holders:
-            # A prediction has the verdict in addition to its own numbers.
-            is_shared = quantity.name in ("cautions", "verdict", "why") and Part.ahead in self.holders
-            return quantity.read(self.holders[Part.ahead]) if is_shared else None
-        holder = self.holders[quantity.part]
-        return None if quantity.part is Part.law and holder.answer is None else quantity.read(holder)
+        holder = self.holder(quantity)
+        if holder is None and quantity.part is not Part.phases:
+            return None
+        if quantity.part not in self.holders and quantity.part is Part.phases:
+            return None
+        return (
+            None
+            if getattr(holder, "answer", holder) is None and holder is not None
+            else quantity.read(holder)
+        )
+
+    def holder(self, quantity: Quantity) -> Any:
+        """What holds a quantity; a fit has its forecast, and a prediction the verdict, beside their own."""
+        shared = quantity.name in ("cautions", "verdict", "why") or quantity.part is Part.ahead
+        others = (Part.ahead, Part.law) if shared else ()
+        parts = (part for part in (quantity.part, *others) if self.holders.get(part) is not None)
+        return self.holders.get(next(parts, quantity.part))
 
     def detail(self, quantity: Quantity) -> str:
         """What a sentence adds to the number of a quantity that has one, in brackets."""
-        return f" ({quantity.detail(self.holders[quantity.part])})" if quantity.detail else ""
+        return f" ({quantity.detail(self.holder(quantity))})" if quantity.detail else ""
 
 
 READ = ("fit", "report", "phases", "prediction", "comparison")
@@ -109,7 +120,7 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
         holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
         run = entry
         if kind == "report":
-            run, holders = entry.fit, {Part.law: entry.fit, Part.ahead: entry, Part.phases: entry.phases}
+            run, holders = entry.fit, {Part.law: entry.fit, Part.phases: entry.phases}
         elif kind == "phases":
             holders = {Part.phases: entry}
         answer = getattr(run, "answer", run)

@@ -161,7 +161,7 @@ def work(task: Task) -> Done:
         entry = steps.answer(steps.Fit(making.settings), task.input, making.cache).result
         report: Any = entry
         if not isinstance(entry, RunReport):
-            report = steps.answer(steps.Ahead(), entry, making.cache).result
+            report = RunReport(fit=entry)
         if run is not None and making.phases:
             report = replace(report, phases=_phases(making, run))
         return _write(task, report)
@@ -196,7 +196,7 @@ def _phases(making: Making, run: Run) -> RunPhases | None:
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
     entry = RunFit.refused(task.input.run or task.name, None, error)
-    return _write(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
+    return _write(task, RunReport(fit=entry), error)
 
 
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:

@@ -22,7 +22,6 @@ from entropylaw.documents.document import (
     PhasesDocument,
     RunFit,
     RunPhases,
-    RunReport,
     refused_backtest,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
@@ -113,12 +112,12 @@ class Backtest(_Paired[RunBacktest]):
     refuse = staticmethod(refused_backtest)  # type: ignore[assignment]
 
     def document(self, inputs: Inputs, entries: Iterable[RunBacktest]) -> BacktestDocument:
-        """The backtests of the runs, and the skill over all of them."""
-        from entropylaw.analysis.backtest import skills
+        """The backtests of the runs, and the skill over all cuts."""
+        from entropylaw.analysis.backtest import skill
 
         runs = tuple(entries)
         document = BacktestDocument(
-            level=self.options.level, overall=skills(runs), runs=runs, **provenance(inputs)
+            level=self.options.level, overall=skill(runs), runs=runs, **provenance(inputs)
         )
         return as_stored(document)
 
@@ -141,19 +140,6 @@ class Phases(Step[RunPhases]):
         if sum(bool(fit.planning and fit.execution) for fit in document.fitted) < 2:
             return document
         return replace(document, across=as_stored(combine_phases(document.fitted)))
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead(Step[RunReport]):
-    """The forecast of a fitted run, at some later steps (``options``) up to half of its span."""
-
-    options: int = 4
-
-    name, result = "ahead", RunReport
-
-    def refuse(self, log: RunFit, series: Any, error: EntropyLawError, name: str = "") -> RunReport:
-        """A run without a forecast."""
-        return RunReport(fit=log, no_forecast=error.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import LOST, Finding, Result, has, sentences
 
@@ -74,6 +75,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         Ceiling if reward needs no term in the step; None where that is excluded.
     if_short, if_long
         The same numbers if the residual's memory is short, or long; None where that is excluded.
+    forecast, no_forecast
+        The reward at a later step, and why there is none.
     law
         The law's own numbers, and the evaluations.
     """
@@ -97,6 +100,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     without_term: Estimate | None = None
     if_short: IfMemory | None = None
     if_long: IfMemory | None = None
+    forecast: Forecast | None = None
+    no_forecast: str | None = None
     law: LawFit
 
     @property

@@ -62,14 +62,14 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
             "fit validations.jsonl --from-step 3 --max-reward 1 --gain 0.02 -o -",
-            "fit width_96_s0 -o -",
+            "fit width_96_s0 --steps 700 -o -",
         ),
     ),
     "prediction": (
         PredictionDocument,
         (
             "predict clean_start_s0 --target-entropy 0.1 --target-reward 0.5 --target-reward 0.9 "
-            "--saturation --at-step 800 --gain 0.01",
+            "--at-step 800 --gain 0.01",
             "predict few.csv --at-step 800",
         ),
     ),
@@ -96,7 +96,8 @@ MEDIA: dict[str, tuple[Render, ...]] = {
 }
 """Results → what renders them beside JSON, what shows most of them first."""
 
-FITS, AHEAD, CURVES = ("fit", "report"), ("prediction", "report"), ("phases", "report")
+FITS, CURVES = ("fit", "report"), ("phases", "report")
+AHEAD = (*FITS, "prediction")
 
 NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
@@ -119,14 +120,15 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"runs\.answer\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
     (
         (*FITS, "prediction"),
-        r"runs\.((forecast|answer)\.)?findings\.values\.KEY",
+        r"runs\.(answer\.)?(forecast\.)?findings\.values\.KEY",
         "the code says which values there are",
     ),
     (
         FITS,
-        r"runs\.training\.(?!answer\.((ceiling|headroom|reward_now)\.|verdict|why|gain|p_headroom"
-        r"|forms\.form$|law\.(entropy_now|max_reward|n$|smoothed_entropy))|reward_column\.column).*",
-        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
+        r"runs\.training\.(?!answer\.((ceiling|headroom)\.|verdict|why|law\.(entropy_now|n$|residuals\.effective_n)"
+        r"|forecast\.(best_so_far|gain|now|p_gains|rests_on\.(came_true|high|low)|rewards\.(high|low|value)|step$))"
+        r"|reward_column\.column).*",
+        "of the training reward the verdict and the answers are shown; the JSON has the rest",
     ),
     (("fit",), r"runs\.summary", "the answers are shown"),
     (
@@ -136,13 +138,10 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
-    (
-        AHEAD,
-        r"runs\.forecast\.(run|block|origins|members\.(formula|error))",
-        "the members have names, weights and what they give together",
-    ),
-    (AHEAD, r"runs\.spending\.(run|reward\.note|reward_now\..*)", "as in the forecast"),
-    (AHEAD, r"runs\.spending\.share", "the entropy that it gives is shown"),
+    (AHEAD, r"runs\.(answer\.)?forecast\.run", "the run's own name is shown"),
+    (("prediction",), r"runs\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
+    (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
+    (("backtest",), r"runs\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
     (("prediction",), r"runs\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
     (CURVES, r"runs\.phases\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),

@@ -32,14 +32,14 @@ from entropylaw.report.describe import (
 from entropylaw.results.arms import ArmComparison
 from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Backtest, Forecast, RunBacktest, SaturationForecast
+from entropylaw.results.forecast import Backtest, Forecast, RunBacktest
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenSummary
 
 MODULES: dict[type, ModuleType] = {
     Fit: law,
     **dict.fromkeys((FitDocument, RunFit, ReportDocument, RunReport), runs),
-    **dict.fromkeys((Forecast, SaturationForecast), forecast),
+    Forecast: forecast,
     **dict.fromkeys((PredictionDocument, RunPrediction), prediction),
     **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
     **dict.fromkeys((PhasesDocument, RunPhases, PhaseFit, PhasesAcross), phases),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens", "across", "arms", "rows"]
-"""The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunReport`` with its forecast, a
+"""The part that a figure is drawn from: a ``RunFit`` with its law, a ``RunFit`` with its forecast, a
 ``RunPhases``, a ``TokenHistogram``, the ``PhasesAcross`` of several runs, an
 ``ArmComparison``, or the rows of an index by arm."""
 
@@ -168,10 +168,12 @@ FIGURES = (
         name="forecast",
         needs="forecast",
         maker="forecast:forecast_figure",
-        about="forecast of both",
+        about="reward and entropy ahead, and the best step so far",
         label="forecast",
         title="Forecast of",
-        caption=lambda _: "The reward and the entropy so far, and their forecasts with prediction intervals.",
+        caption=lambda _: (
+            "The reward and the entropy so far, the best step (diamond), and both ahead with their intervals."
+        ),
         onto="forecast:draw_on",
     ),
     FigureEntry(
@@ -307,10 +309,10 @@ def write(
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """The parts of a run that figures can be drawn from."""
     law, phases = report.fit.law, report.phases
-    forecast = law is not None and (report.forecast is not None or report.spending is not None)
+    has_forecast = getattr(report.fit.answer, "forecast", None) is not None
     drawable: dict[Need, Any] = {
         "law": report.fit if law is not None else None,
-        "forecast": report if forecast else None,
+        "forecast": report.fit if has_forecast else None,
         "phases": phases if phases is not None and phases.phases is not None else None,
         "tokens": tokens,
     }
