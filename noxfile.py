@@ -102,13 +102,10 @@ def spark(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Coverage and speed, compared with other tools. ``-- --full`` for many runs.
-
-    The table prints its numbers, all others write their page in docs/benchmarks/.
-    """
+    """Coverage and speed; writes the pages of docs/benchmarks. ``-- --full`` for many runs."""
     session.install("-e", ".[bench,test]")
     full = "--full" in session.posargs
-    session.run("python", "-m", "benchmarks.table", *(["--full"] if full else []))
+    session.run("python", "-m", "benchmarks.table", "--seeds", "aside", "--runs", "400" if full else "40")
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--write")
     session.run("python", "-m", "benchmarks.arms", "--write")

@@ -1,8 +1,9 @@
 """What the engine's table covers, decides and costs, beside a prototype on the same runs where there is one.
 
-python -m benchmarks.table                          all rows on few runs, in about two minutes
-python -m benchmarks.table --full                   400 runs per cell
-python -m benchmarks.table --seeds aside            on the seeds that no constant was chosen on
+python -m benchmarks.table --seeds aside --runs 40 --jobs 2    all cells, and docs/benchmarks/table.md
+python -m benchmarks.table --only quadrature                   cells of that name, printed, of the tuned seeds
+
+It needs numpy, scipy, msgspec and threadpoolctl. Figures of the prototype are left out where it is absent.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, toeplitz
 from scipy.signal import lfilter
+from threadpoolctl import threadpool_limits
 
+from benchmarks.docs import write_block
 from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
 from entropylaw.analysis.answer import fit_law
-from entropylaw.engine.constants import NO_CURVE, PRIOR
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import table_of
@@ -36,7 +39,8 @@ Rng = np.random.Generator
 
 SEEDS = {"tuned": 1, "aside": 2}
 SIZES = (12, 60, 200, 400)
-PROTOTYPE = Path(__file__).parents[2] / "shared" / "prototypes" / "one_table.py"
+TIMED = (12, 51, 200, 400)
+PROTOTYPES = [Path(__file__).parents[i] / "shared" / "prototypes" / "one_table.py" for i in (1, 2)]
 
 RESIDUALS: dict[str, Callable[[int], FloatArray]] = {
     "white": mixed((1.0, None)),
@@ -169,9 +173,10 @@ def _residual(
 @cache
 def prototype() -> Any:
     """The prototype's module; None where it is absent."""
-    if not PROTOTYPE.exists():
+    path = next((file for file in PROTOTYPES if file.exists()), None)
+    if path is None:
         return None
-    spec = importlib.util.spec_from_file_location("one_table", PROTOTYPE)
+    spec = importlib.util.spec_from_file_location("one_table", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -328,7 +333,7 @@ def rows() -> Iterator[tuple[str, Callable[[Rng], Row]]]:
     for name in OUTSIDE:
         for n in (60, 400):
             yield f"outside · {name} · {n}", partial(_call, out_of_list, name, n)
-    for n in (12, 51, 200):
+    for n in TIMED:
         yield f"time · {n}", partial(_call, timed, n)
 
 
@@ -340,23 +345,30 @@ def cell(name: str, seeds: str, numbers: Sequence[int]) -> list[Row]:
     """Some runs of a cell."""
     function = dict(rows())[name]
     key = int.from_bytes(name.encode(), "little") % 2**32
-    return [function(np.random.default_rng([SEEDS[seeds], key, number])) for number in numbers]
+    with threadpool_limits(1):
+        return [function(np.random.default_rng([SEEDS[seeds], key, number])) for number in numbers]
 
 
 MEDIANS = ("width/oracle", "width/p", "averaged off", "law off", "ms", "p ms")
 
+Gathered = dict[str, list[Row]]
+
+
+def value(found: Sequence[Row], name: str) -> float:
+    """Mean of a column of some runs, or the median of what is a ratio; nan where there is none."""
+    values = np.array([row[name] for row in found if name in row], dtype=float)
+    if not values.size or np.isnan(values).all():
+        return float("nan")
+    return float(np.nanmedian(values) if name in MEDIANS else np.nanmean(values))
+
 
 def summary(found: Sequence[Row]) -> str:
-    """Means, or medians of what is a ratio."""
+    """Every column of some runs, to print."""
     texts = []
     for name in dict.fromkeys(key for row in found for key in row):
-        values = np.array([row[name] for row in found if name in row], dtype=float)
-        if name in ("p_headroom", "left") or np.isnan(values).all():
-            continue
-        if name in MEDIANS:
-            texts.append(f"{name} {np.nanmedian(values):.3g}")
-        else:
-            texts.append(f"{name} {np.nanmean(values):.1%}")
+        if name not in ("p_headroom", "left"):
+            number = value(found, name)
+            texts.append(f"{name} {number:.3g}" if name in MEDIANS else f"{name} {number:.1%}")
     return "  ".join(texts)
 
 
@@ -369,41 +381,171 @@ def calibration(found: Sequence[Row]) -> str:
         some = (p >= low) & (p < high)
         if some.any():
             texts.append(f"P {p[some].mean():.2f}: {left[some].mean():.2f} ({some.sum()})")
-    return "  ".join(texts)
+    return "; ".join(texts)
+
+
+# -- the page ------------------------------------------------------------------------------------------------
+
+
+def share(found: Sequence[Row], name: str, other: str = "") -> str:
+    """A percentage, and that of the prototype in brackets."""
+    text = f"{100 * value(found, name):.0f}"
+    theirs = value(found, other) if other else float("nan")
+    return text if np.isnan(theirs) else f"{text} ({100 * theirs:.0f})"
+
+
+def ratio(found: Sequence[Row], name: str, digits: int = 2) -> str:
+    """A median, or a dash."""
+    number = value(found, name)
+    return "–" if np.isnan(number) else f"{number:.{digits}f}"
+
+
+def markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table whose first column is text, and the others are numbers."""
+    rule = ["---", *["---:"] * (len(columns) - 1)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (columns, rule, *lines))
+
+
+PAIRS = (
+    ("holds", "p holds"),
+    ("fails", "p fails"),
+    ("ceiling", "p ceiling"),
+    ("a", "p a"),
+    ("averaged", "p averaged"),
+)
+
+
+def page(cells: Gathered, command: str) -> str:
+    """The tables of the page."""
+
+    def of(kind: str) -> dict[str, list[Row]]:
+        begin = f"{kind} · "
+        return {name.removeprefix(begin): rows for name, rows in cells.items() if name.startswith(begin)}
+
+    laws, others, pooled = of("law"), of("other"), dict[str, list[Row]]()
+    for kind in ("law", "other", "list"):
+        pooled[kind] = [row for rows in of(kind).values() for row in rows]
+    under = [
+        [
+            name,
+            *(share(rows, *pair) for pair in PAIRS),
+            ratio(rows, "width/oracle"),
+            share(rows, "if long"),
+            share(rows, "no curve"),
+        ]
+        for name, rows in laws.items()
+    ]
+    all_of_it = [
+        [
+            "under the law, all",
+            *(share(pooled["law"], *pair) for pair in PAIRS),
+            share(pooled["law"], "no curve"),
+        ],
+        ["under another form, all", *(share(pooled["other"], *pair) for pair in PAIRS[:2]), "", "", "", ""],
+        [
+            "a curve of the list, all",
+            "",
+            "",
+            "",
+            "",
+            share(pooled["list"], "covered", "p averaged"),
+            share(pooled["list"], "no curve"),
+        ],
+    ]
+    outside = [
+        [name, share(rows, "covered or said", "p covered or said"), share(rows, "said")]
+        for name, rows in of("outside").items()
+    ]
+    listed = [
+        [n, share(rows, "covered", "p averaged"), ratio(rows, "width/p"), share(of("one less")[n], "moved")]
+        for n, rows in of("list").items()
+    ]
+    nodes = [
+        [n, share(rows, "averaged within 1 %"), share(rows, "law within 1 %")]
+        for n, rows in of("quadrature").items()
+    ]
+    times = [[n, ratio(rows, "ms", 1), ratio(rows, "p ms", 1)] for n, rows in of("time").items()]
+    runs = len(next(iter(laws.values())))
+    numbers = ("`holds`", "`fails`", "ceiling by the law covered", "a covered", "averaged ceiling covered")
+    return "\n\n".join(
+        (
+            f"{runs} runs per cell; the standard error of a share is up to {50 / np.sqrt(runs):.0f} points.",
+            f"```sh\n{command}\n```",
+            markdown(
+                (
+                    "under the law, residual · n",
+                    *numbers,
+                    "width to the oracle",
+                    "if memory is long",
+                    "no curve fits",
+                ),
+                under,
+            ),
+            markdown(("%", *numbers, "no curve fits"), all_of_it),
+            markdown(
+                ("where no curve of the list is true · n", "covered, or `no-curve-fits` said", "said"),
+                outside,
+            ),
+            markdown(
+                ("another form is true · n", "`holds`", "`fails`"),
+                [
+                    [name, share(rows, "holds", "p holds"), share(rows, "fails")]
+                    for name, rows in others.items()
+                ],
+            ),
+            markdown(
+                (
+                    "a curve of the list is true, with a term in the step or none · n",
+                    "averaged ceiling covered",
+                    "width to the prototype's",
+                    "one evaluation less moves it by half its width",
+                ),
+                listed,
+            ),
+            f"P that at least the gain is left, and how often it was: {calibration(pooled['list'])}.",
+            markdown(
+                (
+                    "n",
+                    "% of numbers within 1 % of a width of a grid of 16 lengths and 30 shares: averaged",
+                    "the law's own",
+                ),
+                nodes,
+            ),
+            markdown(("n", "processor time with one thread, ms", "prototype"), times),
+        )
+    )
 
 
 def main() -> None:
-    """Print the rows."""
+    """Print the rows, and write the page where all were computed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--full", action="store_true", help="400 runs per cell instead of 8")
-    parser.add_argument("--runs", type=int, help="runs per cell")
+    parser.add_argument("--runs", type=int, default=8, help="runs per cell")
     parser.add_argument("--seeds", choices=tuple(SEEDS), default="tuned")
     parser.add_argument("--only", default="", help="cells whose name begins with this")
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     given = parser.parse_args()
-    runs = given.runs or (400 if given.full else 8)
     names = [name for name, _ in rows() if name.startswith(given.only)]
-    gathered: dict[str, list[Row]] = {}
-    with ProcessPoolExecutor(given.processes) as pool:
+    cells: Gathered = {name: [] for name in names}
+    # Times are taken before other processes run.
+    for name in names:
+        if name.startswith("time"):
+            cells[name] = cell(name, given.seeds, range(min(given.runs, 40)))
+    with ProcessPoolExecutor(given.jobs) as pool:
         jobs = [
-            (name, pool.submit(cell, name, given.seeds, numbers))
+            (name, pool.submit(cell, name, given.seeds, range(start, min(start + 10, given.runs))))
             for name in names
-            for numbers in (range(start, min(start + 25, runs)) for start in range(0, runs, 25))
+            if not name.startswith("time")
+            for start in range(0, given.runs, 10)
         ]
         for name, job in jobs:
-            gathered.setdefault(name, []).extend(job.result())
+            cells[name].extend(job.result())
     for name in names:
-        print(f"{name:32s} {summary(gathered[name])}")
-    for kind in ("law", "other", "list", "outside"):
-        pooled = [row for name, found in gathered.items() if name.startswith(f"{kind} ·") for row in found]
-        if pooled:
-            print(f"{kind + ', all':32s} {summary(pooled)}")
-    listed = [row for name, found in gathered.items() if name.startswith("list ·") for row in found]
-    if listed:
-        print(f"{'P(gain is left)':32s} {calibration(listed)}")
-    print(f"limit of no-curve-fits {NO_CURVE}, long memory {PRIOR.long}")
+        print(f"{name:32s} {summary(cells[name])}")
+    if not given.only:
+        how = f"python -m benchmarks.table --seeds {given.seeds} --runs {given.runs} --jobs {given.jobs}"
+        write_block("table", page(cells, how))
 
 
 if __name__ == "__main__":

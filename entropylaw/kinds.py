@@ -165,3 +165,6 @@ SUFFIXES = {
 
 JUNIT = {"junit": ".xml"}
 """The further format of a check."""
+
+PAGES = (".html", ".htm")
+"""Suffixes of a page."""

@@ -130,9 +130,9 @@ def edition(runs: Mapping[str, Made], folder: Path) -> Edition:
 def _compared(by_arm: Groups, names: Sequence[str], folder: Path) -> ArmComparison | None:
     """Arms against the first of ``names``; a run without a fit is given as its log, and counts as failed."""
     arms = {
-        name: [run.fit.answer or folder / run.name / "metrics.parquet" for run in by_arm[name]]
+        name: [run.fit.result or folder / run.name / "metrics.parquet" for run in by_arm[name]]
         for name in names
-        if any(run.fit.answer for run in by_arm.get(name, ()))
+        if any(run.fit.result for run in by_arm.get(name, ()))
     }
     return compare(arms, margin=MARGIN) if names[0] in arms and len(arms) > 1 else None
 

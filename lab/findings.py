@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropylaw import Fit, LawFit, Verdict, fit_law
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import Entry
 from entropylaw.pipeline.steps import fit_logs
 from lab.config import Config, read_config
 
@@ -25,7 +25,7 @@ class Made:
 
     config: Config
     columns: Mapping[str, FloatArray]
-    fit: RunFit
+    fit: Entry[Fit]
 
     @property
     def name(self) -> str:
@@ -35,9 +35,9 @@ class Made:
     @property
     def answer(self) -> Fit:
         """The answer for the run."""
-        if self.fit.answer is None:
+        if self.fit.result is None:
             raise ValueError(f"{self.name} could not be fitted: {self.fit.refusal}")
-        return self.fit.answer
+        return self.fit.result
 
     @property
     def law(self) -> LawFit:

@@ -43,7 +43,7 @@ def data_table(runs: Mapping[str, Made]) -> str:
 def data_row(run: Made) -> tuple[str, ...]:
     """One run of the table."""
     both = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
-    law = run.fit.law
+    law = run.fit.result and run.fit.result.law
     numbers = [format_interval(e) for e in (law.a, law.b, law.ceiling)] if law else [MISSING] * 3
     return (f"`{run.name}`", run.config.about, str(run.config.steps), *both, *numbers, verdict(run))
 
@@ -60,7 +60,7 @@ def healthy(by_arm: Groups) -> dict[str, Sequence[Made]]:
 
 def fitted(runs: Iterable[Made]) -> list[Made]:
     """The runs that have a fit."""
-    return [run for run in runs if run.fit.answer is not None]
+    return [run for run in runs if run.fit.result is not None]
 
 
 def holds(by_arm: Groups) -> str:

@@ -165,8 +165,7 @@ def lab_fits(kept) -> FitDocument:
     with contextlib.chdir(ROOT):
         logs = [f"data/lab/{name}/metrics.parquet" for name in chosen]
         inputs = gather([*logs, "nowhere.csv"], step.options)
-        done = answers(step, inputs.entries, cache=Cache(kept))
-        return step.document(inputs, [answer.result for answer in done])
+        return step.document(inputs, answers(step, inputs.entries, cache=Cache(kept)))
 
 
 @pytest.fixture

@@ -44,14 +44,14 @@ def prediction():
 @cache
 def a_run():
     """A run of a fit document as the command writes it."""
-    return encode(replace(synthetic(), read_notes=(), dropped={}))
+    return encode(replace(synthetic(), notes=(), dropped={}))
 
 
 def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
     """A run of a fit document with other numbers; ``fails`` is why the law fails."""
     some = number(*ceiling)
     entry = copy.deepcopy(a_run())
-    answer = entry["answer"]
+    answer = entry["result"]
     answer |= dict.fromkeys(("ceiling", "headroom", "reward_now", "used"), some) | {
         "verdict": "holds" if fails is None else "fails",
         "why": fails,
@@ -69,19 +69,21 @@ def fitted(run="r", *, fails=None, path="log.csv", ceiling=(0.6, 0.5, 0.7), **mo
         **{name: list(range(51)) for name in COLUMNS},
     }
     answer["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
-    return entry | {"run": run, "path": path, "drop_per_100_steps": some} | more
+    answer["drop_per_100_steps"] = some
+    changed = {name: more.pop(name) for name in answer.keys() & more.keys()}
+    return entry | {"run": run, "path": path, "result": answer | changed} | more
 
 
 def refused(run="r", *, read=True, path="log.csv"):
     refusal = {"slug": "too-few-evaluations", "message": "3 evaluations", "hint": "wait"}
-    none = {"answer": None, "refusal": refusal, "drop_per_100_steps": None}
-    return a_run() | {"run": run, "path": path} | none | ({} if read else {"entropy_column": None})
+    none = {"result": None, "refusal": refusal}
+    return a_run() | {"run": run, "path": path} | none | ({} if read else {"columns": {}})
 
 
 def phased(**phases):
     """A run of a phases document with other phases."""
     entry = encode(phase_samples.ordered()) | {"run": "r", "path": "log.csv"}
-    return entry | {"phases": entry["phases"] | phases}
+    return entry | {"result": entry["result"] | phases}
 
 
 def document(*runs, kind="fit"):

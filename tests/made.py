@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunPhases, RunReport, from_fits
+from collections.abc import Iterable
+
+from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
 
 
-def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:
+def run_report(entry: Entry, phases: Entry | None = None) -> RunReport:
     """The report of one run."""
     return RunReport(fit=entry, phases=phases)
 
 
 def report_runs(fits: FitDocument) -> ReportDocument:
     """The report of some fits."""
-    return from_fits(fits, map(run_report, fits.runs))
+    return of_reports(fits, map(run_report, fits.runs))
+
+
+def of_reports(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
+    """The report of a fit document's runs."""
+    return ReportDocument(
+        inputs=fits.inputs,
+        settings=fits.settings,
+        runs=tuple(runs),
+        warnings=fits.warnings,
+        config=fits.config,
+    )

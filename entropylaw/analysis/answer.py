@@ -17,7 +17,7 @@ from entropylaw.analysis.law.diagnostics import (
 )
 from entropylaw.analysis.law.estimates import checked_level, hundredth, unknown
 from entropylaw.analysis.law.evaluations import Evaluations, check_largest, usable
-from entropylaw.analysis.law.verdict import law_tests, r_squared, rule
+from entropylaw.analysis.law.verdict import law_probability, law_tests, r_squared, rule
 from entropylaw.analysis.numbers import averaged_numbers, binomial_noise, law_numbers, reached_at, smoothed_at
 from entropylaw.arguments import as_floats, as_number, several
 from entropylaw.arrays import FloatArray
@@ -119,7 +119,7 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    known, level = several(findings, Finding, "findings"), checked_level(level)
+    stated, level = several(findings, Finding, "findings"), checked_level(level)
     gain = None if gain is None else checked_gain(gain)
     if data is not None:
         entropy, reward, step = (column_of(data, name) for name in (entropy, reward, step))
@@ -133,7 +133,7 @@ def fit_law(
     law = law_of_run(
         used, smoothed, reads, run=run, level=level, eval_size=eval_size, max_reward=max_reward, shifts=shifts
     )
-    fit = _answer(law, reads, known, gain=hundredth(law) if gain is None else gain, noise=noise)
+    fit = _answer(law, reads, stated, gain=hundredth(law) if gain is None else gain, noise=noise)
     return with_forecast(fit, used, steps)
 
 
@@ -150,6 +150,7 @@ def _answer(law: LawFit, reads: Reads, known: Sequence[Finding], *, gain: float,
         why=why,
         findings=(),
         tests=tests,
+        p_law=law_probability(tests),
         law=law,
         **averaged_numbers(law, reads, level=law.level, gain=gain),
     )

@@ -63,18 +63,16 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     Raises
     ------
     UsageError
-        ``bad-level``. A run that cannot be tested is in the result with a ``refusal``.
+        ``bad-level``. A run that cannot be tested is in the ``refused`` ones of the result.
     """
     level = checked_level(level)
-    tested = []
+    tested, refused = list[RunBacktest](), list[tuple[str, str]]()
     for run in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
         try:
             tested.append(backtest_run(run.step, run.entropy, run.reward, level=level, run=run.run))
         except EntropyLawError as error:
-            tested.append(
-                RunBacktest(run=run.run, n=int(np.size(run.reward)), cuts=(), refusal=error.message)
-            )
-    return Backtest(level=level, runs=tuple(tested), overall=skill(tested))
+            refused.append((run.run, error.message))
+    return Backtest(level=level, runs=tuple(tested), refused=tuple(refused), overall=skill(tested))
 
 
 def cuts_of(
@@ -232,7 +230,7 @@ def skill(runs: Sequence[RunBacktest]) -> Skill | None:
     closest = max(ratios, key=lambda name: (ratios[name], name == "forecast"))
     chance = np.array([cut.p_gain for cut in cuts])
     return Skill(
-        runs=sum(bool(run.cuts) for run in runs),
+        runs=len(runs),
         cuts=len(cuts),
         brier=Errors(
             forecast=float(np.mean((chance - gained) ** 2)),

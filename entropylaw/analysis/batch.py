@@ -29,11 +29,11 @@ LAW_ALONE = replace(
     powers=(),
     saturations=(),
     lags=(),
-    knots=(),
     terms=((NO_TERM, 1.0),),
     firsts=((0.0, 1.0),),
 )
-"""The rows of the law, which are those that its own numbers are read from."""
+"""The rows of the law, which are those that its own numbers are read from, and of the free curve, which with
+them says where the nodes are."""
 
 _AT_ONCE = 50
 """Runs whose columns are whitened together."""

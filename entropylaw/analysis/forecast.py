@@ -387,8 +387,8 @@ def entropy_ahead(
     ]
     why = None
     if None in first:
-        end = "the entropy" if first[1] is None else "the upper end of the entropy's interval"
-        why = f"{end} stays above {target:.3g} nats for ten times the length of the run so far"
+        end = "" if first[1] is None else " by the upper end of the interval"
+        why = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
     # A whole interval above the target is spent after all steps that were looked at.
     first[0] = float(grid[-1]) if first[0] is None else first[0]
     return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=why)

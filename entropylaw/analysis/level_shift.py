@@ -74,14 +74,14 @@ def find_level_shifts(step: Any, entropy: Any, reward: Any, *, level: float = 0.
     thousand evaluations means of neighbours are searched.
     """
     level = checked_level(level)
-    found = complete(entropy, reward, step)
-    check_steps(found.step)
-    columns = {"reward": found.reward, "entropy": found.entropy}
+    run = complete(entropy, reward, step)
+    check_steps(run.step)
+    columns = {"reward": run.reward, "entropy": run.entropy}
     for name, values in columns.items():
         check_scale(name, values)
     shifts: list[LevelShift] = []
     for name, values in columns.items():
-        shifts += shifts_of(found.step, values, name, level)
+        shifts += shifts_of(run.step, values, name, level)
     return tuple(sorted(shifts, key=lambda shift: (shift.step, shift.series)))
 
 
@@ -91,11 +91,11 @@ def level_shift_steps(shifts: Sequence[LevelShift], step: Any) -> tuple[float, .
     One event often shifts reward and entropy an evaluation apart; two columns could not be distinguished.
     """
     numbers = {shift: int(np.searchsorted(as_floats(step, "step"), shift.step)) for shift in shifts}
-    kept: list[int] = []
+    chosen: list[int] = []
     for shift in sorted(shifts, key=lambda shift: shift.p_value):
-        if all(abs(numbers[shift] - other) >= SIDE for other in kept):
-            kept.append(numbers[shift])
-    return tuple(float(step[i]) for i in sorted(kept))
+        if all(abs(numbers[shift] - other) >= SIDE for other in chosen):
+            chosen.append(numbers[shift])
+    return tuple(float(step[i]) for i in sorted(chosen))
 
 
 def known_shifts(law: LawFit) -> tuple[LevelShift, ...]:
@@ -129,19 +129,19 @@ def shifts_of(step: FloatArray, values: FloatArray, series: str, level: float) -
     time = np.arange(step.size) / (step.size - 1)
     slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
     trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
-    number, found = np.arange(step.size), dict[int, float]()
+    number, chances = np.arange(step.size), dict[int, float]()
     for _ in range(MOST_SHIFTS + MOST_OUTLIERS):
-        best, chance = clearest_jump(step, values, trend, list(found))
-        if chance >= FALSE_SHIFT or len(found) == MOST_SHIFTS:
+        best, chance = clearest_jump(step, values, trend, list(chances))
+        if chance >= FALSE_SHIFT or len(chances) == MOST_SHIFTS:
             break
         # An outlier looks like a jump at its own step and at the next.
         columns = np.column_stack([number >= best, number == best - 1, number == best]).astype(float)
         clearest = int(np.argmin(jumps(step, values, trend, columns).p_value))
         if clearest == 0:
-            found[best] = chance
+            chances[best] = chance
         trend = np.column_stack([trend, columns[:, clearest]])
     shifts = []
-    for i, chance in found.items():
+    for i, chance in chances.items():
         column = (number >= i).astype(float)[:, None]
         others = trend[:, (trend != column).any(axis=0)]
         jump = jumps(step, values, others, column)

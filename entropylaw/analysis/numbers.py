@@ -28,7 +28,7 @@ from entropylaw.engine.constants import AVERAGED
 from entropylaw.engine.reads import (
     Reads,
     ceiling_of,
-    heavier,
+    merged_numbers,
     quantiles_of,
     reward_at,
     reward_now,
@@ -50,6 +50,9 @@ AVERAGED_OVER = f"averaged over functional forms; {OWN}"
 
 _EXCLUDED = 1e-4
 """Probability below which nothing is said of a run under a condition."""
+
+_LIKELY = 1e-4
+"""Weight of a row, to the largest, below which a share reached does not depend on it."""
 
 _LEAST_SHARE = -4.0
 """Share reached below which none is given."""
@@ -92,20 +95,27 @@ def binomial_noise(entropy: FloatArray, reward: FloatArray, eval_size: int | Non
 
 # -- the law's own ------------------------------------------------------------------------------------------
 
+NUMBERS = ("ceiling", "headroom", "reward_now")
+"""The numbers that are read of a table over any rows, in its order."""
+
+
+def number(
+    reads: Reads, name: str, weight: FloatArray, level: float, method: str = AVERAGED_OVER
+) -> Estimate:
+    """One of :data:`NUMBERS` over rows of some weights, cut off at the largest reward."""
+    is_left = name == "headroom"
+    cells = reads.cells(NUMBERS.index(name), weight, reads.most_left() if is_left else reads.top)
+    estimate = of_cells(cells, level=level, method=method)
+    return headroom(estimate) if is_left else estimate
+
 
 def law_numbers(reads: Reads, level: float) -> dict[str, Estimate]:
     """Ceiling, reward now, headroom, a and b of the law."""
-    estimate = partial(of_cells, level=level, method=OWN)
-    possible, top = reads.law_possible, reads.top
-    a, b = reads.coefficients
-    left = reads.cells(1, possible, reads.most_left())
-    return {
-        "ceiling": estimate(reads.cells(0, possible, top)),
-        "reward_now": estimate(reads.cells(2, possible, top)),
-        "headroom": headroom(estimate(left)),
-        "a": estimate(a),
-        "b": estimate(b),
+    coefficients = {
+        name: of_cells(cells, level=level, method=OWN)
+        for name, cells in zip(("a", "b"), reads.coefficients, strict=True)
     }
+    return coefficients | {name: number(reads, name, reads.law_possible, level, OWN) for name in NUMBERS}
 
 
 def law_predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
@@ -123,53 +133,38 @@ def law_entropy_for(law: LawFit, reward: float, level: float | None) -> EntropyS
 
 def averaged_numbers(law: LawFit, reads: Reads, *, level: float, gain: float) -> dict[str, Any]:
     """The fields of a :class:`~entropylaw.results.fit.Fit` that are averaged, and its forms."""
-    everything = np.ones(reads.averaged.size, dtype=bool)
-    ceiling, left = averaged(reads, everything, level)
-    now = of_cells(reads.cells(2, reads.averaged, reads.top), level=level, method=AVERAGED_OVER)
-    bare = reads.table.term == 0
-    long = reads.is_long()
+    bare, long = reads.table.term == 0, reads.is_long()
+    without_term = None
+    if reads.share(bare) > _EXCLUDED:
+        without_term = number(reads, "ceiling", reads.averaged * bare, level)
     return {
-        "ceiling": ceiling,
-        "headroom": left,
-        "reward_now": now,
+        **{name: number(reads, name, reads.averaged, level) for name in NUMBERS},
         "used": _used(reads, level),
         "gain": gain,
         "p_headroom": p_gain(reads, gain),
         "forms": _forms(law, reads, level),
         "skipped": _skipped(reads),
-        "p_term": reads.share(reads.table.term > 0),
+        "p_term": reads.share(~bare),
         "p_first": reads.share(reads.table.first > 0),
         "p_no_curve": max(reads.p_no_curve()),
-        "without_term": averaged(reads, bare, level)[0] if reads.share(bare) > _EXCLUDED else None,
+        "without_term": without_term,
         "if_short": _if_memory(reads, ~long, level),
         "if_long": _if_memory(reads, long, level),
     }
 
 
-def averaged(reads: Reads, rows: BoolArray, level: float) -> tuple[Estimate, Estimate]:
-    """Ceiling and headroom over some rows."""
-    weight = reads.averaged * rows
-    estimate = partial(of_cells, level=level, method=AVERAGED_OVER)
-    left = reads.cells(1, weight, reads.most_left())
-    return estimate(reads.cells(0, weight, reads.top)), headroom(estimate(left))
-
-
 def _if_memory(reads: Reads, rows: BoolArray, level: float) -> IfMemory | None:
     """The numbers if memory is of one kind; None where that is excluded."""
-    own = reads.law * rows
-    probability = reads.share(rows)
-    if min(probability, float(own.sum())) < _EXCLUDED:
+    of_law, probability = reads.law * rows, reads.share(rows)
+    if min(probability, float(of_law.sum())) < _EXCLUDED:
         return None
-    ceiling, left = averaged(reads, rows, level)
-    a, _ = reads.coefficient(own)
-    estimate = partial(of_cells, level=level, method=OWN)
-    possible = own if reads.passed else own * reads.possible
+    possible = of_law if reads.passed else of_law * reads.possible
     return IfMemory(
         probability=probability,
-        ceiling=ceiling,
-        headroom=left,
-        law_ceiling=estimate(reads.cells(0, possible if possible.any() else own, reads.top)),
-        a=estimate(a),
+        ceiling=number(reads, "ceiling", reads.averaged * rows, level),
+        headroom=number(reads, "headroom", reads.averaged * rows, level),
+        law_ceiling=number(reads, "ceiling", possible if possible.any() else of_law, level, OWN),
+        a=of_cells(reads.coefficient(of_law)[0], level=level, method=OWN),
     )
 
 
@@ -181,22 +176,21 @@ def p_gain(reads: Reads, gain: float) -> float:
 
 def _forms(law: LawFit, reads: Reads, level: float) -> tuple[FormAnswer, ...]:
     """Every form with its probability and its numbers, most probable first."""
-    answers = []
-    for name, probability in reads.probability().items():
-        rows = reads.table.is_form(name)
-        if not reads.averaged[rows].any():
-            continue
-        ceiling, left = averaged(reads, rows, level)
-        residual = law.reward - reads.mean_curve(law.smoothed_entropy, reads.averaged * rows)
+    answers, probability = [], reads.probability()
+    weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
+    weights = {name: weight for name, weight in weights.items() if weight.any()}
+    curves = reads.mean_curves(law.smoothed_entropy, weights.values())
+    for (name, weight), curve in zip(weights.items(), curves, strict=True):
+        residual = law.reward - curve
         freedom = max(law.n - FORMS[name].parameters, 1)
         answers.append(
             FormAnswer(
                 form=name,
                 formula=FORMS[name].formula,
                 parameters=FORMS[name].parameters,
-                probability=probability,
-                ceiling=ceiling,
-                headroom=left,
+                probability=probability[name],
+                ceiling=number(reads, "ceiling", weight, level),
+                headroom=number(reads, "headroom", weight, level),
                 residual_sd=float(np.sqrt(residual @ residual / freedom)),
                 shapes=_shapes(reads, name, level),
             )
@@ -254,11 +248,11 @@ def curve(fit: Fit) -> Curve:
     chance = tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
     fresh = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged, fresh=True)])
-    forms = {}
-    for form in fit.forms:
-        if FORMS[form.form].colour or form.form == "law":
-            weight = reads.averaged * reads.table.is_form(form.form)
-            forms[form.form] = tuple(np.minimum(reads.mean_curve(at, weight), reads.top).tolist())
+    drawn = [form.form for form in fit.forms if FORMS[form.form].colour or form.form == "law"]
+    means = reads.mean_curves(at, [reads.averaged * reads.table.is_form(name) for name in drawn])
+    forms = {
+        name: tuple(np.minimum(mean, reads.top).tolist()) for name, mean in zip(drawn, means, strict=True)
+    }
     return Curve(
         entropy=tuple(at.tolist()),
         mean=tuple(bands[:, 1].tolist()),
@@ -298,26 +292,34 @@ def _entropies_for(
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
         return answer(value=None, intervals=(), note=note)
 
-    def inside(entropy: FloatArray) -> FloatArray:
-        below = reads.p_below(entropy, weight, reward)
-        return np.minimum(below - tail, 1.0 - tail - below)
+    def inside(entropy: FloatArray, *, merge: bool) -> FloatArray:
+        below = reads.p_below(entropy, weight, reward, merge=merge)
+        return np.asarray(np.minimum(below - tail, 1.0 - tail - below))
+
+    smooth, exact = partial(inside, merge=False), partial(inside, merge=True)
 
     value, notes = _median_crossing(reads, weight, reward, law.entropy_now), list[str]()
     if value is None:
         notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
-    ends: list[float | None] = [*([0.0] if inside(np.zeros(1))[0] >= 0 else []), *crossings(inside, value)]
+    ends = [0.0] if smooth(np.zeros(1))[0] >= 0 else []
+    ends += crossings(smooth, exact, value)
+    highs: list[float | None] = [*ends[1::2]]
     if len(ends) % 2:
-        ends.append(None)
+        highs.append(None)
         notes.append("the set has no upper end: the data do not settle how fast reward falls with entropy")
     if not ends:
         notes = [f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"]
-    intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
+    intervals = tuple(zip(ends[::2], highs, strict=True))
     return answer(value=value, intervals=intervals, note="; ".join(notes) or None)
 
 
 def _median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float) -> float | None:
     """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
-    roots = crossings(lambda entropy: reads.p_below(entropy, weight, reward) - 0.5)
+
+    def below(entropy: FloatArray, *, merge: bool) -> FloatArray:
+        return reads.p_below(entropy, weight, reward, merge=merge) - 0.5
+
+    roots = crossings(partial(below, merge=False), partial(below, merge=True))
     return min(roots, key=lambda root: abs(root - now), default=None)
 
 
@@ -341,25 +343,25 @@ def _used(reads: Reads, level: float) -> Estimate:
     distinguished from 0 there is none.
     """
     method = f"ratio, inverted ({AVERAGED_OVER})"
-    table, heavy = reads.table, heavier(reads.averaged)
-    df, weight = table.df[heavy], reads.averaged[heavy] / reads.averaged[heavy].sum()
+    table = reads.table
     now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
-    # R − (1 − s) R₀ − s c at s = 0, ½ and 1, which fix it everywhere; and the gain c − R₀.
-    numbers = (now - first, now - 0.5 * (first + ceiling), now - ceiling, ceiling - first)
-    location, scale = (values[:, heavy] for values in table.numbers(together(*numbers)))
+    # R − (1 − s) R₀ − s c at s = 1, 0 and ½, which fix it everywhere; and the gain c − R₀.
+    numbers = (now - ceiling, now - first, now - 0.5 * (first + ceiling), ceiling - first)
+    location, scale = table.numbers(together(*numbers))
+    likely = reads.averaged * (reads.averaged > _LIKELY * reads.averaged.max())
     # A ceiling above the largest reward is that reward.
-    above = np.maximum(reads.location[0, heavy] - reads.top, 0.0)
-    location = location + np.array([[0.0], [0.5], [1.0], [-1.0]]) * above
-    squares = np.maximum(scale, 1e-150) ** 2
+    above = np.maximum(reads.location[0] - reads.top, 0.0)
+    location = location + np.array([[1.0], [0.0], [0.5], [-1.0]]) * above
+    weight, df, location, squares = merged_numbers(location, scale, table.df, likely, by=2)
     if float(weight @ stdtr(df, -location[3] / np.sqrt(squares[3]))) > tails(level)[0]:
         return unknown("the attainable gain cannot be distinguished from 0", level=level, method=method)
-    square_term = 2.0 * (squares[0] + squares[2]) - 4.0 * squares[1]
+    square_term = 2.0 * (squares[0] + squares[1]) - 4.0 * squares[2]
 
     def below(shares: FloatArray) -> FloatArray:
         """Probability that the share is at most each of some, from a variance that is quadratic in it."""
         s = shares[:, None]
-        where = (1.0 - s) * location[0] + s * location[2]
-        variance = squares[0] + s * (squares[2] - squares[0] - square_term) + s**2 * square_term
+        where = (1.0 - s) * location[1] + s * location[0]
+        variance = squares[1] + s * (squares[0] - squares[1] - square_term) + s**2 * square_term
         return np.asarray(t_below(df, -where / np.sqrt(np.maximum(variance, 1e-300))) @ weight)
 
     lowest, highest = below(np.array([_LEAST_SHARE, 1.0])).tolist()

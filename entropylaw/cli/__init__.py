@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
 import typer
 
 from entropylaw.cli.command import Commands
-from entropylaw.cli.output import show_error
+from entropylaw.cli.streams import show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
 from entropylaw.version import __version__
@@ -73,8 +74,6 @@ def main() -> None:
                 "out-of-memory", "memory ran out", "fit fewer or smaller logs at a time"
             )
         else:
-            import traceback
-
             frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
             where = f" in {frames[-1]}" if frames else ""
             reported = EntropyLawError(

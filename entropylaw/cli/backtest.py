@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.backtest import BacktestCommand
+from entropylaw.cli.running import result_of
 from entropylaw.option import part
 from entropylaw.options import FitOptions
+from entropylaw.pipeline.steps import Backtest
 
 
 def backtest(options: BacktestCommand) -> None:
     """Run ``entropylaw backtest``."""
     formats = output.destinations(options.output or ["-"], options.format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Backtest
-
     step = Backtest(inputs.settings)
-    answers = output.answered(step, inputs.entries, options.jobs, quiet=options.quiet)
-    document = step.document(inputs, [answer.result for answer in answers])
+    entries = result_of(step, inputs.entries, options.jobs, quiet=options.quiet)
+    document = step.document(inputs, entries)
     output.say_skipped(document.warnings, quiet=options.quiet)
-    tested = bool(document.overall)
-    output.finish_runs(document, formats, inputs, answers, answered=tested, quiet=options.quiet)
+    output.finish_runs(document, formats, quiet=options.quiet)

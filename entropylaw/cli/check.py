@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,16 @@ import typer
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.check import FORMATS, SUMMARY, CheckCommand
+from entropylaw.cli.streams import say, show_error
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, CheckedFile
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.gates.decide import Rules, decide, load_baselines
 from entropylaw.gates.expression import parse
-from entropylaw.gates.quantities import Part
-from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, subjects_of, unread
+from entropylaw.gates.subjects import READ, checked_file, joined, stored_subjects, unread
 from entropylaw.option import options_of, part
-from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.options import FitOptions
 from entropylaw.paths import check_targets, shown_path
-from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.loading import Stored
@@ -64,7 +63,7 @@ def check(options: CheckCommand) -> None:
     unwritten = write_check(document, formats, summary, quiet=options.quiet)
     for subject in (*subjects, *chain.from_iterable(baselines.values())):
         if subject.refusal is not None:
-            output.show_error(output.refused(subject.run, subject.refusal))
+            show_error(output.refused(subject.run, subject.refusal))
     if document.failed:
         raise typer.Exit(TRIPPED)
     if unwritten:
@@ -83,6 +82,9 @@ def subjects_in(inputs: Inputs, gates: Sequence[Gate], options: CheckCommand) ->
     subjects = [unread(path, error) for path, error in inputs.flaws]
     subjects += chain.from_iterable(map(stored_subjects, inputs.documents))
     if inputs.entries:
+        # Not at the top: gates on stored documents need no numpy.
+        from entropylaw.cli.check_logs import fitted_subjects
+
         parts = {gate.quantity.part for gate in gates}
         subjects += fitted_subjects(inputs, parts, options.jobs, quiet=options.quiet)
     return subjects
@@ -94,21 +96,6 @@ def summary_file() -> str:
         return file
     hint = "leave it out outside GitHub Actions, or write -o summary.md"
     raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
-
-
-def fitted_subjects(inputs: Inputs, parts: Set[Part], jobs: int | None, *, quiet: bool) -> list[Subject]:
-    """The runs of logs with the ``parts`` that gates compare; no result of an earlier call is used."""
-    # Not at the top: gates on stored documents need no numpy.
-    from entropylaw.pipeline import steps
-
-    law = steps.Fit(inputs.settings)
-    phases = steps.Phases(part(inputs.settings, PhaseOptions))
-    fits = law.document(inputs, output.result_of(law, inputs.entries, jobs, quiet=quiet, anew=True))
-    subjects = subjects_of(fits, "the fit")
-    if Part.phases in parts:
-        phased = phases.document(inputs, output.result_of(phases, inputs.entries, jobs, anew=True))
-        subjects += subjects_of(phased, "the fit")
-    return [replace(subject, sources=(subject.path,)) for subject in joined(subjects)]
 
 
 def refuse_settings(options: CheckCommand, documents: Iterable[Stored]) -> None:
@@ -147,15 +134,15 @@ def write_check(
     if summary is not None:
         with output.noted(problems):
             append_summary(document, summary)
-            output.say(f"appended to {SUMMARY}", quiet=quiet)
+            say(f"appended to {SUMMARY}", quiet=quiet)
     for problem in problems:
-        output.show_error(problem)
+        show_error(problem)
     unprinted: list[OutputError] = []
     if "-" in formats:
         with output.noted(unprinted):
             output.write_out({}, output.shown(document, formats["-"]), quiet=quiet)
     for problem in unprinted:
-        output.show_error(problem)
+        show_error(problem)
     return bool(problems)
 
 

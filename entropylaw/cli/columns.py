@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from entropylaw.cli.commands.columns import ColumnsCommand
-from entropylaw.cli.output import gather, print_result, show_error, shown
+from entropylaw.cli.output import gather, shown
+from entropylaw.cli.streams import print_result, show_error
 from entropylaw.documents.document import columns_document
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.runs.step_column import ROW

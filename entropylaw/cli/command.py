@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from entropylaw.cli.commands import command_of
-from entropylaw.cli.output import say
+from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
 from entropylaw.kinds import SWITCH

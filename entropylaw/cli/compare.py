@@ -11,18 +11,21 @@ from entropylaw.cli import output
 from entropylaw.cli.commands.compare import CompareCommand
 from entropylaw.cli.phases import picture_of
 from entropylaw.cli.progress import reading_shown
-from entropylaw.cli.report import PAGES
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import one_line
+from entropylaw.kinds import PAGES
 from entropylaw.option import part
 from entropylaw.options import CompareOptions, LawOptions
 from entropylaw.paths import check_targets
-from entropylaw.report.figures import write
+from entropylaw.pipeline import steps
+from entropylaw.pipeline.arms import Grouping, grouped
+from entropylaw.pipeline.compare import baseline_of, by_arm, compared, fitted_runs, gather_arms
 from entropylaw.results.result import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
-    from entropylaw.pipeline.arms import Grouping
     from entropylaw.pipeline.inputs import Inputs
 
 MOST_NAMED = 8
@@ -41,20 +44,16 @@ def compare(options: CompareCommand) -> None:
         raise UsageError("domain-without-stage", message, "add --stage COLUMN")
     output.begin(options.logs, options.jobs)
     style = output.style_of(options.style, quiet=quiet)
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline import steps
-    from entropylaw.pipeline.compare import compared, fitted_runs
-
     settings = part(options, CompareOptions)
     inputs, grouping = arms_of(options, settings)
-    computed = partial(output.result_of, jobs=options.jobs, quiet=True)
+    computed = partial(result_of, jobs=options.jobs, quiet=True)
     runs = fitted_runs(grouping.arms, partial(computed, steps.Fit(inputs.settings)))
     if any(run.fit is not None for run in runs):
         document = compared(grouping, runs, settings, inputs, partial(computed, steps.Averaged()))
         document = replace(document, config=options.config)
         check_targets([*options.output, *filter(None, [options.figure])])
         for path in draw(document, options.figure, picture, style):
-            output.say(f"wrote {path}", quiet=quiet)
+            say(f"wrote {path}", quiet=quiet)
         write_comparison(document, formats, pages, quiet=quiet)
     # An arm without a fitted run is an error, whatever the other arms are.
     fitted = {run.arm for run in runs if run.fit is not None}
@@ -64,9 +63,6 @@ def compare(options: CompareCommand) -> None:
 
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
     """The inputs and their arms, which are printed."""
-    from entropylaw.pipeline.arms import grouped
-    from entropylaw.pipeline.compare import baseline_of, by_arm, gather_arms
-
     arms = by_arm(options.logs, options.arms)
     with reading_shown():
         inputs = gather_arms(arms, settings, options.flags_given(LawOptions))
@@ -74,7 +70,7 @@ def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, 
     grouping = grouped(inputs.entries, options.arms)
     baseline = baseline_of(list(grouping.arms), settings)
     for line in grouping_lines(grouping, None if baseline == options.baseline else baseline):
-        output.say(line, quiet=options.quiet)
+        say(line, quiet=options.quiet)
     return inputs, grouping
 
 
@@ -89,7 +85,7 @@ def write_comparison(
         made = dict.fromkeys(pages, single_page(document))
     output.deliver(document, formats, others=made, quiet=quiet)
     for path in made:
-        output.say(f"wrote {path}", quiet=quiet)
+        say(f"wrote {path}", quiet=quiet)
 
 
 def grouping_lines(grouping: Grouping, first: str | None) -> Iterator[str]:
@@ -117,6 +113,8 @@ def draw(
     """
     if figure is None:
         return
+    # Not at the top: most comparisons are text, without matplotlib.
+    from entropylaw.report.figures.drawings import write
 
     try:
         yield from write({"arms": document.comparison}, figure, picture, extra=style)

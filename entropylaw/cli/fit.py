@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.fit import FitCommand
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.loading import load_fit
 from entropylaw.errors import EntropyLawError, UsageError
@@ -16,12 +18,12 @@ from entropylaw.escaping import safe_name
 from entropylaw.kinds import SWITCH
 from entropylaw.option import options_of, part
 from entropylaw.options import FOLDER, FitOptions
+from entropylaw.pipeline.steps import Fit
 from entropylaw.wandb_runs import write_summary
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument, RunFit
+    from entropylaw.documents.document import Entry, FitDocument
     from entropylaw.pipeline.inputs import Inputs
-    from entropylaw.pipeline.steps import Fit
     from entropylaw.results.fit import Fit as FitResult
 
 MOST_NAMED = 3
@@ -33,11 +35,8 @@ def fit(options: FitCommand) -> None:
     format, quiet = output.format_with_details(options), options.quiet
     formats = output.destinations(options.output or ["-"], format)
     inputs = output.gather(options.logs, options, part(options, FitOptions), options.jobs, kinds=())
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Fit
-
     step = Fit(inputs.settings)
-    results = output.result_of(step, inputs.entries, options.jobs, quiet=quiet)
+    results = result_of(step, inputs.entries, options.jobs, quiet=quiet)
     document = step.document(inputs, results)
     output.say_skipped(document.warnings, quiet=quiet)
     stored: dict[str, FitDocument] = {}
@@ -50,13 +49,13 @@ def fit(options: FitCommand) -> None:
         formats.pop("-", None)
     output.deliver(document, formats, others=files, quiet=quiet)
     if options.to_wandb:
-        output.say(f"wrote the summary of {to_wandb(options.to_wandb, document)}", quiet=quiet)
+        say(f"wrote the summary of {to_wandb(options.to_wandb, document)}", quiet=quiet)
     for line in filter(None, lines_of_stored(stored, earlier)):
-        output.say(line, quiet=quiet)
+        say(line, quiet=quiet)
     output.finish_fits(document.runs)
 
 
-def by_argument(step: Fit, inputs: Inputs, results: Sequence[RunFit]) -> dict[str, FitDocument]:
+def by_argument(step: Fit, inputs: Inputs, results: Sequence[Entry[FitResult]]) -> dict[str, FitDocument]:
     """Argument → the document of its runs."""
     results_of = dict(zip(inputs.entries, results, strict=True))
     documents: dict[str, FitDocument] = {}

@@ -8,8 +8,8 @@ from typing import Any
 from entropylaw.cli.command import all_settings
 from entropylaw.cli.commands.config import ConfigCommand
 from entropylaw.cli.commands.schema import SchemaCommand
-from entropylaw.cli.output import print_result
 from entropylaw.cli.settings import OWN_FILE, general_settings
+from entropylaw.cli.streams import print_result
 from entropylaw.documents.codec import dumps, encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.schema import json_schema

@@ -1,6 +1,6 @@
-"""What all commands do: read logs and run steps behind progress bars, write results, show errors.
+"""What all commands do: gather inputs behind progress bars, write results, show the errors of runs.
 
-Nothing heavy is imported before it is needed: gates on stored documents need no numpy.
+Nothing here imports numpy: gates on stored documents need none.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from entropylaw.cli.progress import reading_shown, share_shown
+from entropylaw.cli.streams import print_result, say, show_error
+from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.escaping import COLUMNS, WIDTH, one_line
-from entropylaw.kinds import JUNIT, SUFFIXES
+from entropylaw.files import write_atomically
+from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
 from entropylaw.paths import NOT_READ, check_targets, is_folder, walk
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import RunFit
+    from entropylaw.documents.document import Entry
     from entropylaw.options import Command
     from entropylaw.pipeline.inputs import Inputs
     from entropylaw.pipeline.pool import Progress
-    from entropylaw.pipeline.steps import Answer, Step
-
-R = TypeVar("R")
 
 FEW = 3
 """Files up to which one process is expected to be faster than several."""
@@ -114,27 +114,6 @@ def gather(
         )
 
 
-def answered(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[Answer[R]]:
-    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
-    from entropylaw.pipeline.cache import OFF, user_cache
-    from entropylaw.pipeline.pool import cores
-    from entropylaw.pipeline.steps import answers
-
-    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
-    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
-        cache = OFF if anew else user_cache()
-        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)
-
-
-def result_of(
-    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
-) -> list[R]:
-    """The results alone, of which some are refusals; parameters as :func:`answered`."""
-    return [result for result, _ in answered(step, subjects, jobs, quiet=quiet, anew=anew)]
-
-
 def format_of(path: str, choices: Sequence[str] = (), flag: str = "-o") -> str:
     """The format of a file by its suffix, one of those that are ``known``; of all where none is given.
 
@@ -155,7 +134,7 @@ def file_to_name(path: str, suffix: str, choices: Sequence[str], flag: str, endi
     typed = shlex.quote(path)
     if is_folder(path):
         return f"{typed} is a folder: name a file in it"
-    if suffix in (".html", ".htm") and "text" in choices:
+    if suffix in PAGES and "text" in choices:
         return f"type `entropylaw report LOG -o {typed}`"
     if suffix in JUNIT.values() and "text" in choices:
         return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
@@ -178,8 +157,6 @@ def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()
 def rendered(document: Any, format: str) -> str:
     """A document in a format."""
     if format == "json":
-        from entropylaw.documents.codec import dumps
-
         return dumps(document.to_json())
     from entropylaw.report import render
 
@@ -195,57 +172,24 @@ def shown(document: Any, format: str) -> str:
     width = max(get_terminal_size((WIDTH, 1)).columns, NARROWEST)
     before = COLUMNS.set(width)
     try:
-        text = rendered(document, format)
+        content = rendered(document, format)
     finally:
         COLUMNS.reset(before)
     plain = format not in ("text", "details") or os.environ.get("NO_COLOR")
     if plain or sys.stdout is None or not sys.stdout.isatty():
-        return text
-    from rich.console import Console
-    from rich.text import Text
+        return content
+    from rich import console, text
 
-    styled = Text(text)
+    styled = text.Text(content)
     styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
     for colour, words in _BADGES.items():
         styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
     for colour, word in {"green": "HOLDS", "yellow": "UNDECIDED", "red": "FAILS"}.items():
         styled.highlight_regex(rf"(?m)(?<=· ){word}(?=:)", colour)
-    console = Console(file=sys.stdout)
-    with console.capture() as capture:
-        console.print(styled, end="", soft_wrap=True)
+    terminal = console.Console(file=sys.stdout)
+    with terminal.capture() as capture:
+        terminal.print(styled, end="", soft_wrap=True)
     return capture.get()
-
-
-def print_result(content: str) -> None:
-    """Print a result on standard output, in UTF-8 for any locale.
-
-    A reader that stops early (``head``, ``true``) is not an error, and changes no exit code.
-
-    Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
-    that is read.
-    """
-    if sys.stdout is None:
-        message = "standard output is closed, a result was to be written to it"
-        raise OutputError("cannot-write", message, "use -o FILE")
-    check_targets([1])
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
-    try:
-        sys.stdout.write(content)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _give_up(sys.stdout)
-    except OSError as error:
-        _give_up(sys.stdout)
-        message = f"standard output cannot be written ({error.strerror})"
-        raise OutputError("cannot-write", message, "use -o FILE") from error
-
-
-def _give_up(stream: TextIO) -> None:
-    """Discard the rest of a stream: what is left in its buffer would fail again at exit."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def deliver(
@@ -279,9 +223,6 @@ def write_out(
     problems: list[OutputError] = []
     lines: list[str] = []
     for path, content in files.items():
-        # Not at the top: the help would wait for it.
-        from entropylaw.files import write_atomically
-
         with noted(problems):
             write_atomically(path, content)
             lines += [] if path in unsaid else [f"wrote {path}"]
@@ -315,28 +256,15 @@ def refuse_link(folder: str) -> None:
         raise UsageError("output-outside", message, "name the folder or the file with -o")
 
 
-def finish_runs(
-    document: Any,
-    formats: Mapping[str, str],
-    inputs: Inputs,
-    answers: Sequence[Answer[Any]],
-    *,
-    answered: bool,
-    quiet: bool,
-) -> None:
-    """Write a document of some runs; show the errors of files that were not read and of runs refused.
-
-    Where nothing was ``answered``, no text is written but the errors.
-    """
-    written = {path: format for path, format in formats.items() if answered or format != "text"}
+def finish_runs(document: Any, formats: Mapping[str, str], *, quiet: bool) -> None:
+    """Write a document of some runs, without a text where none has a result; then as :func:`finish_fits`."""
+    written = {path: format for path, format in formats.items() if document.answered or format != "text"}
     deliver(document, written, quiet=quiet)
-    pairs = zip(inputs.entries, answers, strict=True)
-    errors = (_named(entry.name, answer.error) for entry, answer in pairs if answer.error is not None)
-    finish(list(errors), answered=answered)
+    finish_fits(document.runs)
 
 
-def finish_fits(runs: Sequence[RunFit]) -> None:
-    """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
+def finish_fits(runs: Sequence[Entry[Any]]) -> None:
+    """Show the errors of runs without a result; exit where none has one, with 3 if none could be read."""
     failed = [run for run in runs if run.refusal is not None]
     errors = [refused(run.run, run.refusal) for run in failed]
     answered = len(failed) < len(runs) or any(run.training for run in failed)
@@ -344,43 +272,20 @@ def finish_fits(runs: Sequence[RunFit]) -> None:
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:
-    """The error in place of a run's result, which has slug, message and hint."""
-    return _named(run, FitError(refusal.slug, refusal.message, refusal.hint))
+    """The error in place of a run's result, which has slug, message and hint, and names the run."""
+    message = refusal.message if run in refusal.message else f"{run}: {refusal.message}"
+    return FitError(refusal.slug, message, refusal.hint)
 
 
-def _named(run: str, error: EntropyLawError) -> EntropyLawError:
-    """The error of a run; one about its data does not contain the run's name."""
-    if not isinstance(error, FitError) or run in error.message:
-        return error
-    return FitError(error.slug, f"{run}: {error.message}", error.hint)
-
-
-def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | None = None) -> None:
+def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool) -> None:
     """Show the errors of runs and files; exit where no run was ``answered``.
 
-    The code is 4 where something could be ``read``, as an error about data shows, and 3 otherwise.
+    The code is 4 where something could be ``read``, and 3 otherwise.
     """
     for error in errors:
         show_error(error)
     if not answered:
-        if read is None:
-            read = any(isinstance(error, FitError) for error in errors)
         raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
-
-
-def show_error(error: EntropyLawError) -> None:
-    """``error[slug]: message`` and what to do, on stderr."""
-    say(f"{one_line(str(error))}\n  {one_line(error.hint)}", quiet=False)
-
-
-def say(message: str, *, quiet: bool) -> None:
-    """Print a message on standard error; where it cannot be written, no exit code changes."""
-    if quiet:
-        return
-    try:
-        typer.echo(message, err=True)
-    except OSError:
-        _give_up(sys.stderr)
 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:

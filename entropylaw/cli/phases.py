@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.phases import PhasesCommand
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line, safe_name
 from entropylaw.option import part
 from entropylaw.options import PICTURES, PhaseOptions
 from entropylaw.paths import check_targets
 from entropylaw.pipeline.inputs import histogram_beside
-from entropylaw.report.figures import Need, write
+from entropylaw.pipeline.steps import Phases
+from entropylaw.report.figures import Need
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import PhasesDocument
@@ -26,25 +29,21 @@ def phases(options: PhasesCommand) -> None:
     targets = output.destinations(options.output or ["-"], options.format)
     picture = picture_of(figure)
     inputs = output.gather(options.logs, options, part(options, PhaseOptions), options.jobs, kinds=())
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Phases
-
     step = Phases(inputs.settings)
     if picture and len(inputs.runs) > 1:
         message = f"--figure {figure} is one picture, and there are {len(inputs.runs)} runs"
         raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture per run")
-    answers = output.answered(step, inputs.entries, options.jobs, quiet=quiet)
-    document = step.document(inputs, [answer.result for answer in answers])
+    document = step.document(inputs, result_of(step, inputs.entries, options.jobs, quiet=quiet))
     output.say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *targets])
         histograms: dict[str, str] = {}
         for run in inputs.runs:
             histograms[run.name], warning = histogram_beside(run)
-            output.say(one_line(warning), quiet=not warning)
+            say(one_line(warning), quiet=not warning)
         for written in draw(document, figure, picture, histograms):
-            output.say(f"wrote {written}", quiet=quiet)
-    output.finish_runs(document, targets, inputs, answers, answered=bool(document.fitted), quiet=quiet)
+            say(f"wrote {written}", quiet=quiet)
+    output.finish_runs(document, targets, quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:
@@ -59,12 +58,14 @@ def draw(document: PhasesDocument, figure: str, picture: str, histograms: dict[s
 
     ``histograms`` are paths by the names of runs, empty where there is none.
     """
+    # Not at the top: most tests are text, without matplotlib.
     from entropylaw.pipeline.tokens import token_histogram
+    from entropylaw.report.figures.drawings import write
 
     taken: set[str] = set()
     for run in document.runs:
         slug = safe_name(run.run, taken)
-        drawable: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
+        drawable: dict[Need, Any] = {"phases": run} if run.result is not None else {}
         # Too few steps for a turning point are still a picture of the tokens.
         if not picture and histograms.get(run.run):
             drawable["tokens"] = token_histogram(histograms[run.run])

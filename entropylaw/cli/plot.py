@@ -7,24 +7,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from entropylaw.cli.commands.plot import DRAWN, WIDTHS, PlotCommand
-from entropylaw.cli.output import format_of, gather, result_of, say, style_of
-from entropylaw.documents.document import RunFit, RunPhases, RunReport
+from entropylaw.cli.output import format_of, gather, style_of
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
+from entropylaw.documents.document import Entry, RunReport
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.pipeline.steps import Fit, Phases
+from entropylaw.report.figures import plotting
+from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.inputs import Input
+    from entropylaw.results.phases import PhaseFit
 
 MOST_NAMED = 8
 
 
 def plot(options: PlotCommand) -> None:
     """Run ``entropylaw plot``."""
-    from entropylaw.report.figures import plotting
-
     output, quiet = options.output, options.quiet
     kind: Any = format_of(output, ("pdf", "svg", "png"))
     extra = style_of(options.style, quiet=quiet)
@@ -36,7 +40,8 @@ def plot(options: PlotCommand) -> None:
             _nothing(result.run, figure.name, entry.refusal.message, entry.refusal.hint)
         name = f"{safe_name(result.run, set())}-{figure.name}"
         try:
-            contents = figure.files(result if figure.needs == "phases" else entry, [kind], name)
+            drawn = result if figure.needs == "phases" else entry
+            contents = files(figure.name, drawn, [kind], name)
         except ValueError as error:
             _nothing(result.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
     write_atomically(output, contents[kind])
@@ -47,20 +52,17 @@ def _nothing(run: str, figure: str, reason: str, hint: str) -> NoReturn:
     raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {reason}", hint)
 
 
-def _result(options: PlotCommand) -> RunReport | RunPhases:
+def _result(options: PlotCommand) -> RunReport | Entry[PhaseFit]:
     """What is drawn: the run's law with its forecast, or its phases."""
     phases = DRAWN[options.figure].needs == "phases"
     # --run names the run here, and no column.
     fresh: Any = part(options, PhaseOptions if phases else FitOptions, run=None)
     fixed = options.flags_given(FitOptions, PhaseOptions)
     inputs = gather([options.source], options, fresh, kinds=("fit", "report", "phases"), fixed=fixed)
-    # Not at the top: the process that workers are forked from starts before this one imports numpy.
-    from entropylaw.pipeline.steps import Fit, Phases
-
     held = [entry for entry in inputs.entries if entry.error is None]
     if not held:
         raise inputs.errors[0]
-    refuse_other_document(held[0].entry, options.source, phases=phases)
+    refuse_other_document(held[0], options.source, phases=phases)
     step: Any = Phases(inputs.settings) if phases else Fit(inputs.settings)
     result = result_of(step, [_chosen(held, options)])[0]
     if phases:
@@ -68,19 +70,19 @@ def _result(options: PlotCommand) -> RunReport | RunPhases:
     return result if isinstance(result, RunReport) else RunReport(fit=result)
 
 
-def refuse_other_document(entry: Any, source: str, *, phases: bool) -> None:
+def refuse_other_document(held: Input, source: str, *, phases: bool) -> None:
     """Refuse a document of fits where phases are drawn, and of phases where something else is.
 
     Raises UsageError (``figure-not-in-source``).
     """
     kind, expected, command = ("fit", "phases", "phases") if phases else ("phases", "law", "fit")
-    if isinstance(entry, RunFit if phases else RunPhases):
+    if held.kind == kind:
         message = f"{source} is a {kind} document, which holds no {expected}"
         hint = f"give the log, or what `entropylaw {command}` wrote"
         raise UsageError("figure-not-in-source", message, hint)
 
 
-def _phases(report: RunReport) -> RunPhases:
+def _phases(report: RunReport) -> Entry[PhaseFit]:
     if report.phases is None:
         reason = "the log had no entropies of planning or execution tokens"
         _nothing(report.run, "phases", reason, "`entropylaw tokens` makes them of token-level logs")

@@ -9,6 +9,8 @@ from typing import Any
 
 from entropylaw.cli import output
 from entropylaw.cli.commands.predict import PredictCommand
+from entropylaw.cli.running import result_of
+from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.option import part
 from entropylaw.options import FOLDER, FitOptions, LawOptions
@@ -31,7 +33,7 @@ def predict(options: PredictCommand) -> None:
     source = options.source
     if source is None:
         source = newest_fit(FOLDER)
-        output.say(f"reading {source}", quiet=quiet)
+        say(f"reading {source}", quiet=quiet)
     format = options.format if target in (None, "-") else output.format_of(target)
     unset = [name for name in ("gain", "level") if getattr(options, name) is None]
     fresh = part(options, FitOptions, **{name: getattr(FitOptions, name) for name in unset})
@@ -39,7 +41,7 @@ def predict(options: PredictCommand) -> None:
     inputs = output.gather([source], options, fresh, kinds=("fit",), fixed=fixed)
 
     step = Fit(inputs.settings)
-    fits = step.document(inputs, output.result_of(step, inputs.entries))
+    fits = step.document(inputs, result_of(step, inputs.entries))
     if fits.fitted:
         document = replace(predict_runs(fits, **targets, level=options.level), config=options.config)
         output.deliver(document, {target or "-": format}, quiet=quiet)

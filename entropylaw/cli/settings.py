@@ -5,7 +5,9 @@ They are defaults of flags, and gates. Which command has which setting is a para
 
 from __future__ import annotations
 
+import difflib
 import os
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -122,8 +124,6 @@ def _settings(
 
 def nearest_key(key: str, known: Settings, tables: Sequence[str]) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
-    import difflib
-
     names = {name: name for name in tables}
     for key_of_option, option in known.items():
         names |= dict.fromkeys(
@@ -154,8 +154,6 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
 
 def toml_of(content: bytes, shown: str) -> dict[str, Any]:
     """A file as TOML; an error names the line."""
-    import tomllib
-
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

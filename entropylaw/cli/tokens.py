@@ -5,6 +5,7 @@ from __future__ import annotations
 from entropylaw.cli import output
 from entropylaw.cli.commands.tokens import TokensCommand
 from entropylaw.cli.progress import share_shown
+from entropylaw.cli.streams import print_result, say
 from entropylaw.escaping import one_line
 from entropylaw.files import write_together
 from entropylaw.pipeline.tokens import token_summary
@@ -23,13 +24,13 @@ def tokens(options: TokensCommand) -> None:
         for role, name in summary.about["columns"].items()
     )
     for line in (f"columns: {used}", *(f"note: {note}" for note in summary.notes)):
-        output.say(one_line(line), quiet=options.quiet)
+        say(one_line(line), quiet=options.quiet)
     if target is None or kind is None:
-        output.print_result(output.shown(summary, options.format))
+        print_result(output.shown(summary, options.format))
         return
     rows = summarised.steps
     data = as_parquet(rows) if kind == "parquet" else output.rendered(summary, kind).encode("utf-8")
     files = {histogram_path(target): as_parquet(summarised.histogram), target: data}
     write_together(files)
     for path in files:
-        output.say(one_line(f"wrote {path}"), quiet=options.quiet)
+        say(one_line(f"wrote {path}"), quiet=options.quiet)

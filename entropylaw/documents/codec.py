@@ -28,7 +28,7 @@ _PLAIN = (float, str, type(None), bool, int)
 
 
 class DocumentMismatchError(Exception):
-    """A value that the document does not allow at its JSON path, such as ``$.runs[0].law.n``."""
+    """A value that the document does not allow at its JSON path, such as ``$.runs[0].result.n``."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(f"at {where}: {problem}")
@@ -80,7 +80,7 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     try:
         result = msgspec.convert(data, kind, dec_hook=partial(number_or_array, arrays))
     except msgspec.ValidationError as error:
-        # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place.
+        # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].result.n`" the problem and the place.
         problem, _, where = str(error).partition(" - at `")
         problem = problem[:1].lower() + problem[1:]
         raise DocumentMismatchError(where.rstrip("`") or "$", problem) from None

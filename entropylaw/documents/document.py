@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -17,22 +17,19 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import NOT_READ, shown_path
-from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
-from entropylaw.results.columns import Choice, ColumnReport, PhaseColumn, Refusal
+from entropylaw.results import EntropySet, Prediction, Verdict, Why
+from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast, RunBacktest, Skill
-from entropylaw.results.groups import LevelShift
-from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit, PhasesAcross
-from entropylaw.results.result import LOST, Finding, Result, has, replace, sentences
+from entropylaw.results.result import LOST, Finding, Result, has, replace
 from entropylaw.version import __version__
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
     from entropylaw.logs.runs import Run as Log
-    from entropylaw.roles.series import PhaseSeries
 
-Run = TypeVar("Run")
+T = TypeVar("T")
 
 
 class InputFile(Struct, frozen=True, kw_only=True):
@@ -59,16 +56,6 @@ class AnyDocument(Result, frozen=True, kw_only=True):
         return encode(self)  # type: ignore[no-any-return]
 
 
-class Document(AnyDocument, Generic[Run], frozen=True, kw_only=True):
-    """Results of one or many runs, with their provenance.
-
-    ``inputs`` are the files that were read. A run without a result is among the others with the reason.
-    """
-
-    inputs: tuple[InputFile, ...]
-    runs: tuple[Run, ...]
-
-
 def refusal_of(error: EntropyLawError | Refusal, log: Log | str) -> Refusal:
     """An error about a run, or a path, as part of a document, without absolute paths."""
     path = log if isinstance(log, str) else log.source.path
@@ -90,172 +77,108 @@ def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{shown_path(path)}{NOT_READ}{reason}" for path, reason in ignored)
 
 
-class Entry(Result, frozen=True, kw_only=True):
+class Entry(Result, Generic[T], frozen=True, kw_only=True):
     """One run of a document: where it was read from, its columns, and its result or why it has none.
 
-    ``path`` is that of its file, ``dropped`` counts rows of it by reason. The result is in the field
-    ``RESULT``; ``COLUMNS`` are the fields of columns, each with the attribute of the series that has it.
+    Attributes
+    ----------
+    run, path
+        Its name, and the path of its file.
+    columns
+        What a column is used for, such as ``"entropy"`` → the column; empty where none could be chosen.
+    dropped
+        Reason → rows that were not used.
+    notes
+        What was decided while reading and pairing, in sentences.
+    result, refusal
+        One of the two is None.
     """
-
-    RESULT: ClassVar[str]
-    COLUMNS: ClassVar[Mapping[str, str]]
-    NOTES: ClassVar[str] = "notes"
 
     run: str
     path: str
+    columns: Mapping[str, Choice]
     dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    result: T | None
     refusal: Refusal | None
+    training: Entry[Fit] | None = None
 
     @classmethod
-    def of(cls, log: Log | str, series: Any, name: str = "", **more: Any) -> Self:
-        """The entry of a run, from reading it and choosing its columns, and ``more`` fields.
+    def of(
+        cls, log: Log | str, series: Any, name: str = "", *, result: T | None = None, error: Any = None
+    ) -> Entry[T]:
+        """The entry of a run, from reading it, choosing its columns, and its result or the error.
 
         Where its file could not be read a path takes the place of a run, and ``name`` is the run's, if known.
-        Without a series its columns are None.
+        Without a series it has no columns.
         """
-        if isinstance(log, str):
-            read: dict[str, Any] = {"run": name or shown_path(log), "path": shown_path(log)}
-            dropped, notes = Counter[str](), tuple[str, ...]()
-        else:
-            read = {"run": log.name, "path": shown_path(log.source.path)}
-            dropped, notes = Counter(log.dropped), log.notes
-        for source in filter(None, (series, more.get(cls.RESULT))):
+        path = log if isinstance(log, str) else log.source.path
+        dropped, notes = Counter[str](), tuple[str, ...]()
+        if not isinstance(log, str):
+            name, dropped, notes = log.name, Counter(log.dropped), log.notes
+        for source in (series, result):
             dropped.update(getattr(source, "dropped", {}))
-        notes += series.notes if series else ()
-        columns = {field: getattr(series, name, None) for field, name in cls.COLUMNS.items()}
-        fields = {"dropped": dict(dropped), cls.NOTES: notes, cls.RESULT: None, "refusal": None}
-        return cls(**read | columns | fields | more)
-
-    @classmethod
-    def refused(cls, log: Log | str, series: Any, error: EntropyLawError, name: str = "") -> Self:
-        """A run without a result; parameters as :meth:`of`."""
-        return cls.of(log, series, name, refusal=refusal_of(error, log))
+        return cls(
+            run=name or shown_path(path),
+            path=shown_path(path),
+            columns=series.columns if series else {},
+            dropped=dict(dropped),
+            notes=notes + (series.notes if series else ()),
+            result=result,
+            refusal=None if error is None else refusal_of(error, log),
+        )
 
     @property
     def read(self) -> bool:
         """Whether its log could be read, and columns of it chosen."""
-        return any(getattr(self, field) is not None for field in self.COLUMNS)
-
-    def flaw(self) -> str:
-        """Both a result and a refusal, or neither."""
-        has_result = getattr(self, self.RESULT) is not None
-        return "" if has_result == (self.refusal is None) else f"{self.RESULT} or a refusal, one of them"
-
-
-class RunFit(Entry, frozen=True, kw_only=True):
-    """One run of a document: its columns and its answer, or the reason why there is none.
-
-    ``entropy_column``, ``reward_column`` and ``pair`` are None for a run whose columns could not be chosen.
-    ``drop_per_100_steps`` is its recent loss of entropy (see :mod:`entropylaw.analysis.forecast`), None for a
-    refused run. ``level_shifts`` are those found, or the sizes of the given ones; ``findings`` say that there
-    is none. ``read_notes`` is what was decided while reading and pairing.
-    ``summary`` is the answer in some lines. ``training`` is the same run with its training reward, where the
-    validation reward has few evaluations.
-    """
-
-    RESULT = "answer"
-    COLUMNS = {"entropy_column": "entropy_choice", "reward_column": "reward_choice", "pair": "pair"}  # noqa: RUF012
-    NOTES = "read_notes"
-
-    entropy_column: Choice | None
-    reward_column: Choice | None
-    pair: str | None
-    read_notes: tuple[str, ...]
-    answer: Fit | None
-    level_shifts: tuple[LevelShift, ...] = ()
-    drop_per_100_steps: Estimate | None = None
-    findings: tuple[Finding, ...] = ()
-    summary: tuple[str, ...] = ()
-    training: RunFit | None = None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was decided, in sentences: while reading and pairing, and of the level shifts."""
-        return (*self.read_notes, *sentences(self.findings, "note"))
-
-    @property
-    def law(self) -> LawFit | None:
-        """The law's own numbers, and the evaluations; None for a refused run."""
-        return None if self.answer is None else self.answer.law
+        return bool(self.columns)
 
     @property
     def verdict(self) -> str:
         """The verdict on the law in a word; ``refused`` for a run that could not be fitted."""
-        return "refused" if self.answer is None else self.answer.verdict.value
+        return str(getattr(self.result, "verdict", "refused"))
+
+    def flaw(self) -> str:
+        """Both a result and a refusal, or neither."""
+        has_one = (self.result is None) != (self.refusal is None)
+        return "" if has_one else "a result or a refusal, one of them"
 
 
-class FitDocument(Document[RunFit], frozen=True, kw_only=True):
-    """Fits of one or many runs, with their provenance.
+class Document(AnyDocument, Generic[T], frozen=True, kw_only=True):
+    """Results of one or many runs, with their provenance.
 
-    ``warnings`` are about files, not runs.
+    ``inputs`` are the files that were read, ``warnings`` are about files, not runs. A run without a result is
+    among the others with the reason.
     """
 
-    settings: FitOptions
+    inputs: tuple[InputFile, ...]
+    runs: tuple[Entry[T], ...]
     warnings: tuple[str, ...] = ()
-    schema: str = KINDS["fit"].schema
 
     @property
-    def fitted(self) -> tuple[Fit, ...]:
-        """The answers of all runs that have one."""
-        return tuple(run.answer for run in self.runs if run.answer is not None)
+    def fitted(self) -> tuple[T, ...]:
+        """The results of all runs that have one."""
+        return tuple(run.result for run in self.runs if run.result is not None)
 
     @property
     def answered(self) -> bool:
-        """Whether any run has an answer, be it for its training reward."""
-        return any(run.answer is not None or run.training is not None for run in self.runs)
+        """Whether any run has a result, be it for its training reward."""
+        return any(run.result is not None or run.training is not None for run in self.runs)
 
 
-COLUMNS = ("planning_column", "execution_column", "aggregate_column", "share_column", "length_column")
-"""The attributes with the columns, in a series and in an entry."""
+class FitDocument(Document[Fit], frozen=True, kw_only=True):
+    """Fits of one or many runs, with their provenance."""
+
+    settings: FitOptions
+    schema: str = KINDS["fit"].schema
 
 
-class RunPhases(Entry, frozen=True, kw_only=True):
-    """One run of a document: its columns and its phases, or the reason why there are none.
-
-    ``planning_column`` may hold a semantic entropy, see its ``what``. ``share_column`` is planning's share of
-    the tokens, ``length_column`` the length of a response. ``findings`` are those of the columns; the phases
-    have their own.
-    """
-
-    RESULT = "phases"
-    COLUMNS = dict(zip(COLUMNS, COLUMNS, strict=True))  # noqa: RUF012
-
-    planning_column: PhaseColumn | None
-    execution_column: PhaseColumn | None
-    aggregate_column: PhaseColumn | None
-    share_column: str | None
-    length_column: str | None
-    notes: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    phases: PhaseFit | None
-
-    @classmethod
-    def of(cls, log: Log | str, series: PhaseSeries | None, name: str = "", **more: Any) -> Self:
-        """As :meth:`Entry.of`, with the findings about its columns."""
-        findings = series.findings if series else ()
-        return super().of(log, series, name, findings=findings, **more)
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Properties of the columns that may look like a turn, in sentences."""
-        return sentences(self.findings, "caution")
-
-
-class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
-    """Phases of one or many runs, with their provenance.
-
-    ``across`` is over two runs or more. ``warnings`` are about files, not runs.
-    """
+class PhasesDocument(Document[PhaseFit], frozen=True, kw_only=True):
+    """Phases of one or many runs, with their provenance; ``across`` is over two runs or more."""
 
     settings: PhaseOptions
     across: PhasesAcross | None = None
-    warnings: tuple[str, ...] = ()
     schema: str = KINDS["phases"].schema
-
-    @property
-    def fitted(self) -> tuple[PhaseFit, ...]:
-        """The phases of all runs that have some."""
-        return tuple(run.phases for run in self.runs if run.phases is not None)
 
 
 class RunReport(Result, frozen=True, kw_only=True):
@@ -265,8 +188,8 @@ class RunReport(Result, frozen=True, kw_only=True):
     no curves of planning or execution; where they cannot be fitted it has a refusal.
     """
 
-    fit: RunFit
-    phases: RunPhases | None = None
+    fit: Entry[Fit]
+    phases: Entry[PhaseFit] | None = None
 
     @property
     def run(self) -> str:
@@ -274,38 +197,25 @@ class RunReport(Result, frozen=True, kw_only=True):
         return self.fit.run
 
 
-class ReportDocument(Document[RunReport], frozen=True, kw_only=True):
-    """Reports of one or many runs, with their provenance.
+class ReportDocument(AnyDocument, frozen=True, kw_only=True):
+    """Reports of one or many runs, with their provenance; ``across`` is over the phases of several runs."""
 
-    ``across`` is over the phases of several runs. ``warnings`` are about files, not runs.
-    """
-
+    inputs: tuple[InputFile, ...]
+    runs: tuple[RunReport, ...]
     settings: FitOptions
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["report"].schema
 
 
-def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
-    """The report of a fit document's runs."""
-    return ReportDocument(
-        inputs=fits.inputs,
-        settings=fits.settings,
-        runs=tuple(runs),
-        warnings=fits.warnings,
-        config=fits.config,
-        version=fits.version,
-    )
-
-
 def renamed(entry: Any, name: str) -> Any:
     """The entry of a run by another name, which distinguishes it from others."""
     if isinstance(entry, RunReport):
         return replace(entry, fit=renamed(entry.fit, name))
-    if not isinstance(entry, RunFit) or entry.answer is None:
+    if not isinstance(entry.result, Fit):
         return replace(entry, run=name)
-    law = replace(entry.answer.law, run=name)
-    return replace(entry, run=name, answer=replace(entry.answer, run=name, law=law))
+    law = replace(entry.result.law, run=name)
+    return replace(entry, run=name, result=replace(entry.result, run=name, law=law))
 
 
 class RunPrediction(Result, frozen=True, kw_only=True):
@@ -316,8 +226,6 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     where these were requested and it is None, ``no_forecast`` says why.
     """
 
-    run: str
-    path: str
     verdict: Verdict
     why: Why | None
     findings: tuple[Finding, ...]
@@ -342,19 +250,11 @@ class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):
 
 
 class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
-    """A backtest with its provenance; ``warnings`` are about files."""
+    """A backtest with its provenance."""
 
     level: float
     overall: Skill | None
-    warnings: tuple[str, ...] = ()
     schema: str = KINDS["backtest"].schema
-
-
-def refused_backtest(log: Log | str, _: Any, error: EntropyLawError, name: str = "") -> RunBacktest:
-    """A run, or a path without any, that could not be tested; the reason names no absolute path."""
-    refusal = refusal_of(error, log).message
-    run = name or shown_path(log) if isinstance(log, str) else log.name
-    return RunBacktest(run=run, n=0, cuts=(), refusal=refusal)
 
 
 class ColumnsDocument(AnyDocument, frozen=True, kw_only=True):

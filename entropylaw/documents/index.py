@@ -64,7 +64,7 @@ def difference_of(row: Mapping[str, Any], document: Any) -> str:
     try:
         (run,) = document["runs"]
         fit, cells = run["fit"], row["cells"]
-        answer = fit["answer"] or {}
+        answer = fit["result"] or {}
         numbers = answer | {name: answer["law"][name] for name in ("a", "b", "n")} if answer else {}
         if numbers.get("forecast"):
             numbers["forecast"] = answer["forecast"]["rewards"][-1]

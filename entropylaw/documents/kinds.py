@@ -35,13 +35,13 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("fit", "entropylaw fit", 5),
-        Kind("prediction", "entropylaw predict", 6),
-        Kind("phases", "entropylaw phases", 3),
-        Kind("report", "entropylaw report", 7),
+        Kind("fit", "entropylaw fit", 6),
+        Kind("prediction", "entropylaw predict", 7),
+        Kind("phases", "entropylaw phases", 4),
+        Kind("report", "entropylaw report", 8),
         Kind("index", "entropylaw report", 6, "entropylaw.pipeline.site"),
         Kind("check", "entropylaw check", 2),
-        Kind("backtest", "entropylaw backtest", 3),
+        Kind("backtest", "entropylaw backtest", 4),
         Kind("columns", "entropylaw columns"),
         Kind("comparison", "entropylaw compare", 3, module="entropylaw.documents.comparison"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammainc, gammaln
@@ -102,6 +102,11 @@ class Block:
     variance: FloatArray
     df: int
     log_weight: FloatArray
+
+    def only(self, kept: IntArray) -> Block:
+        """The candidates under some of the covariances."""
+        names = ("inverse", "level", "solved", "slope", "precision", "variance", "log_weight")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     def numbers(self, functional: Functional) -> tuple[FloatArray, FloatArray]:
         """Location and squared scale of F numbers in every row, (F, K·J), in units of the reward's sd."""

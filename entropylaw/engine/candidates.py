@@ -7,9 +7,8 @@ the reward as well. What a curve is at H = 0, and a term at the last evaluation,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -74,6 +73,18 @@ class Candidates:
         """Numbers of the columns of a curve, term or dummy."""
         return [i for i, other in enumerate(self.names) if other == name]
 
+    def only(self, *names: str) -> Candidates:
+        """The columns of some curves or dummies."""
+        chosen = [i for i, name in enumerate(self.names) if name in names]
+        return replace(
+            self,
+            columns=self.columns[:, chosen],
+            names=tuple(self.names[i] for i in chosen),
+            shapes=self.shapes[chosen],
+            onward=tuple(self.onward[i] for i in chosen),
+            slope=self.slope[chosen],
+        )
+
     def row(self, entropy: FloatArray) -> FloatArray:
         """Values (q, m) of every column at entropies (q,) at the present stage: terms as now, no dummies."""
         rows = np.zeros((entropy.size, len(self.names)))
@@ -108,7 +119,9 @@ def candidates(
     for lag in prior.lags:
         # The law of an exponential mean of the entropy; at a steady entropy it is the law.
         weight = 1.0 / max(lag * entropy.size, 1.0)
-        means = list(accumulate(entropy.tolist(), lambda mean, value, w=weight: mean + w * (value - mean)))
+        means = [float(entropy[0])]
+        for value in entropy[1:].tolist():
+            means.append(means[-1] + weight * (value - means[-1]))
         builder.add(LAGGED, np.expm1(means), lag, np.expm1)
     for function in _free_curve(entropy, prior):
         builder.keep(FREE, function(entropy), at=function)
@@ -117,9 +130,9 @@ def candidates(
     builder.add(LOG_STEP, np.log1p(share * (entropy.size - 1)))
     for rate in prior.saturations:
         builder.add(SATURATION, np.exp(-rate * share), rate)
-    for i, (part, _) in enumerate(prior.firsts):
-        if part:
-            builder.keep(f"{FIRST}{i}", number < max(round(part * entropy.size), 1))
+    for i, (early, _) in enumerate(prior.firsts):
+        if early:
+            builder.keep(f"{FIRST}{i}", number < max(round(early * entropy.size), 1))
     for start in shifts:
         builder.keep("shift", number < start)
     builder.keep("reward", (reward - origin) / unit)
@@ -212,4 +225,8 @@ def _free_curve(entropy: FloatArray, prior: Prior) -> list[At]:
         return []
     # Each column is a combination of the basis, the intercept included: at H = 0 only that remains.
     weights = np.linalg.inv(triangle) * np.sqrt(entropy.size)
-    return [lambda at, weight=column: basis(at) @ weight for column in weights.T[1:]]
+
+    def combined(at: FloatArray, weight: FloatArray) -> FloatArray:
+        return np.asarray(basis(at) @ weight)
+
+    return [partial(combined, weight=weight) for weight in weights.T[1:]]

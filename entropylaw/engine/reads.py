@@ -7,15 +7,15 @@ doi:10.1214/ss/1009212519).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.blocks import Functional
+from entropylaw.engine.blocks import FORMS, Functional
 from entropylaw.engine.constants import (
     AVERAGED,
     BELIEVED,
@@ -32,6 +32,7 @@ from entropylaw.engine.constants import (
     SATURATION,
     SHORT_MEMORY,
     STEP,
+    WIDE_CELL,
 )
 from entropylaw.engine.table import Table
 
@@ -161,24 +162,27 @@ def quantiles_of(
     least = np.finfo(float).tiny
     aim, spread = ndtri(target), max(spread, least)
 
-    def error(value: FloatArray) -> FloatArray:
-        return np.asarray(ndtri(np.clip(below(value), least, 1.0 - 1e-16)) - aim)
+    def deviate(value: FloatArray) -> FloatArray:
+        return np.asarray(ndtri(np.clip(below(value), least, 1.0 - 1e-16)))
 
-    low, high = middle + (aim - 1.0) * spread, middle + (aim + 1.0) * spread
-    error_low, error_high = error(low), error(high)
+    at = middle + spread * np.linspace(-3.0, 3.0, 9)
+    values = np.maximum.accumulate(deviate(at))
+    right = np.clip(np.searchsorted(values, aim), 1, at.size - 1)
+    low, high = at[right - 1], at[right]
+    error_low, error_high = values[right - 1] - aim, values[right] - aim
     for _ in range(100):
         under, over = error_low > 0, error_high < 0
         if not (under.any() or over.any()):
             break
         width = high - low
         low, high = np.where(under, low - 2.0 * width, low), np.where(over, high + 2.0 * width, high)
-        error_low, error_high = error(low), error(high)
+        error_low, error_high = deviate(low) - aim, deviate(high) - aim
     value, side = 0.5 * (low + high), np.zeros(target.size)
     for turn in range(100):
         rise = error_high - error_low
         step = np.where(rise > 0, -error_low / np.where(rise > 0, rise, 1.0), 0.5)
         value = low + (high - low) * (step if turn < 8 else 0.5)
-        off = error(value)
+        off = deviate(value) - aim
         under = off < 0
         error_high = np.where(under, np.where(side > 0, error_high / 2.0, error_high), off)
         error_low = np.where(under, off, np.where(side < 0, error_low / 2.0, error_low))
@@ -193,26 +197,36 @@ def merged(
     location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, top: float = np.inf
 ) -> Cells:
     """Rows (r,) as a mixture of few cells: those alike in place and scale have one t of the same moments."""
+    total, of_df, centre, square = merged_numbers(location[None], scale[None], df, weight)
+    return Cells(weight=total, location=centre[0], scale=np.sqrt(square[0]), df=of_df, top=top)
+
+
+def merged_numbers(
+    location: FloatArray, scale: FloatArray, df: FloatArray, weight: FloatArray, *, by: int = 1
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Rows of F numbers as few cells: weights and df (cells,), locations and squared scales (F, cells).
+
+    Rows are alike whose first ``by`` numbers are alike in place and scale.
+    """
     heavy = heavier(weight)
-    weight, location, df = weight[heavy] / weight[heavy].sum(), location[heavy], df[heavy]
-    mean = weight @ location
-    spread = float(np.sqrt(weight @ (scale[heavy] ** 2 + (location - mean) ** 2)))
-    least = max(1e-9 * spread, 1e-14 * float(np.abs(location).max()), 1e-150)
-    scale = np.maximum(scale[heavy], least)
-    width = np.round(np.log(scale / max(spread, 1e-300)) / CELL)
-    place = np.round((location - mean) / (CELL * max(spread, 1e-300) * np.exp(CELL * width)))
-    key = np.clip(place, -1e9, 1e9).astype(np.int64) * 4096 + width.astype(np.int64)
-    _, cell = np.unique(key, return_inverse=True)
+    weight, df = weight[heavy] / weight[heavy].sum(), df[heavy]
+    mean = location[:, heavy] @ weight
+    apart = location[:, heavy] - mean[:, None]
+    spread = np.sqrt((scale[:, heavy] ** 2 + apart**2) @ weight)
+    least = np.maximum(np.maximum(1e-9 * spread, 1e-14 * np.abs(location[:, heavy]).max(axis=1)), 1e-150)
+    scale = np.maximum(scale[:, heavy], least[:, None])
+    size, cell = CELL if by == 1 else WIDE_CELL, np.zeros(heavy.size, dtype=np.int64)
+    for width_of, place_of, unit in zip(scale[:by], apart[:by], np.maximum(spread, 1e-300), strict=False):
+        width = np.round(np.log(width_of / unit) / size)
+        where = np.clip(np.round(place_of / (size * unit * np.exp(size * width))), -1e9, 1e9)
+        _, alike = np.unique(where.astype(np.int64) * 4096 + width.astype(np.int64), return_inverse=True)
+        cell = alike if by == 1 else np.unique(cell * heavy.size + alike, return_inverse=True)[1]
     total = np.bincount(cell, weight).astype(float)
-    centre = np.bincount(cell, weight * (location - mean)) / total
-    square = np.bincount(cell, weight * (scale**2 + (location - mean) ** 2)) / total - centre**2
-    return Cells(
-        weight=total,
-        location=mean + centre,
-        scale=np.maximum(np.sqrt(np.maximum(square, 0.0)), least),
-        df=np.bincount(cell, weight * df) / total,
-        top=top,
-    )
+    centre = np.array([np.bincount(cell, weight * values) for values in apart]) / total
+    square = np.array([np.bincount(cell, weight * values) for values in scale**2 + apart**2]) / total
+    square = np.maximum(square - centre**2, least[:, None] ** 2)
+    of_df = np.asarray(np.bincount(cell, weight * df) / total)
+    return total, of_df, mean[:, None] + centre, np.asarray(square)
 
 
 # -- answers ------------------------------------------------------------------------------------------------
@@ -242,11 +256,11 @@ class Reads:
         if not self.passed:
             averaged = averaged * self.possible
         self.averaged = averaged / averaged.sum()
-        own = self.evidence * table.is_form(FLAT)
-        if not own.any():
+        of_law = self.evidence * table.is_form(FLAT)
+        if not of_law.any():
             # A flat prior does not determine the law: the rows of its normal prior do.
-            own = self.evidence * table.is_form(LAW) * (table.term == 0)
-        self.law = own / own.sum() if own.any() else np.full(own.size, 1.0 / own.size)
+            of_law = self.evidence * table.is_form(LAW) * (table.term == 0)
+        self.law = of_law / of_law.sum() if of_law.any() else np.full(of_law.size, 1.0 / of_law.size)
         bounded = self.law @ self.possible
         self.law_possible = self.law * self.possible / bounded if bounded > BELIEVED else self.law
 
@@ -278,12 +292,17 @@ class Reads:
             for location, scale in self._curves(entropy, heavy)
         ]
 
-    def p_below(self, entropy: FloatArray, weight: FloatArray, reward: float) -> FloatArray:
+    def p_below(self, entropy: FloatArray, weight: FloatArray, reward: float, *, merge: bool) -> FloatArray:
         """Probability that the curve is at most a reward, at entropies (q,).
 
-        Of the largest reward that is 1: there the curves are taken as they were fitted. Rows are not merged,
-        so that the probability is smooth in the entropy, and a nearly flat one depends on no rounding.
+        Of the largest reward that is 1: there the curves are taken as they were fitted. With ``merge`` it is
+        that of the predictions; without, rows are not merged in cells, and it is smooth in the entropy.
         """
+        if merge:
+            cells = self.predicted(entropy, weight)
+            if reward >= self.top:
+                cells = [replace(numbers, top=np.inf) for numbers in cells]
+            return np.array([numbers.below(np.array([reward]))[0] for numbers in cells])
         heavy = heavier(weight)
         df, share = self.table.df[heavy], weight[heavy] / weight[heavy].sum()
         bounds = np.array([[reward]] if reward >= self.top else [[reward], [self.top]])
@@ -295,13 +314,22 @@ class Reads:
 
     def mean_curve(self, entropy: FloatArray, weight: FloatArray) -> FloatArray:
         """Mean of the curve over some rows, at entropies (q,), reward units."""
-        columns, share = self.table.candidates, weight / max(float(weight.sum()), 1e-300)
-        along = columns.row(entropy) @ self.table.mean_coefficients(share)
-        return np.asarray(along * columns.unit + columns.origin)
+        (curve,) = self.mean_curves(entropy, [weight])
+        return curve
+
+    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
+        """The same over several sets of rows."""
+        columns = self.table.candidates
+        at, curves = columns.row(entropy), list[FloatArray]()
+        for weight in weights:
+            along = at @ self.table.mean_coefficients(weight / max(float(weight.sum()), 1e-300))
+            curves.append(along * columns.unit + columns.origin)
+        return curves
 
     def probability(self) -> dict[str, float]:
         """Probability of each averaged curve."""
-        return {name: self.share(self.table.is_form(name)) for name in AVERAGED}
+        shares = np.bincount(self.table.form, self.averaged, len(FORMS)).tolist()
+        return {name: shares[FORMS.index(name)] for name in AVERAGED}
 
     def share(self, rows: BoolArray) -> float:
         """Probability of some rows among the averaged."""
@@ -348,19 +376,24 @@ class Reads:
         return first, second
 
     @cached_property
+    def _of_law(self) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of the law's a, and of b = ceiling + a, in the rows of the law."""
+        table = self.table
+        name = FLAT if self.evidence[table.is_form(FLAT)].any() else LAW
+        a = -1.0 / table.candidates.law_unit * coefficient_of(table, table.candidates.of(name))
+        location, scale = table.numbers(together(a, ceiling_of(table) + a), self.law > 0)
+        return location + np.array([[0.0], [table.candidates.origin]]), scale
+
+    @cached_property
     def coefficients(self) -> tuple[Cells, Cells]:
         """The law's a and b over its own rows."""
         return self.coefficient(self.law)
 
     def coefficient(self, weight: FloatArray) -> tuple[Cells, Cells]:
-        """The law's a, and b = ceiling + a, over some of the law's rows."""
-        table = self.table
-        name = FLAT if self.evidence[table.is_form(FLAT)].any() else LAW
-        a = -1.0 / table.candidates.law_unit * coefficient_of(table, table.candidates.of(name))
-        location, scale = table.numbers(together(a, ceiling_of(table) + a), self.law > 0)
-        location[1] += table.candidates.origin
-        of_a, of_b = (merged(location[i], scale[i], table.df, weight) for i in range(2))
-        return of_a, of_b
+        """The law's a and b over some of the law's rows."""
+        location, scale = self._of_law
+        a, b = (merged(location[i], scale[i], self.table.df, weight) for i in range(2))
+        return a, b
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""

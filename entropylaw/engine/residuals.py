@@ -10,13 +10,14 @@ doi:10.1017/CBO9781107049994).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import ndtr
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
-from entropylaw.engine.constants import JUMP, LEAST_JUMP, MOST_JUMPS, Prior
+from entropylaw.engine.constants import JUMP, LEAST_JUMP, LEAST_NODE, MOST_JUMPS, Prior
 
 _BROKEN = 1e6
 """Gap, in evaluations, over which nothing of a drift remains."""
@@ -83,41 +84,72 @@ class Covariances:
         return np.asarray(drift), np.full(time.size, self.white[index] + _LEAST_NOISE)
 
 
-@lru_cache(maxsize=64)
 def covariances(gaps: bytes, prior: Prior) -> tuple[Covariances, Covariances]:
     """The covariances with one drift (the first has none), and those with a sum of drifts.
 
     ``gaps`` are the n − 1 float64 gaps between evaluations, of mean 1. Gains are kept for runs with the same.
     """
-    gap = np.concatenate([[0.0], np.frombuffer(gaps)])
+    return _one_drift(gaps, prior), _sums(gaps, prior.long, prior.long_slopes, prior.long_shares)
+
+
+@lru_cache(maxsize=64)
+def _one_drift(gaps: bytes, prior: Prior) -> Covariances:
     logs = np.log(np.array(prior.lengths))
     density = np.exp(-0.5 * ((logs - np.log(prior.length_middle)) / prior.length_spread) ** 2)
     density[[0, -1]] *= 0.5  # the trapezoidal rule
     shares, weight = np.array(prior.shares).T
-    drifting = (1.0 - prior.white) * np.outer(density / density.sum(), weight / weight.sum()).ravel()
-    one = _filtered(
-        gap,
+    drifting = np.outer(density / density.sum(), weight / weight.sum()).ravel()
+    return _filtered(
+        np.concatenate([[0.0], np.frombuffer(gaps)]),
         length=np.append(1.0, np.repeat(prior.lengths, shares.size))[:, None],
         part=np.append(0.0, np.tile(1.0 - shares, len(prior.lengths)))[:, None],
         white=np.append(1.0, np.tile(shares, len(prior.lengths))),
-        prior=(1.0 - prior.long) * np.append(prior.white, drifting),
+        prior=(1.0 - prior.long) * np.append(prior.white, (1.0 - prior.white) * prior.held * drifting),
         long=False,
     )
+
+
+@lru_cache(maxsize=64)
+def _sums(gaps: bytes, long: float, slopes: tuple[float, ...], shares: tuple[float, ...]) -> Covariances:
+    gap = np.concatenate([[0.0], np.frombuffer(gaps)])
     ladder = 0.5 * 4.0 ** np.arange(7)
     ladder = ladder[ladder < max(4 * gap.size, 2.5)]
-    slopes, whites = (
-        axis.ravel() for axis in np.meshgrid(prior.long_slopes, prior.long_shares, indexing="ij")
-    )
-    falling = ladder ** -slopes[:, None]
-    several = _filtered(
+    slope, white = (axis.ravel() for axis in np.meshgrid(slopes, shares, indexing="ij"))
+    falling = ladder ** -slope[:, None]
+    return _filtered(
         gap,
-        length=np.tile(ladder, (whites.size, 1)),
-        part=(1.0 - whites)[:, None] * falling / falling.sum(axis=1, keepdims=True),
-        white=whites,
-        prior=np.full(whites.size, prior.long / whites.size),
+        length=np.tile(ladder, (white.size, 1)),
+        part=(1.0 - white)[:, None] * falling / falling.sum(axis=1, keepdims=True),
+        white=white,
+        prior=np.full(white.size, long / white.size),
         long=True,
     )
-    return one, several
+
+
+def narrowed(prior: Prior, likely: FloatArray, nodes: int) -> Prior:
+    """The prior with its nodes where ``likely`` (lengths, shares), the posterior at the present nodes, is.
+
+    The nodes cover the present ones of which the posterior is more than :data:`LEAST_NODE`, and one more at
+    either side. Where it is on no drift, or on a sum of drifts alone, they remain.
+    """
+    lengths = np.flatnonzero(likely.sum(axis=1) > LEAST_NODE)
+    shares = np.flatnonzero(likely.sum(axis=0) > LEAST_NODE)
+    if not (lengths.size and shares.size):
+        return prior
+    last_length, last_share = likely.shape[0] - 1, likely.shape[1] - 1
+    short, long = (prior.lengths[i] for i in (max(lengths[0] - 1, 0), min(lengths[-1] + 1, last_length)))
+    # The weights of the shares add up to the ends of their parts of the range.
+    ends = np.cumsum([0.0, *(weight for _, weight in prior.shares)])
+    low, high = ends[max(shares[0] - 1, 0)], ends[min(shares[-1] + 1, last_share) + 1]
+    at, weight = np.polynomial.legendre.leggauss(nodes)
+    z = np.log(np.array([short, long, prior.lengths[0], prior.lengths[-1]]) / prior.length_middle)
+    below = ndtr(z / prior.length_spread)
+    return replace(
+        prior,
+        lengths=tuple(np.geomspace(short, long, nodes).tolist()),
+        shares=tuple(zip((low + (high - low) * (0.5 + 0.5 * at)).tolist(), weight.tolist(), strict=True)),
+        held=float((below[1] - below[0]) / (below[3] - below[2]) * (high - low) / ends[-1]),
+    )
 
 
 def drifts(gap: FloatArray, *, length: FloatArray, white: FloatArray, prior: FloatArray) -> Covariances:
@@ -203,6 +235,8 @@ class Whitened:
         whether memory is long.
     mean_square, last_square
         Shape (K,): variance, which is 1 at the largest entropy, on average and at the last evaluation.
+    number
+        Shape (K,): number of the covariance among all.
     """
 
     product: FloatArray
@@ -215,6 +249,11 @@ class Whitened:
     long: BoolArray
     mean_square: FloatArray
     last_square: FloatArray
+    number: IntArray
+
+    def only(self, kept: IntArray) -> Whitened:
+        """Some of the covariances."""
+        return Whitened(**{name: getattr(self, name)[kept] for name in Whitened.__slots__})
 
 
 def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
@@ -224,26 +263,31 @@ def scale_profiles(entropy: FloatArray, prior: Prior) -> FloatArray:
     return np.exp(np.outer([ratio for ratio, _ in prior.scales], height - 1.0))
 
 
-def whitened(runs: Sequence[tuple[FloatArray, FloatArray]], gap: FloatArray, prior: Prior) -> list[Whitened]:
-    """The columns of runs with the same gaps under all residual models: scale by scale, one drift first.
+def whitened(runs: Sequence[tuple[FloatArray, FloatArray, FloatArray, Prior]]) -> list[Whitened]:
+    """The columns of runs under all residual models: scale by scale, one drift first.
 
-    The filter runs over all columns and scales of all runs at once. A run is its columns (n, m) and its scale
-    profiles (scales, n).
+    A run is its columns (n, m), scale profiles (scales, n), gaps (n − 1,) and prior. The filter runs over all
+    columns and scales of all runs of the same gaps and prior at once.
     """
-    wide = [columns / profile[:, None] for columns, profiles in runs for profile in profiles]
-    groups = covariances(gap.tobytes(), prior)
-    filtered = [group.whitened(np.concatenate(wide, axis=1)) for group in groups]
-    results, start = list[Whitened](), 0
-    for columns, profiles in runs:
-        products = list[Whitened]()
-        for profile, (_, probability) in zip(profiles, prior.scales, strict=True):
-            own = slice(start, start + columns.shape[1])
-            for group, (white, drift) in zip(groups, filtered, strict=True):
-                products.append(_products(group, white[:, :, own], drift[:, own], profile, probability))
-            start = own.stop
-        arrays = {name: [getattr(part, name) for part in products] for name in Whitened.__slots__}
-        results.append(Whitened(**{name: np.concatenate(parts) for name, parts in arrays.items()}))
-    return results
+    results, together = dict[int, Whitened](), dict[tuple[bytes, Prior], list[int]]()
+    for i, (_, _, gap, prior) in enumerate(runs):
+        together.setdefault((gap.tobytes(), prior), []).append(i)
+    for (gaps, prior), members in together.items():
+        wide = [runs[i][0] / profile[:, None] for i in members for profile in runs[i][1]]
+        groups = covariances(gaps, prior)
+        filtered = [group.whitened(np.concatenate(wide, axis=1)) for group in groups]
+        start = 0
+        for i in members:
+            columns, profiles, products = *runs[i][:2], list[Whitened]()
+            for profile, (_, probability) in zip(profiles, prior.scales, strict=True):
+                span = slice(start, start + columns.shape[1])
+                for group, (white, drift) in zip(groups, filtered, strict=True):
+                    products.append(_products(group, white[:, :, span], drift[:, span], profile, probability))
+                start = span.stop
+            arrays = {name: [getattr(part, name) for part in products] for name in Whitened.__slots__}
+            joined = {name: np.concatenate(parts) for name, parts in arrays.items()}
+            results[i] = Whitened(**joined | {"number": np.arange(joined["number"].size)})
+    return [results[i] for i in range(len(runs))]
 
 
 def _products(
@@ -263,4 +307,5 @@ def _products(
         long=same * group.long > 0,
         mean_square=same * np.mean(profile**2),
         last_square=same * last**2,
+        number=np.arange(same.size),
     )

@@ -11,7 +11,7 @@ is added by its Schur complement, so that no small system is solved one at a tim
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,21 @@ import numpy as np
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.engine.blocks import FORMS, Block, Blocks, Functional
 from entropylaw.engine.candidates import Candidates, candidates
-from entropylaw.engine.constants import LARGEST_GROUPED, PRIOR, Prior
+from entropylaw.engine.constants import (
+    FLAT,
+    FREE,
+    LARGEST_GROUPED,
+    LAW,
+    LEFT_OUT,
+    NODES,
+    PRIOR,
+    STEP,
+    Prior,
+)
 from entropylaw.engine.residuals import (
     Whitened,
     covariances,
+    narrowed,
     scale_profiles,
     spacings,
     whitened,
@@ -74,9 +85,9 @@ class Table:
         """
         count, unit = len(functional.row), self.candidates.unit
         location, squared = np.zeros((count, self.form.size)), np.zeros((count, self.form.size))
-        for block, own in self.parts():
-            if rows is None or rows[own].any():
-                location[:, own], squared[:, own] = block.numbers(functional)
+        for block, span in self.parts():
+            if rows is None or rows[span].any():
+                location[:, span], squared[:, span] = block.numbers(functional)
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
 
     def parts(self) -> Iterator[tuple[Block, slice]]:
@@ -90,9 +101,9 @@ class Table:
     def mean_coefficients(self, share: FloatArray) -> FloatArray:
         """Mean coefficients (m,) of all columns over rows of weights ``share`` (rows,), which add up to 1."""
         total = np.zeros(len(self.candidates.names))
-        for block, own in self.parts():
-            if share[own].any():
-                block.add_coefficients(share[own], total)
+        for block, span in self.parts():
+            if share[span].any():
+                block.add_coefficients(share[span], total)
         return total
 
     def residual_covariance(self, row: int) -> tuple[FloatArray, FloatArray]:
@@ -100,7 +111,7 @@ class Table:
         gap = spacings(self.time, self.entropy)
         single, sums = covariances(gap.tobytes(), self.prior)
         models = single.white.size + sums.white.size
-        scale, number = divmod(int(self.covariance[row]), models)
+        scale, number = divmod(int(self.whitened.number[self.covariance[row]]), models)
         group, index = (single, number) if number < single.white.size else (sums, number - single.white.size)
         # Nothing of a drift remains over a reload.
         drift, white = group.matrix(np.concatenate([[0.0], np.cumsum(gap)]), index)
@@ -153,37 +164,62 @@ def tables_of(
         Known variance of the white noise of each evaluation, at least: 0 where nothing is known.
     """
     runs = [grouped(step, *pair) for pair in zip(entropies, rewards, strict=True)]
-    columns, gaps = [], []
+    columns, gaps, profiles = list[Candidates](), list[FloatArray](), list[FloatArray]()
     for _, (steps, entropy, reward) in runs:
         time = (steps - steps[0]) / (steps[-1] - steps[0])
         starts = [int(i) for i in np.searchsorted(steps, np.array(shifts)) if 0 < i < steps.size]
         columns.append(candidates(entropy, time, reward, prior, starts))
         gaps.append(spacings(steps, entropy))
-    profiles = [scale_profiles(entropy, prior) for _, (_, entropy, _) in runs]
-    together: dict[bytes, list[int]] = {}
-    for i, gap in enumerate(gaps):
-        together.setdefault(gap.tobytes(), []).append(i)
-    tables: dict[int, Table] = {}
-    for numbers in together.values():
-        parts = [(columns[i].columns, profiles[i]) for i in numbers]
-        for i, products in zip(numbers, whitened(parts, gaps[numbers[0]], prior), strict=True):
-            tables[i] = _table(columns[i], products, runs[i], noise, prior)
-    return [tables[i] for i in range(len(runs))]
+        profiles.append(scale_profiles(entropy, prior))
+
+    def under(chosen: Sequence[Candidates], priors: Sequence[Prior]) -> list[Whitened]:
+        arrays = [run.columns for run in chosen]
+        return whitened(list(zip(arrays, profiles, gaps, priors, strict=True)))
+
+    priors = [prior] * len(runs)
+    nodes = max((count for fewest, count in NODES if gaps[0].size >= fewest - 1), default=0)
+    # A prior of one covariance, or with a finer grid, is taken as it is.
+    if 1 < min(len(prior.lengths), len(prior.shares)) < nodes:
+        few = [run.only("one", "shift", STEP, LAW, FLAT, FREE, "reward") for run in columns]
+        priors = [_narrowed(*pair, prior, nodes) for pair in zip(few, under(few, priors), strict=True)]
+    rows = zip(columns, under(columns, priors), runs, priors, strict=True)
+    return [_table(*parts, noise) for parts in rows]
+
+
+def _narrowed(columns: Candidates, products: Whitened, prior: Prior, nodes: int) -> Prior:
+    """The prior with its nodes where the posterior of the law, or of a free curve, is."""
+    likely = np.zeros((len(prior.lengths), len(prior.shares)))
+    alone = replace(prior, terms=prior.terms[:1], firsts=prior.firsts[:1])
+    for block in Blocks(columns, products, alone, 0.0).all():
+        for form, log_weight in zip(block.forms, block.log_weight.T, strict=True):
+            if FORMS[form] in (FLAT, FREE) and np.isfinite(log_weight.max()):
+                weight = np.exp(log_weight - log_weight.max()).reshape(len(prior.scales), -1).sum(axis=0)
+                of_drifts = weight[1 : likely.size + 1].reshape(likely.shape) / weight.sum()
+                likely = np.maximum(likely, of_drifts)
+    return narrowed(prior, likely, nodes)
 
 
 def _table(
-    found: Candidates, products: Whitened, run: tuple[int, list[FloatArray]], noise: float, prior: Prior
+    columns: Candidates, products: Whitened, run: tuple[int, list[FloatArray]], prior: Prior, noise: float
 ) -> Table:
     """The rows of one run from its whitened columns."""
     size, (step, entropy, reward) = run
-    blocks = Blocks(found, products, prior, noise / size / found.unit**2).all()
+    blocks = Blocks(columns, products, prior, noise / size / columns.unit**2).all()
+    # Covariances of which no number of any curve depends are left out.
+    matters = np.zeros(len(products.white), dtype=bool)
+    for block in blocks:
+        for form in dict.fromkeys(block.forms.tolist()):
+            log_weight = block.log_weight[:, block.forms == form].max(axis=1)
+            matters |= log_weight > log_weight.max() + np.log(LEFT_OUT)
+    chosen = np.flatnonzero(matters)
+    products, blocks = products.only(chosen), [block.only(chosen) for block in blocks]
     rows = [(block, *block.log_weight.shape) for block in blocks]
 
     def of_rows(values: list[IntArray | FloatArray]) -> FloatArray:
         return np.concatenate([np.ravel(value) for value in values])
 
     return Table(
-        candidates=found,
+        candidates=columns,
         whitened=products,
         blocks=tuple(blocks),
         prior=prior,

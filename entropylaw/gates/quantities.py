@@ -19,7 +19,7 @@ from entropylaw.results.result import replace as replace_estimate
 
 if TYPE_CHECKING:
     from entropylaw.documents.comparison import ComparisonDocument
-    from entropylaw.documents.document import RunPhases
+    from entropylaw.documents.document import Entry
     from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
@@ -87,12 +87,11 @@ class Quantity:
     """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
 
     ``accessor`` reads it from the ``part`` of the documents that holds it: from a
-    :class:`~entropylaw.documents.document.RunFit` with a law, from a run of a report or a prediction for
-    later steps, from a :class:`~entropylaw.documents.document.RunPhases` or None for the phases. It is the
-    path of an attribute, by default the one of its name in the law, or a function that returns None where
-    the document has no value. Flags have none. ``needs`` is what must not fail for it to be known;
-    ``words`` are the values of a word, and ``otherwise`` is what it means that it has none of them.
-    ``detail`` is what a sentence adds to the number: of which gain, at which step.
+    :class:`~entropylaw.results.fit.Fit`, from a fit or a prediction for later steps, from the
+    entry of phases or None. It is the path of an attribute, by default the one of its name, or a function
+    that returns None where the document has no value. Flags have none. ``needs`` is what must not fail for
+    it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
+    of them. ``detail`` is what a sentence adds to the number: of which gain, at which step.
     """
 
     name: str
@@ -108,7 +107,7 @@ class Quantity:
 
     def read(self, holder: Any) -> Value:
         """The value in a part of a run's documents, or the reason why there is none."""
-        path = self.accessor or f"answer.{self.name}"
+        path = self.accessor or self.name
         value = attrgetter(path)(holder) if isinstance(path, str) else path(holder)
         if value is None:
             return Unknown(reason=f"the document has no {self.name} for this run")
@@ -116,43 +115,30 @@ class Quantity:
 
 
 def _ahead(read: Callable[[Forecast], Value]) -> Callable[[Any], Value]:
-    """A value of a run's forecast, or the reason why it has none; ``run`` has a fit or is a prediction."""
+    """A value of the forecast of a fit or a prediction, or the reason why it has none."""
 
-    def accessor(run: Any) -> Value:
-        answer = _answered(run)
-        if answer.forecast is None:
-            return Unknown(reason=answer.no_forecast or "no forecast was requested")
-        return read(answer.forecast)
+    def accessor(judged: Any) -> Value:
+        if judged.forecast is None:
+            return Unknown(reason=judged.no_forecast or "no forecast was requested")
+        return read(judged.forecast)
 
     return accessor
 
 
-def _chance_of_gain(run: Any) -> Value:
+def _chance_of_gain(judged: Any) -> Value:
     """The probability of the gain; unknown for a run that lost its reward."""
-    lost = _answered(run).lost
-    return Unknown(reason="the run lost its reward") if lost else _chance(run)
-
-
-def _at_step(run: Any) -> str:
-    """``at step 600``."""
-    return f"at step {_answered(run).forecast.step[-1]:g}"
-
-
-def _of_gain(run: Any) -> str:
-    """``0.01 or more by step 600``."""
-    ahead = _answered(run).forecast
-    return f"{ahead.gain:.3g} or more by step {ahead.step[-1]:g}"
+    return Unknown(reason="the run lost its reward") if judged.lost else _chance(judged)
 
 
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
     """A value of the phases; where there is none, the reason from the phases' notes, or else ``missing``."""
 
-    def accessor(run: RunPhases | None) -> Value:
+    def accessor(run: Entry[PhaseFit] | None) -> Value:
         if run is None:
             return Unknown(reason="the log has no curves of planning or execution")
-        if run.phases is None:
+        if run.result is None:
             return Unknown(reason=f"no phases: {run.refusal.message if run.refusal else missing}")
-        return read(run.phases) or Unknown(reason="; ".join(run.phases.notes) or missing)
+        return read(run.result) or Unknown(reason="; ".join(run.result.notes) or missing)
 
     return accessor
 
@@ -181,25 +167,19 @@ _later = partial(Quantity, part=Part.ahead)
 _ordered = partial(Quantity, part=Part.phases)
 
 
-def _answered(run: Any) -> Any:
-    """The verdict, its reason and its findings: of a prediction its own, of a fit those of its answer."""
-    return getattr(run, "answer", run)
+def cautions_of(judged: Any) -> Value:
+    """The number of cautions of a fit or a prediction."""
+    return float(sum(finding.severity == "caution" for finding in judged.findings))
 
 
-def cautions_of(run: Any) -> Value:
-    """The number of its cautions."""
-    return float(sum(finding.severity == "caution" for finding in _answered(run).findings))
+def verdict_of(judged: Any) -> Value:
+    """The verdict on the law, as a word."""
+    return str(judged.verdict)
 
 
-def verdict_of(run: Any) -> Value:
-    """The verdict on its law, as a word."""
-    return str(_answered(run).verdict)
-
-
-def why_of(run: Any) -> Value:
+def why_of(judged: Any) -> Value:
     """A run in which the law does not fail has no reason, which is not an unknown one."""
-    reason = _answered(run).why
-    return str(reason) if reason is not None else "none"
+    return str(judged.why) if judged.why is not None else "none"
 
 
 _ALL = (
@@ -209,28 +189,28 @@ _ALL = (
         "p_headroom",
         "probability that at least the gain of the fit is left on the curve",
         PROBABILITY,
-        lambda run: Unknown(reason=run.answer.headroom.note) if run.answer.lost else run.answer.p_headroom,
+        lambda fit: Unknown(reason=fit.headroom.note) if fit.lost else fit.p_headroom,
         kind=Kind.number,
-        detail=lambda run: f"at least {run.answer.gain:.3g} left",
+        detail=lambda fit: f"at least {fit.gain:.3g} left",
     ),
     _averaged("used", "share of the attainable gain reached", SHARE),
     Quantity("reward_now", "reward at the last evaluation, without evaluation noise", REWARD),
-    _own("a", "coefficient of R = b − a·exp(H)", REWARD, "answer.law.a"),
-    _own("b", "coefficient of R = b − a·exp(H)", REWARD, "answer.law.b"),
-    _own("law.ceiling", "b − a, the reward at H = 0 by the law", REWARD, "answer.law.ceiling"),
-    _own("law.headroom", "law.ceiling − reward_now, or 0 where that is below", REWARD, "answer.law.headroom"),
-    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS, "drop_per_100_steps"),
-    _number("entropy_now", "entropy at the last evaluation", NATS, "answer.law.entropy_now"),
-    _number("entropy_noise", "noise of a logged entropy", NATS, "answer.law.entropy_noise"),
-    _number("law_probability", "posterior probability of the law", PROBABILITY, "answer.law.probability"),
-    _number("r_squared", "R² of the law by least squares", R_SQUARED, "answer.law.r_squared"),
-    _number("n", "evaluations that were fitted", EVALUATIONS, "answer.law.n"),
-    _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "answer.law.residuals.lag1"),
+    _own("a", "coefficient of R = b − a·exp(H)", REWARD, "law.a"),
+    _own("b", "coefficient of R = b − a·exp(H)", REWARD, "law.b"),
+    _own("law.ceiling", "b − a, the reward at H = 0 by the law", REWARD, "law.ceiling"),
+    _own("law.headroom", "law.ceiling − reward_now, or 0 where that is below", REWARD, "law.headroom"),
+    Quantity("drop_per_100_steps", "recent entropy loss per 100 steps", NATS),
+    _number("entropy_now", "entropy at the last evaluation", NATS, "law.entropy_now"),
+    _number("entropy_noise", "noise of a logged entropy", NATS, "law.entropy_noise"),
+    _number("law_probability", "posterior probability of the law", PROBABILITY, "law.probability"),
+    _number("r_squared", "R² of the law by least squares", R_SQUARED, "law.r_squared"),
+    _number("n", "evaluations that were fitted", EVALUATIONS, "law.n"),
+    _number("lag1", "lag-1 autocorrelation of the residuals", CORRELATION, "law.residuals.lag1"),
     _number(
         *("long_memory", "probability that the residuals have long memory", PROBABILITY),
-        "answer.law.residuals.long_memory",
+        "law.residuals.long_memory",
     ),
-    _number("effective_n", "effective sample size", EVALUATIONS, "answer.law.residuals.effective_n"),
+    _number("effective_n", "effective sample size", EVALUATIONS, "law.residuals.effective_n"),
     _number("cautions", "number of cautions", COUNT, cautions_of),
     Quantity("verdict", "verdict on the law", NONE, verdict_of, Kind.word, words=tuple(Verdict)),
     Quantity(
@@ -243,12 +223,12 @@ _ALL = (
         "reward at the last step forecast",
         REWARD,
         _forecast,
-        detail=_at_step,
+        detail=lambda judged: f"at step {judged.forecast.step[-1]:g}",
     ),
     _later(
         *("p_gain", "probability that the reward at that step is at least the gain above now", PROBABILITY),
         *(_chance_of_gain, Kind.number),
-        detail=_of_gain,
+        detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
     ),
     _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
     _ordered("phases", "order of the turning points", NONE, _order, Kind.word, words=VERDICTS),

@@ -19,8 +19,7 @@ from entropylaw.results.columns import Refusal
 from entropylaw.results.result import LOST, sentences
 
 if TYPE_CHECKING:
-    from entropylaw.documents.comparison import ComparisonDocument
-    from entropylaw.documents.document import Document
+    from entropylaw.documents.document import AnyDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,34 +59,34 @@ class Subject:
 
     def value(self, quantity: Quantity) -> Value | None:
         """The value of a quantity; None where the run's sources cannot have one."""
-        holder = self.holder(quantity)
-        if holder is None and quantity.part is not Part.phases:
+        part = self.part_with(quantity)
+        if part not in self.holders:
             return None
-        if quantity.part not in self.holders and quantity.part is Part.phases:
-            return None
-        return (
-            None
-            if getattr(holder, "answer", holder) is None and holder is not None
-            else quantity.read(holder)
-        )
+        held = self.held(part)
+        return None if part is Part.law and held is None else quantity.read(held)
 
-    def holder(self, quantity: Quantity) -> Any:
-        """What holds a quantity; a fit has its forecast, and a prediction the verdict, beside their own."""
-        shared = quantity.name in ("cautions", "verdict", "why") or quantity.part is Part.ahead
-        others = (Part.ahead, Part.law) if shared else ()
-        parts = (part for part in (quantity.part, *others) if self.holders.get(part) is not None)
-        return self.holders.get(next(parts, quantity.part))
+    def part_with(self, quantity: Quantity) -> Part:
+        """The part that a quantity is read from: a fit has a forecast, and a prediction the verdict, too."""
+        if quantity.part in self.holders:
+            return quantity.part
+        if quantity.part is Part.ahead:
+            return Part.law
+        return Part.ahead if quantity.name in ("cautions", "verdict", "why") else quantity.part
 
     def detail(self, quantity: Quantity) -> str:
         """What a sentence adds to the number of a quantity that has one, in brackets."""
-        return f" ({quantity.detail(self.holder(quantity))})" if quantity.detail else ""
+        return f" ({quantity.detail(self.held(self.part_with(quantity)))})" if quantity.detail else ""
+
+    def held(self, part: Part) -> Any:
+        """What quantities of a part are read from: of the law the fit, None for a refused run."""
+        return self.holders[part].result if part is Part.law else self.holders[part]
 
 
 READ = ("fit", "report", "phases", "prediction", "comparison")
 """The kinds of documents that gates read."""
 
 
-def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
+def read_document(data: Any, source: str) -> AnyDocument:
     """A document from JSON values, its arrays as lists; ``source`` is its name in error messages.
 
     Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
@@ -103,28 +102,29 @@ def read_document(data: Any, source: str) -> Document[Any] | ComparisonDocument:
             "give a document that `entropylaw fit`, `report`, `phases`, `predict` or `compare` wrote, or the "
             "log itself",
         )
-    document: Document[Any] | ComparisonDocument = as_document(KINDS[kind], data, source, arrays=False)
+    document: AnyDocument = as_document(KINDS[kind], data, source, arrays=False)
     if not getattr(document, "runs", True):
         raise damaged(source, "at $.runs: expected one run or more")
     return document
 
 
-def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> list[Subject]:
+def subjects_of(document: AnyDocument, source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored; a comparison is one subject."""
     kind, subjects = document.schema.split("/")[1], []
     if kind == "comparison":
-        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[union-attr]
+        arms = ", ".join(arm.arm for arm in document.comparison.arms)  # type: ignore[attr-defined]
         held = {Part.arms: document}
         return [Subject(run=f"comparison of {arms}", path=source, sources=(source,), holders=held)]
-    for entry in document.runs:  # type: ignore[union-attr]
-        holders: dict[Part, Any] = {Part.ahead if kind == "prediction" else Part.law: entry}
-        run = entry
+    for entry in document.runs:  # type: ignore[attr-defined]
+        run = entry.fit if kind == "report" else entry
+        holders: dict[Part, Any] = {Part.law: run}
         if kind == "report":
-            run, holders = entry.fit, {Part.law: entry.fit, Part.phases: entry.phases}
+            holders |= {Part.phases: entry.phases}
         elif kind == "phases":
             holders = {Part.phases: entry}
-        answer = getattr(run, "answer", run)
-        judged = None if kind == "phases" else answer
+        elif kind == "prediction":
+            holders = {Part.ahead: entry.result}
+        judged = None if kind == "phases" else run.result
         findings = getattr(judged, "findings", ())
         subject = Subject(
             run=run.run,
@@ -135,8 +135,8 @@ def subjects_of(document: Document[Any] | ComparisonDocument, source: str) -> li
             why=getattr(judged, "why", None),
             reasons=sentences(findings, "reason"),
             lost=next((finding.sentence for finding in findings if finding.code == LOST), ""),
-            refusal=getattr(run, "refusal", None),
-            read=getattr(run, "read", True),
+            refusal=run.refusal,
+            read=run.read,
         )
         subjects.append(subject)
     return subjects

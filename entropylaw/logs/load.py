@@ -18,7 +18,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.escaping import counted, quoted_path
 from entropylaw.logs import catalog
 from entropylaw.logs.configuration import WANDB_GROUP, flat_settings, relevant, settings_beside
-from entropylaw.logs.readers.parquet import fingerprint, from_frame, is_frame
+from entropylaw.logs.readers.frames import fingerprint, from_frame, is_frame
 from entropylaw.logs.readers.trackers.wandb import history_notes
 from entropylaw.logs.runs import FRAME, Run, Table
 from entropylaw.logs.runs.joining import joined, whole_source, without_copies

@@ -58,7 +58,7 @@ _OTHERS = frozenset(
 _TRAINING = frozenset(("train", "training", "rollout"))
 _HELD_OUT = frozenset(_WORDS["reward"][_WORDS["reward"].index("val") :])
 # With one of these words a column is taken for a reward though the catalog does not have its name.
-_EVIDENT = frozenset(("reward", "rewards", "score", "scores", "accuracy", "winrate"))
+_EVIDENT = frozenset(("reward", "rewards", "score", "scores", "accuracy", "winrate", "return"))
 # With one of these words a column is a metric, whatever run, class or data set is named before or behind it.
 _METRICS = frozenset(("reward", "rewards", "rew", "score", "scores", "acc", "accuracy"))
 _DURATIONS = frozenset(("timing", "time", "perf", "profiling"))
@@ -222,17 +222,26 @@ def _all_likely(
     return {role: chosen[role] for role in roles if role in chosen}
 
 
+@lru_cache(maxsize=1 << 14)
+def is_like(role: str, name: str) -> bool:
+    """Whether a name is that of an entropy or a reward, by the catalog or by a word in it."""
+    in_catalog = any(catalog.matches(kind, [name], catalog.trainers()[-1]) for kind in _KINDS[role])
+    return in_catalog or _rank(role, name) is not None
+
+
 def evident(run: Run, role: str, taken: Iterable[str] = ()) -> str | None:
     """The column of a log of no known trainer that is by its name an entropy, or a reward, beyond doubt."""
     if run.partial or catalog.detect(run.names).trainer is not catalog.trainers()[-1]:
         return None
-    named = {
-        name: values
-        for name, values in run.columns.items()
-        if ("entrop" in name.casefold() if role == "entropy" else is_rate(name) or _EVIDENT & {*_words(name)})
-    }
-    ranked = sorted((rank, name) for name in named if name not in taken and (rank := _rank(role, name)))
-    return next((name for _, name in ranked if _possible(role, named[name])), None)
+    named = [name for name in run.columns if name not in taken and is_evident(role, name)]
+    ranked = sorted((_rank(role, name), name) for name in named)
+    return next((name for _, name in ranked if _possible(role, run.columns[name])), None)
+
+
+def is_evident(role: str, name: str) -> bool:
+    """Whether a name is beyond doubt that of an entropy or of a reward."""
+    words = "entrop" in name.casefold() if role == "entropy" else is_rate(name) or _EVIDENT & {*_words(name)}
+    return bool(words) and _rank(role, name) is not None
 
 
 def measured(names: Iterable[str]) -> list[str]:

@@ -16,24 +16,18 @@ from entropylaw.analysis.seeds import averaged_curve
 from entropylaw.analysis.turning_point import FEWEST_POINTS
 from entropylaw.arguments import as_number
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import (
-    FitDocument,
-    PredictionDocument,
-    RunFit,
-    RunPhases,
-    RunPrediction,
-)
+from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
 from entropylaw.errors import FitError, InputError
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.logs.load import read_runs
 from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.report.words import summary
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import RunBacktest
-from entropylaw.results.result import Finding, caution, note, replace
+from entropylaw.results.phases import PhaseFit
+from entropylaw.results.result import NO_SHIFT, Finding, caution, note, replace
 from entropylaw.roles.select import NO_SHARE, select
 from entropylaw.roles.series import PhaseSeries, Series
 
@@ -182,7 +176,7 @@ def fit_log(log: Any, *, step: str | None = None, run: str | None = None, **opti
     return fit_run(runs[0], **options)
 
 
-def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
+def fit(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
     """A run with its answer, and with that for its training reward where the validation reward is short.
 
     Raises FitError where neither can be fitted.
@@ -192,33 +186,35 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     try:
         entry = _fitted(run, series, options)
     except FitError as error:
-        entry = RunFit.refused(run, series, error)
-        entry = replace(entry, summary=summary(entry))
+        entry = Entry.of(run, series, error=error)
     try:
         training = _fitted(run, series.training, replace(options, seams=(), find_seams=False))
     except FitError:
-        if entry.answer is None:
+        if entry.result is None:
             raise
         return entry
-    return as_stored(replace(entry, training=training))
+    return replace(entry, training=training)
 
 
-def _fitted(run: Run, series: Series, options: FitOptions) -> RunFit:
+def _fitted(run: Run, series: Series, options: FitOptions) -> Entry[Fit]:
     """A run with its law and, where the options say so, its level shifts."""
     if options.from_step is not None:
         series = from_step_on(series, options.from_step)
     shifts = find_level_shifts(series.step, series.entropy, series.reward) if options.find_seams else ()
     names = ("level", "eval_size", "keep_outliers", "gain", "steps", "max_reward")
     how: dict[str, Any] = {name: getattr(options, name) for name in names}
-    answer = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
-    drop = entropy_drop(answer.law.step, answer.law.entropy, level=answer.level)
-    entry = RunFit.of(run, series, answer=answer, drop_per_100_steps=drop)
-    unshifted = (note("no-level-shift"),) if options.find_seams and not shifts else ()
-    located = known_shifts(answer.law) if options.seams else shifts
-    return as_stored(replace(entry, summary=summary(entry), level_shifts=located, findings=unshifted))
+    fitted = fit_series(series, seams=options.seams or level_shift_steps(shifts, series.step), **how)
+    unshifted = (note(NO_SHIFT),) if options.find_seams and not shifts else ()
+    fitted = replace(
+        fitted,
+        findings=(*fitted.findings, *unshifted),
+        level_shifts=known_shifts(fitted.law) if options.seams else shifts,
+        drop_per_100_steps=entropy_drop(fitted.law.step, fitted.law.entropy, level=fitted.level),
+    )
+    return Entry.of(run, series, result=as_stored(fitted))
 
 
-def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
+def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> Entry[PhaseFit]:
     """A run with its phases."""
     try:
         curves_with = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
@@ -230,17 +226,17 @@ def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
             raise
         hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
         raise FitError(error.slug, error.message, hint) from error
+    findings = [*fitted.findings, *series.findings]
     if NO_SHARE in series.notes:
         # The columns give the true reason; the fit only reports that the share is missing.
-        others = tuple(finding for finding in fitted.findings if finding.code != "planning-share-unknown")
-        fitted = replace(fitted, findings=others)
-    return as_stored(RunPhases.of(run, series, phases=fitted))
+        findings = [finding for finding in findings if finding.code != "planning-share-unknown"]
+    return Entry.of(run, series, result=as_stored(replace(fitted, findings=tuple(findings))))
 
 
-def backtest(run: Run, series: Series, options: FitOptions) -> RunBacktest:
+def backtest(run: Run, series: Series, options: FitOptions) -> Entry[RunBacktest]:
     """The scores of forecasts from the early part of a run, with every digit."""
     how: dict[str, Any] = {"level": options.level, "max_reward": series.max_reward, "run": series.run}
-    return backtest_run(series.step, series.entropy, series.reward, **how)
+    return Entry.of(run, series, result=backtest_run(series.step, series.entropy, series.reward, **how))
 
 
 def averaged(answer: Fit, _: Fit, __: None) -> RunCurve:
@@ -273,12 +269,12 @@ def predict_runs(
     each fit.
     """
     requested = Targets(tuple(entropies), tuple(rewards), tuple(at_step))
-    runs = [
-        predict_run(entry, requested, gain=gain, level=level)
-        for entry in fits.runs
-        if entry.answer is not None
-    ]
-    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(runs)))
+    entries: list[Entry[RunPrediction]] = []
+    for entry in fits.runs:
+        if entry.result is not None:
+            predicted: Any = predict_run(entry.result, requested, gain=gain, level=level)
+            entries.append(replace(entry, result=predicted, training=None))  # type: ignore[arg-type]
+    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(entries)))
 
 
 class Targets(NamedTuple):
@@ -289,10 +285,9 @@ class Targets(NamedTuple):
     at_step: Sequence[float]
 
 
-def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
-    """The predictions of one fitted run; parameters as :func:`predict_runs`."""
-    assert entry.answer is not None
-    answer, law = entry.answer, entry.answer.law
+def predict_run(answer: Fit, targets: Targets, *, gain: float | None, level: float | None) -> RunPrediction:
+    """The predictions from one fit; parameters as :func:`predict_runs`."""
+    law = answer.law
     at, later = targets.entropies, targets.at_step
     if not any(targets):
         at, later = [max(law.entropy_now, 0.0), 0.0], [usual_step(law.step)]
@@ -302,8 +297,6 @@ def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: f
         lowest = min(law.entropy.min(), law.entropy_now)
         at = [entropy for entropy in at if entropy >= lowest]
     prediction = RunPrediction(
-        run=entry.run,
-        path=entry.path,
         verdict=answer.verdict,
         why=answer.why,
         findings=answer.findings,
@@ -316,7 +309,7 @@ def predict_run(entry: RunFit, targets: Targets, *, gain: float | None, level: f
     if not later:
         return prediction
     how: dict[str, Any] = {"gain": least, "level": answer.level if level is None else level}
-    how |= {"max_reward": answer.max_reward, "run": entry.run}
+    how |= {"max_reward": answer.max_reward, "run": answer.run}
     try:
         ahead = forecast(law.step, law.entropy, law.reward, at_step=later, **how)
     except FitError as error:

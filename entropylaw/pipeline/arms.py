@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from entropylaw.documents.comparison import ArmRuns, LeftOut
-from entropylaw.documents.document import RunFit, refusal_of
+from entropylaw.documents.document import Entry, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, nearest, shown
 from entropylaw.logs.configuration import WANDB_GROUP, configuration
@@ -89,7 +89,7 @@ def why_unread(member: Input) -> str:
     if member.error is not None:
         return refusal_of(member.error, member.path).message
     entry = member.entry
-    return entry.refusal.message if isinstance(entry, RunFit) and entry.refusal and not entry.read else ""
+    return entry.refusal.message if isinstance(entry, Entry) and entry.refusal and not entry.read else ""
 
 
 def config_of(member: Input) -> Mapping[str, object]:

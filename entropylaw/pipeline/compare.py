@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.stages import breadth, stage_changes, transfers
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.comparison import ComparisonDocument, LeftOut
-from entropylaw.documents.document import RunFit, RunReport, refusal_of
+from entropylaw.documents.document import Entry, RunReport, refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
 from entropylaw.logs.sources.assemble import display_name
@@ -27,6 +29,7 @@ from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_f
 from entropylaw.results.arms import RunCurve
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
+from entropylaw.roles.stages import stage_rows
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
@@ -151,7 +154,7 @@ class ArmRun(NamedTuple):
 
     arm: str
     input: Input
-    entry: RunFit | None
+    entry: Entry[Fit] | None
     fit: Fit | None
 
     @property
@@ -171,7 +174,7 @@ def fitted_runs(
         if isinstance(entry, Fit):
             runs.append(ArmRun(arm, member, None, entry))
         else:
-            runs.append(ArmRun(arm, member, entry, entry.answer))
+            runs.append(ArmRun(arm, member, entry, entry.result))
     return runs
 
 
@@ -210,9 +213,6 @@ def result_of(
     Raises InputError (``run-in-two-arms``, ``arms-mix-columns``); UsageError (``no-such-arm``, and
     as :func:`entropylaw.analysis.arms.compare_arms`).
     """
-    from entropylaw.analysis.arms import compare_arms
-    from entropylaw.analysis.stages import breadth, stage_changes, transfers
-
     refuse_other_columns(runs)
     refuse_same_run(runs)
     fits: dict[str, list[Fit]] = {arm: [] for arm in arms}
@@ -247,8 +247,6 @@ def stages_of(
 
     Raises UsageError (``stages-need-logs``) and as :func:`entropylaw.roles.stages.stage_rows`.
     """
-    from entropylaw.roles.stages import stage_rows
-
     assert options.stage is not None
     columns = {"entropy": options.entropy, "reward": options.reward}
     rows: dict[str, list[StageRows]] = {arm: [] for arm in arms}
@@ -262,7 +260,7 @@ def stages_of(
     return rows
 
 
-def failure_of(entry: RunFit | None) -> str:
+def failure_of(entry: Entry[Fit] | None) -> str:
     """Why a run has no fit."""
     refusal = None if entry is None else entry.refusal
     return f"refused: {refusal.message}" if refusal is not None else "it has no fit"
@@ -276,7 +274,7 @@ def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
     for name, kind_of, hint in (
         ("entropy", entropy_kind, "name one column with --entropy, or compare runs of one kind"),
         ("reward", reward_kind, "name one column with --reward, or compare runs of one kind"),
-        ("pairing", lambda entry: (entry.pair,), "give --pair same or --pair next"),
+        ("pairing", lambda entry: (entry.columns["reward"].pair,), "give --pair same or --pair next"),
     ):
         kinds: dict[tuple[str | None, ...], ArmRun] = {}
         for run in runs:
@@ -290,19 +288,17 @@ def refuse_other_columns(runs: Sequence[ArmRun]) -> None:
             raise InputError("arms-mix-columns", f"the arms differ in {name}: {differ}", hint)
 
 
-def entropy_kind(entry: RunFit) -> tuple[str | None, ...]:
+def entropy_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
     """What an entropy measures; of an unknown one its column."""
-    choice = entry.entropy_column
-    if choice is None:
-        return ()
+    choice = entry.columns["entropy"]
     meaning = (choice.meaning.unit, choice.meaning.aggregation, choice.meaning.estimator)
     return meaning if any(meaning) else (choice.column,)
 
 
-def reward_kind(entry: RunFit) -> tuple[str | None, ...]:
+def reward_kind(entry: Entry[Fit]) -> tuple[str | None, ...]:
     """The column of a reward and its kind."""
-    choice = entry.reward_column
-    return () if choice is None else (choice.column, choice.meaning.kind)
+    choice = entry.columns["reward"]
+    return choice.column, choice.meaning.kind
 
 
 def refuse_same_run(runs: Sequence[ArmRun]) -> None:
@@ -399,7 +395,7 @@ def compare(
     inputs = gather_arms(logs, checked)
     for entry in inputs.entries:
         members[entry.arm].append(entry)
-    results = partial(steps.results_of_step, jobs=jobs, cache=user_cache())
+    results = partial(steps.answers, jobs=jobs, cache=user_cache())
     runs = fitted_runs(members, partial(results, steps.Fit(inputs.settings)))
     return as_stored(result_of(list(members), runs, checked, partial(results, steps.Averaged())))
 

@@ -41,9 +41,10 @@ NAMED = ("entropy", "reward", "entropy_sd", "planning", "execution", "arms", "st
 class Input:
     """A run of an argument: as its log holds it, as a document holds it, or the error in its place.
 
-    ``entry`` is that of a document, or a fit that a program gave. An ``error`` is of a file, or of one run in
-    it. ``path`` is that of its file, ``files`` are all that it was read from, ``config`` is the settings file
-    of its document; ``arm`` is the one that an argument of `entropylaw compare` names.
+    ``entry`` is that of a document, of which this is the ``kind``, or a fit that a program gave. An ``error``
+    is of a file, or of one run in it. ``path`` is that of its file, ``files`` are all that it was read from,
+    ``config`` is the settings file of its document; ``arm`` is the one that an argument of `entropylaw
+    compare` names.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Input:
     argument: str = ""
     run: Run | None = None
     entry: Any = None
+    kind: str = ""
     error: EntropyLawError | None = None
     files: tuple[InputFile, ...] = ()
     config: ConfigFile | None = None
@@ -290,11 +292,11 @@ def load(stored: Stored, kinds: Sequence[str]) -> Any:
 
 def stored_entries(document: Document[Any]) -> Iterator[Input]:
     """The runs of a document."""
-    alone = len(document.runs) == 1
+    alone, kind = len(document.runs) == 1, document.schema.split("/")[1]
     for entry in document.runs:
         fit = getattr(entry, "fit", entry)
         files = tuple(file for file in document.inputs if alone or file.path == fit.path)
-        yield Input(name=fit.run, path=fit.path, entry=entry, files=files, config=document.config)
+        yield Input(name=fit.run, path=fit.path, entry=entry, kind=kind, files=files, config=document.config)
 
 
 def read_logs(sources: _Found, options: Any, *, strict: bool, named: Callable[[str], str]) -> list[Input]:

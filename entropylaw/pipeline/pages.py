@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import (
-    FitDocument,
+    Entry,
     InputFile,
-    RunFit,
-    RunPhases,
+    ReportDocument,
     RunReport,
-    from_fits,
 )
 from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageError
 from entropylaw.files import write_atomically
@@ -33,12 +32,10 @@ from entropylaw.report.describe.runs import IndexRow, index_row
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.pages import Neighbour
 from entropylaw.results.columns import Refusal
-from entropylaw.results.phases import RunTurns
+from entropylaw.results.fit import Fit
+from entropylaw.results.phases import PhaseFit, RunTurns
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series
-
-if TYPE_CHECKING:
-    from entropylaw.report.figures.plotting import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +137,9 @@ class Page(steps.Step[Files]):
     def compute(self, subject: RunReport, series: Any) -> Files:
         """Draw the files, the document last."""
         options = self.options
-        fits = FitDocument(
-            inputs=options.inputs, settings=options.settings, runs=(subject.fit,), config=options.config
+        document = ReportDocument(
+            inputs=options.inputs, settings=options.settings, runs=(subject,), config=options.config
         )
-        document = from_fits(fits, [subject])
         contents = dict(_page(document, options))
         if options.section is None:
             contents[f"runs/{options.slug}.json"] = dumps(document.to_json()).encode()
@@ -158,7 +154,7 @@ def work(task: Task) -> Done:
     """
     making, run = task.making, task.input.run
     try:
-        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache).result
+        entry = steps.answer(steps.Fit(making.settings), task.input, making.cache)
         report: Any = entry
         if not isinstance(entry, RunReport):
             report = RunReport(fit=entry)
@@ -177,32 +173,32 @@ def died(task: Task) -> Done:
     return _fail(task, steps.killed())
 
 
-def _phases(making: Making, run: Run) -> RunPhases | None:
+def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
     """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
     try:
         series = phase_series(run)
-        if series.planning_column is None and series.execution_column is None:
+        if series.planning is None and series.execution is None:
             return None
         step = steps.Phases(PhaseOptions(level=making.settings.level))
-        return steps.answer(step, run, making.cache).result
+        return steps.answer(step, run, making.cache)
     except UsageError:
         raise
     except EntropyLawError:
         return None
     except Exception as error:
-        return RunPhases.refused(run, None, steps.failed(error))
+        return Entry.of(run, None, error=steps.failed(error))
 
 
 def _fail(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
-    entry = RunFit.refused(task.input.run or task.name, None, error)
+    entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
     return _write(task, RunReport(fit=entry), error)
 
 
 def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
     """Write the run's files that are not there already, the document after the page; in a folder alone."""
     making, entry = task.making, report.fit
-    phases = report.phases.phases if report.phases is not None else None
+    phases = report.phases.result if report.phases is not None else None
     options = PageOptions(
         slug=task.slug,
         section=task.section if making.folder is None else None,
@@ -214,14 +210,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         style=_with_digest(making.style),
         histogram=_with_digest(task.histogram),
     )
-    contents = steps.answer(Page(options), report, making.cache).result.contents
-    unchanged = making.folder is not None
-    if making.folder is not None:
-        for name, compressed in contents.items():
-            path, data = making.folder / name, zlib.decompress(compressed)
-            if not holds(path, data):
-                write_atomically(path, data)
-                unchanged = False
+    contents = steps.answer(Page(options), report, making.cache).contents
     return Done(
         row=as_stored(index_row(report, task.slug)),
         figures=tuple(name for name in contents if name.startswith("figures/")),
@@ -229,7 +218,7 @@ def _write(task: Task, report: RunReport, error: EntropyLawError | None = None) 
         # A run whose columns could not be chosen counts as not read.
         read=entry.read if error is None else error.exit_code != InputError.exit_code,
         turns=as_stored(phases.turns) if phases is not None else None,
-        unchanged=unchanged,
+        unchanged=making.folder is not None and write_changed(making.folder, contents),
         page=b"" if making.folder is not None else contents[f"runs/{task.slug}.html"],
     )
 
@@ -239,12 +228,17 @@ def _with_digest(path: str | None) -> tuple[str, str] | None:
     return (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) if path else None
 
 
-def holds(path: Path, data: bytes) -> bool:
-    """Whether a file has these bytes."""
-    try:
-        return read_regular(path, LARGEST, follow=False) == data
-    except OSError:
-        return False
+def write_changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Write the compressed files that a folder does not hold already; returns whether it held all."""
+    unchanged = True
+    for name, compressed in contents.items():
+        path, data = folder / name, zlib.decompress(compressed)
+        with suppress(OSError):
+            if read_regular(path, LARGEST, follow=False) == data:
+                continue
+        write_atomically(path, data)
+        unchanged = False
+    return unchanged
 
 
 def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
@@ -252,11 +246,12 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
 
     ``document`` has this run alone.
     """
-    from entropylaw.report.figures import plotting
+    # Not at the top: where all pages are in the cache, no run is drawn.
+    from entropylaw.report.figures import drawings, plotting
 
     (report,), slug, kinds = document.runs, options.slug, options.kinds
     # The page always needs SVG.
-    drawn: dict[Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
+    drawn: dict[plotting.Kind, None] = dict.fromkeys(("svg", *kinds))  # type: ignore[arg-type]
     tokens = None
     if options.histogram is not None:
         from entropylaw.pipeline.tokens import token_histogram
@@ -268,7 +263,7 @@ def _page(document: Any, options: PageOptions) -> Iterator[tuple[str, bytes]]:
         for entry in FIGURES:
             if entry.needs in available:
                 name = f"{slug}-{entry.name}"
-                images = entry.files(available[entry.needs], drawn, name)
+                images = drawings.files(entry.name, available[entry.needs], drawn, name)
                 svgs[entry.name] = images["svg"].decode("utf-8")
                 yield from ((f"figures/{name}.{kind}", images[kind]) for kind in images if kind in kinds)
     links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}

@@ -36,6 +36,11 @@ from entropylaw.report.render import csv_text
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
 
+try:
+    import fcntl
+except ImportError:  # as on Windows
+    fcntl = None  # type: ignore[assignment]
+
 FEW = 50
 """Runs up to which every figure is written in every format, by default."""
 
@@ -126,7 +131,10 @@ def report_logs(
     assert folder is not None
     targets = targets_of(outcome.tasks, folder)
     check_targets(targets)
-    refuse_others(folder, targets)
+    taken = next((path for path in targets if os.path.lexists(path)), None)
+    if taken is not None and not is_own(earlier_index(folder)):
+        message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
+        raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
     with only_writer(folder):
         first = not earlier_index(folder)
         if first:
@@ -165,16 +173,21 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
         warnings += [warning] if warning else []
         tasks.append(Task(input=entry, making=making, histogram=beside))
     tasks.sort(key=lambda task: (natural(task.name), task.name))
-    names = [task.name for task in tasks]
-    if making.arms is not None and names and not any(pages.arm_of(name, making.arms) for name in names):
-        message = f"--arms {making.arms!r} matches the name of no run; the first is {names[0]!r}"
-        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
-        raise UsageError("no-such-arm", message, hint)
+    if making.arms is not None and tasks:
+        refuse_arms(making.arms, [task.name for task in tasks])
     kinds = making.kinds
     if kinds is None:
         kinds = PICTURES if len(tasks) <= FEW else PICTURES[:1]
     final = replace(making, settings=inputs.settings, kinds=kinds)
     return Outcome(tasks=tuple(in_order(tasks, final)), settings=inputs.settings, warnings=tuple(warnings))
+
+
+def refuse_arms(arms: str, names: Sequence[str]) -> None:
+    """Raise UsageError ``no-such-arm`` where the expression for ``arms`` matches no name of a run."""
+    if not any(pages.arm_of(name, arms) for name in names):
+        message = f"--arms {arms!r} matches the name of no run; the first is {names[0]!r}"
+        hint = "leave --arms out, or give what names have in common, such as '[^-_]+' for their first part"
+        raise UsageError("no-such-arm", message, hint)
 
 
 def in_order(tasks: Sequence[Task], making: Making) -> Iterator[Task]:
@@ -275,17 +288,6 @@ def earlier_index(folder: Path) -> bytes:
         return b""
 
 
-def refuse_others(folder: Path, targets: Sequence[Path]) -> None:
-    """Refuse to replace files in a folder that is not a report of ours.
-
-    Raises UsageError (``not-a-report``); it names the first of the ``targets`` that is there.
-    """
-    taken = next((path for path in targets if os.path.lexists(path)), None)
-    if taken is not None and not is_own(earlier_index(folder)):
-        message = f"{taken} would be overwritten, and {folder} is not a report that entropylaw wrote"
-        raise UsageError("not-a-report", message, "choose another folder with -o, or move that file away")
-
-
 @contextlib.contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Keep other calls out of a folder, and remove what a killed one left half-written.
@@ -314,10 +316,11 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises OutputError ``folder-busy``: another process has locked it.
     """
+    if fcntl is None:
+        yield
+        return
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
+        with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             try:

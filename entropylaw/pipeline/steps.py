@@ -18,11 +18,9 @@ from entropylaw.arguments import bad_argument, of_kind, several, type_of
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import (
     BacktestDocument,
+    Entry,
     FitDocument,
     PhasesDocument,
-    RunFit,
-    RunPhases,
-    refused_backtest,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.option import Option, options_of
@@ -32,7 +30,9 @@ from entropylaw.pipeline.inputs import Input, Inputs, gather
 from entropylaw.pipeline.pool import Progress
 from entropylaw.pipeline.pool import results as results_of
 from entropylaw.results.arms import RunCurve
+from entropylaw.results.fit import Fit as FitResult
 from entropylaw.results.forecast import RunBacktest
+from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import replace
 from entropylaw.roles.select import phase_series, select
 
@@ -73,7 +73,7 @@ class Step(Generic[R]):
 
         ``log`` may be the path of a file that was not read, with the ``name`` of the run that is missing.
         """
-        raise NotImplementedError
+        return Entry.of(log, series, name, error=error)  # type: ignore[return-value]
 
     def document(self, inputs: Inputs, entries: Iterable[R]) -> Any:
         """The document of the results for some inputs."""
@@ -94,45 +94,43 @@ class _Paired(Step[R]):
     select, selected_by = staticmethod(select), ("entropy", "reward", "pair", "entropy_sd")
 
 
-class Fit(_Paired[RunFit]):
+class Fit(_Paired[Entry[FitResult]]):
     """The law of a run, with its level shifts where the options say so."""
 
-    name, result, few = "fit", RunFit, 12
-    refuse = staticmethod(RunFit.refused)
+    name, result, few = "fit", Entry[FitResult], 12
 
-    def document(self, inputs: Inputs, entries: Iterable[RunFit]) -> FitDocument:
+    def document(self, inputs: Inputs, entries: Iterable[Entry[FitResult]]) -> FitDocument:
         """The fits of the runs."""
         return FitDocument(settings=inputs.settings, runs=tuple(entries), **provenance(inputs))
 
 
-class Backtest(_Paired[RunBacktest]):
+class Backtest(_Paired[Entry[RunBacktest]]):
     """How well the early part of a run forecasts the rest."""
 
-    name, result = "backtest", RunBacktest
-    refuse = staticmethod(refused_backtest)  # type: ignore[assignment]
+    name, result = "backtest", Entry[RunBacktest]
 
-    def document(self, inputs: Inputs, entries: Iterable[RunBacktest]) -> BacktestDocument:
+    def document(self, inputs: Inputs, entries: Iterable[Entry[RunBacktest]]) -> BacktestDocument:
         """The backtests of the runs, and the skill over all cuts."""
         from entropylaw.analysis.backtest import skill
 
         runs = tuple(entries)
+        overall = skill([entry.result for entry in runs if entry.result is not None])
         document = BacktestDocument(
-            level=self.options.level, overall=skill(runs), runs=runs, **provenance(inputs)
+            level=self.options.level, overall=overall, runs=runs, **provenance(inputs)
         )
         return as_stored(document)
 
 
 @dataclass(frozen=True, slots=True)
-class Phases(Step[RunPhases]):
+class Phases(Step[Entry[PhaseFit]]):
     """The phases of a run's planning and execution entropies."""
 
     options: PhaseOptions
 
-    name, result = "phases", RunPhases
+    name, result = "phases", Entry[PhaseFit]
     select, selected_by = staticmethod(phase_series), ("planning", "execution", "entropy")
-    refuse = staticmethod(RunPhases.refused)
 
-    def document(self, inputs: Inputs, entries: Iterable[RunPhases]) -> PhasesDocument:
+    def document(self, inputs: Inputs, entries: Iterable[Entry[PhaseFit]]) -> PhasesDocument:
         """The phases of the runs, and tests over several runs."""
         from entropylaw.analysis.phases import combine_phases
 
@@ -155,13 +153,6 @@ class Averaged(Step[RunCurve]):
         raise error
 
 
-class Answer(NamedTuple, Generic[R]):
-    """The result of a step, and the error behind it where that is a refusal."""
-
-    result: R
-    error: EntropyLawError | None = None
-
-
 class _Task(NamedTuple):
     number: int
     step: Step[Any]
@@ -170,7 +161,7 @@ class _Task(NamedTuple):
     key: str
 
 
-def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> Answer[R]:
+def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> R:
     """Run a step on one run; see :func:`answers`."""
     return answers(step, [subject], cache=cache)[0]
 
@@ -182,7 +173,7 @@ def answers(
     jobs: int = 1,
     cache: Cache = OFF,
     progress: Progress = lambda *_: None,
-) -> list[Answer[R]]:
+) -> list[R]:
     """Run a step on every input, run or earlier result, in their order.
 
     What the cache lacks is computed by ``jobs`` processes. What a document holds is taken as it is, and an
@@ -195,7 +186,7 @@ def answers(
     waiting: list[_Task] = []
     done = 0
 
-    def finish(number: int, subject: Any, result: Answer[R]) -> None:
+    def finish(number: int, subject: Any, result: R) -> None:
         nonlocal done
         results[positions[number]] = result
         done += 1
@@ -209,28 +200,23 @@ def answers(
         if cached is None:
             waiting.append(_Task(number, step, subject, cache, key))
         else:
-            finish(number, subject, Answer(cached))
+            finish(number, subject, cached)
 
-    def died(task: _Task) -> Answer[Any]:
-        return Answer(step.refuse(task.subject, None, killed()), killed())
+    def died(task: _Task) -> R:
+        return step.refuse(task.subject, None, killed())
 
     for task, answer in results_of(run_step, waiting, jobs=jobs, died=died, few=step.few):
         finish(task.number, task.subject, answer)
     return [result for result in results if result is not None]
 
 
-def results_of_step(step: Step[R], subjects: Sequence[Any], *, jobs: int = 1, cache: Cache = OFF) -> list[R]:
-    """The results alone, of which some are refusals; parameters as :func:`answers`."""
-    return [result for result, _ in answers(step, subjects, jobs=jobs, cache=cache)]
-
-
-def given(step: Step[R], subject: Any) -> Answer[R] | None:
+def given(step: Step[R], subject: Any) -> R | None:
     """The result for what needs no computation: the entry of a document, or the error in place of a run."""
     if not isinstance(subject, Input) or subject.run is not None:
         return None
     if subject.error is None:
-        return Answer(subject.entry)
-    return Answer(step.refuse(subject.path, None, subject.error, subject.name), subject.error)
+        return subject.entry  # type: ignore[no-any-return]
+    return step.refuse(subject.path, None, subject.error, subject.name)
 
 
 def killed() -> FitError:
@@ -250,7 +236,7 @@ def failed(error: Exception) -> FitError:
     return FitError("analysis-failed", message, hint)
 
 
-def run_step(task: _Task) -> Answer[Any]:
+def run_step(task: _Task) -> Any:
     """What a worker does: the one place where the error of a run becomes a refusal."""
     _, step, subject, cache, key = task
     series = None
@@ -262,9 +248,9 @@ def run_step(task: _Task) -> Answer[Any]:
     except Exception as error:
         # One run never stops the others, even where it is bad by a bug of this program.
         refusal = error if isinstance(error, EntropyLawError) else failed(error)
-        return Answer(step.refuse(subject, series, refusal), refusal)
+        return step.refuse(subject, series, refusal)
     cache.put(key, result)
-    return Answer(result)
+    return result
 
 
 def checked(given: R) -> R:
@@ -319,4 +305,4 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     inputs = gather(paths, step.options)
-    return step.document(inputs, results_of_step(step, inputs.entries))
+    return step.document(inputs, answers(step, inputs.entries))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from entropylaw.escaping import one_line
 from entropylaw.report.blocks import Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
-from entropylaw.report.figures import NAMED, drawn
 from entropylaw.report.render import flat
 from entropylaw.results import Estimate
 
@@ -29,6 +28,7 @@ _WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 
 def html(result: Any) -> str:
     """The blocks of a result with their figures."""
+    from entropylaw.report.figures.drawings import drawn
     from entropylaw.report.render.html import environment, fragment
 
     first, *runs = by_run(describe(result))
@@ -48,27 +48,24 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     The first figure of its description that fits on one pair of axes; without one, the numbers with their
     intervals below one another, or a table of numbers over its first column.
     """
+    from entropylaw.report.figures.drawings import DRAWINGS
+
     if ax is None:
         from matplotlib import pyplot
 
         ax = pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
     blocks = describe(result)
     for block in blocks:
-        if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
-            NAMED[block.name].draw_onto(ax, block.part)
+        if isinstance(block, Figure) and block.part is not None and (draw := DRAWINGS[block.name].onto):
+            draw(ax, block.part)
             return ax
     for block in blocks:
         if isinstance(block, Facts):
-            draw_facts(ax, block)
+            _intervals(ax, [(fact.name, fact.value) for fact in block.facts], block.title)
             break
         if isinstance(block, Table) and block.rows and draw_table(ax, block):
             break
     return ax
-
-
-def draw_facts(axes: Axes, facts: Facts) -> None:
-    """The numbers of a description with their intervals."""
-    _intervals(axes, [(fact.name, fact.value) for fact in facts.facts], facts.title)
 
 
 def draw_table(axes: Axes, table: Table) -> bool:

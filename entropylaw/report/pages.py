@@ -20,7 +20,7 @@ from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, par
 from entropylaw.report.describe import describe, index, runs
 from entropylaw.report.describe.index import arm_of as arm_of
 from entropylaw.report.describe.runs import IndexRow, by_name, index_row
-from entropylaw.report.figures import drawn, figures_of
+from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     format_estimate,
     format_number,
@@ -200,7 +200,7 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
 
 def _tiles(run: RunReport) -> list[Tile]:
     """The answer at a glance: the verdict, the reward now, the ceiling, what is left, and the forecast."""
-    fit, row = run.fit.answer, index_row(run, "")
+    fit, row = run.fit.result, index_row(run, "")
     if fit is None:
         return []
     now, ceiling, left = map(format_estimate, (fit.reward_now, fit.ceiling, fit.headroom))
@@ -228,6 +228,13 @@ def _tiles(run: RunReport) -> list[Tile]:
     return tiles
 
 
+def _with_figures(blocks: Sequence[Block], section: str = "") -> str:
+    """Blocks as HTML with the figures that have something to draw."""
+    from entropylaw.report.figures.drawings import drawn
+
+    return fragment(blocks, drawn(blocks), prefix=_prefix(section))
+
+
 def single_page(
     result: Any,
     title: str = "",
@@ -245,7 +252,7 @@ def single_page(
     blocks = describe(result)
     first = next((block.text for block in blocks if isinstance(block, Heading)), "")
     title = one_line(title or f"{first} — Entropy law report")
-    body = fragment(blocks, drawn(blocks), prefix=_prefix(section))
+    body = _with_figures(blocks, section)
     return _page(title, heading or first, body, home=index, links=links, section=section)
 
 
@@ -297,7 +304,7 @@ def index_page(
     return _page(
         f"Entropy law report: {count}",
         count,
-        fragment(blocks, drawn(blocks)),
+        _with_figures(blocks),
         kicker="Entropy law report",
         summary=runs.overall(named),
         phases=addresses.phases if phases else "",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from entropylaw.documents.document import RunFit, RunPrediction
+from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.escaping import counted
 from entropylaw.logs.source import Meaning
 from entropylaw.report.numbers import (
@@ -59,9 +59,9 @@ SHORT = {
 """Code of a reason → two or three words."""
 
 
-def short_why(run: RunFit) -> str:
+def short_why(run: Entry[Fit]) -> str:
     """Why the verdict is what it is, in a few words for a chip; empty where the law holds."""
-    fit = run.answer
+    fit = run.result
     if fit is None:
         return run.refusal.slug if run.refusal is not None else ""
     if fit.why is not None:
@@ -74,9 +74,9 @@ def short_why(run: RunFit) -> str:
     return SHORT.get(first.code) or (f"{curve} also fits".replace("_", " ") if curve else first.code)
 
 
-def verdict_cell(run: RunFit) -> str:
+def verdict_cell(run: Entry[Fit]) -> str:
     """The verdict for a table: ``holds``, ``undecided``, ``fails: another curve``, ``refused``."""
-    reason = getattr(run.answer, "why", None)
+    reason = getattr(run.result, "why", None)
     return f"{run.verdict}: {reason.value}" if reason is not None else run.verdict
 
 
@@ -119,8 +119,9 @@ def forecast_lines(ahead: Forecast) -> list[tuple[str, str]]:
 
 def came_true(ahead: Forecast) -> str:
     """``forecasts that said 0.6–0.7 came true in 66 %``."""
-    reliability = ahead.rests_on
-    return f"forecasts that said {reliability.low:g}–{reliability.high:g} came true in {format_percent(reliability.came_true)}"
+    rests_on = ahead.rests_on
+    said = f"forecasts that said {rests_on.low:g}–{rests_on.high:g}"
+    return f"{said} came true in {format_percent(rests_on.came_true)}"
 
 
 def left_words(fit: Fit) -> str:
@@ -140,10 +141,10 @@ def left_words(fit: Fit) -> str:
     return f"for reference only: {text}" if fit.why is Why.no_relation else text
 
 
-def summary(run: RunFit) -> tuple[str, ...]:
+def summary(run: Entry[Fit]) -> tuple[str, ...]:
     """The same in lines; for a refused run why it was refused, and what to do."""
-    if run.answer is not None:
-        return tuple(f"{capital(label)}: {text}" for label, text in answers(run.answer))
+    if run.result is not None:
+        return tuple(f"{capital(label)}: {text}" for label, text in answers(run.result))
     if run.refusal is None:
         return ("The run has no fit, and its document gives no reason.",)
     return sentence(capital(run.refusal.message)), sentence(capital(run.refusal.hint))
@@ -191,16 +192,17 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def drop_words(run: RunFit) -> str:
+def drop_words(run: Entry[Fit]) -> str:
     """The evaluations left out, as reasons with counts; empty where nothing could be read at all.
 
     The fit has a sentence for each outlier: here they are counted, and one is the example.
     """
-    if run.law is None and run.entropy_column is None and not run.dropped:
+    law_drops: Mapping[str, int] = {} if run.result is None else run.result.law.dropped
+    if run.result is None and not run.columns and not run.dropped:
         return ""
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
     kinds: dict[str, dict[str, int]] = {}
-    for reason, number in getattr(run.law, "dropped", {}).items():
+    for reason, number in law_drops.items():
         kind, _, example = reason.partition(": ")
         kinds.setdefault(kind, {})[example] = number
     for kind, examples in sorted(kinds.items()):

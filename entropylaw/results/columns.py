@@ -19,28 +19,21 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """A column that is used, its meaning, and why it was chosen over the others."""
+    """A column that is used, its meaning, and why it was chosen over the others.
+
+    ``usable`` counts its finite values. ``pair`` says which entropy goes with a reward: ``"same"`` for that
+    of the same step, or ``"next"``; None for columns that are not a reward.
+    """
 
     column: str
     meaning: Meaning
     why: str
     usable: int
+    pair: str | None = None
 
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
-"""The quantity of a curve: the first is of the next token, the second of the plans."""
-
-
-class PhaseColumn(Struct, frozen=True, kw_only=True):
-    """A column with one of the curves, and why this one; ``usable`` counts the steps with a finite value.
-
-    ``what`` is :data:`TOKEN` or :data:`SEMANTIC`, which are not comparable.
-    """
-
-    column: str
-    what: str
-    why: str
-    usable: int
+"""The kind of entropy of a curve: the first is of the next token, the second of the plans."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from entropylaw.arrays import FloatArray
 from entropylaw.binding import methods
 from entropylaw.results import Curve, EntropySet, Estimate, FormEstimate, LawTests, Prediction, Verdict, Why
 from entropylaw.results.forecast import Forecast
+from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import LOST, Finding, Result, has, sentences
 
@@ -55,8 +56,10 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         Whether the law holds for this run, and why it fails where it does.
     findings
         Reasons for the verdict, cautions, and notes.
-    tests
-        The evidence from which the verdict follows.
+    tests, p_law
+        The evidence from which the verdict follows, and the probability of the law among the curves of its
+        odds, each as probable before the data. The law holds in no run below .30, and fails below .03, where
+        it is not the law of an earlier entropy (``docs/method/verdict.md``).
     ceiling, headroom, reward_now
         Reward at H = 0, how far that is above the reward now (0 where it is not), and the run's reward at the
         last evaluation without the evaluation's sampling noise.
@@ -75,6 +78,9 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
         Ceiling if reward needs no term in the step; None where that is excluded.
     if_short, if_long
         The same numbers if the residual's memory is short, or long; None where that is excluded.
+    level_shifts, drop_per_100_steps
+        Level shifts that were found, or the sizes of the given ones; and the recent loss of entropy
+        (:func:`entropylaw.analysis.forecast.entropy_drop`). Both are of a fit to a log, otherwise empty.
     forecast, no_forecast
         The reward at a later step, and why there is none.
     law
@@ -86,6 +92,7 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     why: Why | None
     findings: tuple[Finding, ...]
     tests: LawTests
+    p_law: float
     ceiling: Estimate
     headroom: Estimate
     reward_now: Estimate
@@ -100,6 +107,8 @@ class Fit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     without_term: Estimate | None = None
     if_short: IfMemory | None = None
     if_long: IfMemory | None = None
+    level_shifts: tuple[LevelShift, ...] = ()
+    drop_per_100_steps: Estimate | None = None
     forecast: Forecast | None = None
     no_forecast: str | None = None
     law: LawFit

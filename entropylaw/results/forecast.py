@@ -168,12 +168,11 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 
 class RunBacktest(Result, frozen=True, kw_only=True):
-    """The cuts of one run; ``refusal`` says why there are none."""
+    """The cuts of one run, of ``n`` evaluations."""
 
     run: str
     n: int
     cuts: tuple[Cut, ...]
-    refusal: str | None = None
 
 
 class Skill(Struct, frozen=True, kw_only=True):
@@ -204,8 +203,12 @@ class Skill(Struct, frozen=True, kw_only=True):
 
 
 class Backtest(Result, frozen=True, kw_only=True):
-    """Every run, and all together: None where no run could be tested. ``level`` is that of the intervals."""
+    """Every run, and all together: None where no run could be tested. ``level`` is that of the intervals.
+
+    ``refused`` has the names of the runs that could not be tested, each with the reason.
+    """
 
     level: float
     runs: tuple[RunBacktest, ...]
+    refused: tuple[tuple[str, str], ...]
     overall: Skill | None

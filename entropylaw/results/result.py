@@ -58,8 +58,8 @@ class Result(Struct, frozen=True, kw_only=True):
         return methods.rendering().html(self)
 
 
-LOST = "reward-lost"
-"""The code of the finding that a run lost its reward."""
+LOST, NO_SHIFT = "reward-lost", "no-level-shift"
+"""The codes of the findings that a run lost its reward, and that no level shift was found."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):

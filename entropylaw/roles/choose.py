@@ -15,7 +15,7 @@ import numpy as np
 from entropylaw import units
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, listing, places, shown, shown_cell
+from entropylaw.escaping import counted, in_shell, listing, places, shown, shown_cell
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.catalog import Key
 from entropylaw.logs.runs import Run
@@ -95,7 +95,9 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
     ``reward`` is the column that the user names for the reward, which hints repeat.
     """
     if column is not None:
-        return as_entropy(run, named_column(run, column, "--entropy"), NAMED, accept_sum=True)
+        name = named_column(run, column, "--entropy")
+        unit = "" if name == column else units.named_unit(column)[1]
+        return as_entropy(run, name, NAMED, accept_sum=True, unit=unit)
     matches = catalog.found(run, "entropy")
     usable = [match for match in matches if run.finite(match.column).size]
     if not usable:
@@ -109,11 +111,12 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
 
 
 def as_entropy(
-    run: Run, column: str, why: str, option: str = "--entropy", *, accept_sum: bool = False
+    run: Run, column: str, why: str, option: str = "--entropy", *, accept_sum: bool = False, unit: str = ""
 ) -> Chosen:
     """Take a column for an entropy: its meaning, its sign, and the errors where it is none.
 
     ``accept_sum`` accepts a column that a trainer logs as a sum, because of the user or of a class's name.
+    ``unit`` is the one that the user gives; without it, the column's name says it.
     """
     match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
@@ -132,11 +135,12 @@ def as_entropy(
     mean = run_settings.MEANS.get(aggregation.value) if aggregation else None
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
-    nats, unit = units.nats_per_unit(column)
+    of_whom = "as the user says" if unit else "by its name"
+    nats, unit = units.nats_per_unit(f"{column}:{unit}" if unit else column)
     sign, notes = entropy_sign(run, column, option, meaning.sign, nats)
     if unit != "nats":
         meaning = replace(meaning, unit=f"nats, converted from {unit}")
-        notes += (f"{shown(column)} is in {unit} by its name: it was multiplied by {nats:.6f}, to nats",)
+        notes += (f"{shown(column)} is in {unit} {of_whom}: it was multiplied by {nats:.6f}, to nats",)
     values, usable = run.columns[column] * (sign * nats), run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
     return Chosen(choice=choice, values=values, notes=notes)
@@ -169,6 +173,8 @@ def entropy_sign(
         message = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
         hint = "divide it by the mean response length, or log the token mean "
         hint += "(verl: actor.loss_agg_mode=token-mean)"
+        if middle * units.nats_per_unit("bits")[0] <= MOST_NATS:
+            hint += f"; if it is in bits: {option} {in_shell(f'{column}:bits')}"
         message += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
         raise InputError("entropy-not-a-mean", message, hint)
     if sign < 0:
@@ -186,6 +192,11 @@ def choose_reward(
     A column without any pair is returned.
     """
     require_pairing(pair)
+    unit = ""
+    if column is not None and (name := named_column(run, column, "--reward")) != column:
+        unit, column = units.named_unit(column)[1], name
+    if unit == "percent":
+        run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
@@ -211,7 +222,13 @@ def choose_reward(
         raise UsageError("pair-across-buckets", f"{message}buckets of steps", hint)
     usable_values = run.finite(column).size
     return ChosenReward(
-        choice=Choice(column=column, meaning=best.match.key.meaning, why=reason, usable=usable_values),
+        choice=Choice(
+            column=column,
+            meaning=best.match.key.meaning,
+            why=reason,
+            usable=usable_values,
+            pair=best.how,
+        ),
         values=run.columns[column],
         best=best,
         notes=tuple(pairing_notes(run, best)),
@@ -258,6 +275,8 @@ def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
     column, pairs = reward.match.column, reward.pairs
     if reward.training:
         yield f"the reward is a training reward ({shown(column)})"
+    if units.largest_reward(column, run.finite(column)) == units.PERCENT:
+        yield f"{shown(column)} is in percent; --reward {in_shell(f'{column}:percent')} makes it a rate"
     for reason, at in pairs.lost.items():
         # The last evaluation of any log has no entropy after it, and reading has a note on text.
         if 0 < at.size <= MOST_LISTED and reason not in (NO_NEXT, REWARD_IS_TEXT):
@@ -319,6 +338,8 @@ def named_column(run: Run, column: str, option: str) -> str:
 
     Raises ``column-not-found``, ``column-not-numeric``, or ``same-column`` where it counts the steps.
     """
+    if column not in (*run.columns, *run.texts):
+        column, _ = units.named_unit(column)
     if column not in run.columns and column in run.texts:
         first = shown_cell(run.texts[column])
         message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 
 import numpy as np
 
@@ -14,7 +13,9 @@ from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import TOKEN_COUNTS, class_names, names
 from entropylaw.logs.runs import Run, added
 from entropylaw.logs.runs.step_column import by_folded_name, folded
-from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
+from entropylaw.logs.source import Meaning
+from entropylaw.results.columns import SEMANTIC, TOKEN, Choice
+from entropylaw.results.phases import CURVES
 from entropylaw.results.result import Finding, caution, replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.choose import (
@@ -36,7 +37,6 @@ from entropylaw.units import MOST_NATS, largest_reward
 
 #: Why planning's share is not known where one of the curves is a semantic entropy.
 NO_SHARE = "planning's share is not estimated: a semantic entropy is not a part of the token entropy"
-WHOLE = "all tokens"
 
 
 def select(
@@ -108,12 +108,11 @@ def _paired_series(run: Run, chosen: Chosen, rewarded: ChosenReward, entropy_sd:
         reward=pairs.reward,
         entropy_choice=chosen.choice,
         reward_choice=rewarded.choice,
-        pair=rewarded.best.how,
         dropped=pairs.dropped,
         notes=(*chosen.notes, *run_settings.notes(settings), *rewarded.notes),
         findings=run_settings.findings(settings, run, chosen.values),
         offer=rewarded.offer,
-        max_reward=largest_reward(rewarded.choice.column, run.finite(rewarded.choice.column)),
+        max_reward=largest_reward(rewarded.choice.column, rewarded.values[np.isfinite(rewarded.values)]),
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
         logged=logged_entropies(run.step, chosen.values, pairs),
     )
@@ -148,45 +147,46 @@ def phase_series(
     classes = of_class(run, "planning", planning), of_class(run, "execution", execution)
     require_two_curves(run, *classes)
     whole, notes = whole_curve(run, entropy, alone=not any(classes))
-    chosen = dict(zip(("planning", "execution", WHOLE), (*classes, whole), strict=True))
+    chosen = dict(zip(CURVES, (*classes, whole), strict=True))
     dropped: dict[str, int] = {}
     values: dict[str, FloatArray] = {}
-    columns: dict[str, PhaseColumn] = {}
+    columns: dict[str, Choice] = {}
     for kind, curve in chosen.items():
         if curve is not None:
             notes += curve.notes
             columns[kind] = _phase_column(curve)
+            tokens = CURVES[kind]
             infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
             values[kind] = np.where(infinite | high, np.nan, curve.values)
-            losses = {f"{kind}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
+            losses = {f"{tokens}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
             for cause, at in run.spoiled.get(curve.choice.column, {}).items():
-                losses[f"{kind}: entropy is {cause}"] = at.size
-            dropped = added(dropped, losses, {f"{kind}: {ENTROPY_TOO_HIGH}": int(high.sum())})
-    fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values[WHOLE]]
+                losses[f"{tokens}: entropy is {cause}"] = at.size
+            dropped = added(dropped, losses, {f"{tokens}: {ENTROPY_TOO_HIGH}": int(high.sum())})
+    fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values["aggregate"]]
     there = np.isfinite(fitted).any(axis=0)
     share, share_column = _share(run)
     length = _first_usable(run, names("length"))
-    if SEMANTIC in map(attrgetter("what"), columns.values()):
+    if SEMANTIC in (column.meaning.kind for column in columns.values()):
         # A semantic entropy is not a part of the token entropy: the two have no shares and no sum.
         share, share_column = None, None
         notes.append(NO_SHARE)
         if len(values) > 1:
-            values.pop(WHOLE, None)
-            columns.pop(WHOLE, None)
-    arrays = {**values, "share": share, "length": run.columns.get(length or "")}
+            values.pop("aggregate", None)
+            columns.pop("aggregate", None)
+    arrays = {**values, "planning_share": share, "length": run.columns.get(length or "")}
     of_rows = {kind: array[there] for kind, array in arrays.items() if array is not None}
+    for kind, column in (("planning_share", share_column), ("length", length)):
+        if column is not None:
+            meaning, usable = Meaning(role=kind, trainer="user"), int(np.isfinite(of_rows[kind]).sum())
+            columns[kind] = Choice(column=column, meaning=meaning, why="by its name", usable=usable)
     return PhaseSeries(
         step=run.step[there],
         planning=of_rows.get("planning"),
         execution=of_rows.get("execution"),
-        aggregate=of_rows.get(WHOLE),
-        planning_share=of_rows.get("share"),
+        aggregate=of_rows.get("aggregate"),
+        planning_share=of_rows.get("planning_share"),
         length=of_rows.get("length"),
-        planning_column=columns.get("planning"),
-        execution_column=columns.get("execution"),
-        aggregate_column=columns.get(WHOLE),
-        share_column=share_column,
-        length_column=length,
+        columns=columns,
         dropped=dropped,
         notes=tuple(notes),
         findings=tuple(phase_findings(run)),
@@ -202,10 +202,10 @@ def of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
     return as_entropy(run, name, reason, option, accept_sum=True)
 
 
-def _phase_column(chosen: Chosen) -> PhaseColumn:
+def _phase_column(chosen: Chosen) -> Choice:
     choice = chosen.choice
     kind = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
-    return PhaseColumn(column=choice.column, what=kind, why=choice.why, usable=choice.usable)
+    return replace(choice, meaning=replace(choice.meaning, kind=kind))
 
 
 def require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
@@ -219,7 +219,7 @@ def require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | No
         raise UsageError("same-column", f"{message}two columns are needed", hint)
     sign = planning.choice.meaning.sign
     # Two kinds of entropy may come from two loggers.
-    if plan.what == act.what and sign != execution.choice.meaning.sign:
+    if plan.meaning.kind == act.meaning.kind and sign != execution.choice.meaning.sign:
         negative, positive = (plan, act) if sign < 0 else (act, plan)
         message = f"{shown(negative.column)} of run {shown(run.name)} is negative and "
         message += f"{shown(positive.column)} is positive; entropies of one sign were expected"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from entropylaw.arrays import FloatArray
 from entropylaw.escaping import counted, shown
 from entropylaw.logs.source import Source
-from entropylaw.results.columns import Choice, PhaseColumn
+from entropylaw.results.columns import Choice
 from entropylaw.results.result import Finding, sentences
 
 
@@ -35,7 +35,6 @@ class Series:
     reward: FloatArray
     entropy_choice: Choice
     reward_choice: Choice
-    pair: str
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
@@ -56,6 +55,16 @@ class Series:
         return (self,) if self.training is None else (self, self.training)
 
     @property
+    def pair(self) -> str:
+        """``"same"`` or ``"next"``: the entropy that goes with a reward."""
+        return str(self.reward_choice.pair)
+
+    @property
+    def columns(self) -> dict[str, Choice]:
+        """The columns by their use."""
+        return {"entropy": self.entropy_choice, "reward": self.reward_choice}
+
+    @property
     def cautions(self) -> tuple[str, ...]:
         """What the run's settings mean for the law, in sentences."""
         return sentences(self.findings, "caution")
@@ -67,9 +76,9 @@ class PhaseSeries:
 
     ``step`` rises strictly: every step at which planning or execution has a value, or all tokens where there
     is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
-    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response.
-    ``dropped`` counts values that were left out, by reason; ``notes`` say what was decided, ``findings`` what
-    may look like a turn and is none.
+    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response;
+    ``columns`` are those of the curves, by the same names. ``dropped`` counts values that were left out, by
+    reason; ``notes`` say what was decided, ``findings`` what may look like a turn and is none.
     """
 
     step: FloatArray
@@ -78,11 +87,7 @@ class PhaseSeries:
     aggregate: FloatArray | None
     planning_share: FloatArray | None
     length: FloatArray | None
-    planning_column: PhaseColumn | None
-    execution_column: PhaseColumn | None
-    aggregate_column: PhaseColumn | None
-    share_column: str | None
-    length_column: str | None
+    columns: Mapping[str, Choice]
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]

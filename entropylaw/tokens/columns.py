@@ -51,7 +51,11 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``, ``entropy-in-bits``,
     ``entropy-is-perplexity``.
     """
-    types, file = joined_types(files), files[0].name
+    types, file = dict(files[0].types), files[0].name
+    # Fields of JSON lines need not have a value in every file.
+    for other, (name, kind) in product(files[1:], files[0].types.items()):
+        if element_type(types[name]) == pa.null():
+            types[name] = other.types.get(name, kind)
     columns = named_columns([*types], options, file)
     check_types(columns, types, file)
     check_unit(columns.entropy, file)
@@ -72,15 +76,6 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     if (options.top_quantile, options.grams) != (None, None):
         columns = replace(columns, planning=None)
     return replace(columns, lists=tuple(name for name in lists if name in columns.all)), notes
-
-
-def joined_types(files: Sequence[TokenFile]) -> dict[str, pa.DataType]:
-    """The types of the first file's columns; fields of JSON lines need not have a value in every file."""
-    types = dict(files[0].types)
-    for other, (name, kind) in product(files[1:], files[0].types.items()):
-        if element_type(types[name]) == pa.null():
-            types[name] = other.types.get(name, kind)
-    return types
 
 
 def list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def test_weights_are_the_restricted_likelihood():
     step, entropy, design, reward = problem(30, uneven=True)
     prior = replace(PRIOR, long=0.0, scales=((0.0, 1.0),))
     reads = reads_under(prior, entropy, reward, step)
-    group, _ = covariances(spacings(step, entropy).tobytes(), prior)
+    group, _ = covariances(spacings(step, entropy).tobytes(), reads.table.prior)
     time = (step - step[0]) * ((step.size - 1) / (step[-1] - step[0]))
     n, p = design.shape
     log_weight = np.empty(group.white.size)

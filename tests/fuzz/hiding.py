@@ -186,11 +186,11 @@ def _with_run(body: Record, **changes: Any) -> Record:
 
 
 def _with_answer(body: Record, **changes: Any) -> Record:
-    return _with_run(body, answer={**body["runs"][0]["answer"], **changes})
+    return _with_run(body, result={**body["runs"][0]["result"], **changes})
 
 
 def _with_ceiling(body: Record, **changes: Any) -> Record:
-    return _with_answer(body, ceiling={**body["runs"][0]["answer"]["ceiling"], **changes})
+    return _with_answer(body, ceiling={**body["runs"][0]["result"]["ceiling"], **changes})
 
 
 # What becomes of a stored document of a run.

@@ -76,7 +76,7 @@ def answers() -> str:
     parts = []
     for name, fit in fits().items():
         entry = run_by_hand(fit)
-        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}", *entry.summary]
+        parts += [f"# {name}", f"{words.verdict_cell(entry)} · {words.headline(fit)}", *words.summary(entry)]
         parts += [words.short_why(entry), words.law_line(fit), ""]
     parts += [
         "# refused",
@@ -84,7 +84,7 @@ def answers() -> str:
         words.short_why(refused()),
         *words.summary(refused()),
     ]
-    parts += ["", f"# falling\n{words.headline(falling().answer)} · {words.verdict_cell(falling())}", ""]
+    parts += ["", f"# falling\n{words.headline(falling().result)} · {words.verdict_cell(falling())}", ""]
     steps = (estimate(None, 590.2, None, NARROW), UNKNOWN, estimate(520.4, 480.0, None, NARROW))
     parts += [f"earliest{words.earliest(step)}; {words.step_words(step)}" for step in steps]
     rows = _rows()
@@ -127,7 +127,7 @@ def curves() -> str:
     )
     averaged = phases.curve("planning", first_step=-1.0, last_step=201.0)
     unknown = (*stated("caution", "first", "second"), note("planning-share-unknown", why="no-value"))
-    share = replace(phases.ordered().phases, share_planning=None, findings=unknown)
+    share = replace(phases.ordered().result, share_planning=None, findings=unknown)
     order, gap = phases.estimate(10.0, -20.0, 40.0), phases.estimate(-86.0, -112.0, -60.0)
     both = phases.both
     runs = {

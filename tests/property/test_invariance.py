@@ -94,7 +94,7 @@ def fitted(*paths):
     runs = [encode(run) for run in fit_logs(paths).runs]
     for run in runs:
         assert run["refusal"] is None
-        for key in ("path", "read_notes"):
+        for key in ("path", "notes"):
             del run[key]
     return runs
 
@@ -227,7 +227,7 @@ def test_charts_of_one_run_are_the_run_however_they_are_cut_and_named(seed, cut,
         charts = [write_chart(folder / f"{column}.csv", records, column) for column in ("entropy", "val_acc")]
         (whole,) = fitted(*charts)
     assert joined == whole
-    assert joined["answer"] == alone["answer"]
+    assert joined["result"] == alone["result"]
 
 
 @pytest.mark.usefixtures("fitted_once")

@@ -7,9 +7,10 @@ from scipy.special import stdtr
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.law.estimates import headroom
+from entropylaw.analysis.law.verdict import law_probability
 from entropylaw.analysis.numbers import p_gain
 from entropylaw.documents.codec import decode, encode
-from entropylaw.engine.constants import AVERAGED
+from entropylaw.engine.constants import AVERAGED, HOLDS
 from entropylaw.results import Estimate, Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
@@ -60,6 +61,12 @@ def test_the_laws_own_numbers_need_no_average(fit):
     for name in ("a", "b", "ceiling", "headroom", "reward_now"):
         assert ends(getattr(alone, name)) == ends(getattr(fit.law, name))
     assert alone.probability == pytest.approx(fit.law.probability, rel=1e-9)
+
+
+def test_the_laws_probability_is_that_of_its_tests(fit):
+    assert fit.p_law == pytest.approx(law_probability(fit.tests), rel=1e-12)
+    assert decode(Fit, encode(fit)).p_law == pytest.approx(fit.p_law, rel=1e-9)
+    assert fit.verdict is not Verdict.holds or fit.p_law >= HOLDS
 
 
 def test_r_squared_is_that_of_least_squares_on_the_entropy_as_logged(fit):

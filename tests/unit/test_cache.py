@@ -49,11 +49,11 @@ def test_a_gate_trusts_no_earlier_result(run, lab, tmp_path):
     run("fit", RUN, "-o", "x.json", **place)
     (entry,) = entries(kept)
     result = msgspec.msgpack.decode(entry.read_bytes().partition(b"\n")[2])
-    result["answer"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    result["result"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
     content = packed(result)
     entry.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     run("fit", RUN, "-o", "x.json", **place)
-    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["answer"]["ceiling"]["value"] == 0
+    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["result"]["ceiling"]["value"] == 0
     assert run(*gate, **place).returncode == 5
 
 
@@ -79,9 +79,9 @@ def test_what_is_no_entry_is_not_read(tmp_path, monkeypatch, made):
 def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
     kept = Cache(tmp_path / "kept")
     step = steps.Fit(FitOptions())
-    first = steps.answer(step, one_run, kept).result
+    first = steps.answer(step, one_run, kept)
     monkeypatch.setattr(answers, "fit", lambda *_: pytest.fail("computed again"))
-    assert packed(steps.answer(step, one_run, kept).result) == packed(first)
+    assert packed(steps.answer(step, one_run, kept)) == packed(first)
 
 
 def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch):
@@ -115,11 +115,11 @@ def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch
 )
 def test_a_damaged_entry_is_none(one_run, tmp_path, damage):
     kept, step = Cache(tmp_path / "kept"), steps.Fit(FitOptions())
-    first = steps.answer(step, one_run, kept).result
+    first = steps.answer(step, one_run, kept)
     (entry,) = entries(tmp_path / "kept")
     whole = entry.read_bytes()
     entry.write_bytes(damage(whole))
-    assert steps.answer(step, one_run, kept).result.law.ceiling == first.law.ceiling
+    assert steps.answer(step, one_run, kept).result.law.ceiling == first.result.law.ceiling
     assert entry.read_bytes() == whole
 
 
@@ -127,7 +127,7 @@ def test_a_refusal_is_not_kept(tmp_path):
     write_csv(tmp_path / "short.csv", n=4)
     (short,) = read_runs(tmp_path / "short.csv")
     found = steps.answer(steps.Fit(FitOptions()), short, Cache(tmp_path / "kept"))
-    assert found.error is not None
+    assert found.refusal is not None
     assert not (tmp_path / "kept").exists()
 
 
@@ -179,5 +179,5 @@ def test_no_cache_of_a_working_copy(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_is_no_error(one_run, tmp_path):
     (tmp_path / "taken").write_text("")
     kept = Cache(tmp_path / "taken")
-    assert steps.answer(steps.Fit(FitOptions()), one_run, kept).result.law is not None
+    assert steps.answer(steps.Fit(FitOptions()), one_run, kept).result is not None
     assert kept.get(kept.key("fit", FitOptions(), one_run), list) is None

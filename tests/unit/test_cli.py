@@ -43,7 +43,7 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
     assert stored.stdout == run("predict", RUN, "--target-entropy", "0.1", "--format", "json").stdout
     assert "reading reports/clean_start_s0.fit.json" in stored.stderr
     (fit,) = load_fit(tmp_path / "reports/clean_start_s0.fit.json").fitted
-    (prediction,) = json.loads(stored.stdout)["runs"][0]["predictions"]
+    (prediction,) = json.loads(stored.stdout)["runs"][0]["result"]["predictions"]
     assert prediction["mean"]["low"] == rounded(fit.predict(0.1).mean.low)
 
 
@@ -61,15 +61,15 @@ def test_a_prediction_without_a_target_is_of_now_of_zero_and_of_half_as_many_ste
         runs = json.loads(done.stdout)["runs"]
         assert len(runs) == len(found)
         for one, fit in zip(runs, found, strict=True):
-            assert [each["entropy"] for each in one["predictions"]] == [fit.law.entropy_now, 0.0]
-            assert one["forecast"]["step"] == [np.ceil(1.5 * fit.law.step[-1])]
+            assert [each["entropy"] for each in one["result"]["predictions"]] == [fit.law.entropy_now, 0.0]
+            assert one["result"]["forecast"]["step"] == [np.ceil(1.5 * fit.law.step[-1])]
 
 
 def test_standard_input_forced_formats_and_wrong_suffixes(run, tmp_path):
     text = write_csv(tmp_path / "log.dat").read_text()
     for arguments in (["-"], ["--", "-:csv"]):
         done = run("fit", "--format", "json", *arguments, stdin=text)
-        assert (done.returncode, json.loads(done.stdout)["runs"][0]["answer"]["law"]["n"]) == (0, 40)
+        assert (done.returncode, json.loads(done.stdout)["runs"][0]["result"]["law"]["n"]) == (0, 40)
     assert run("fit", "log.dat:csv").returncode == 0
     assert_error(run("fit", "log.dat:xml"), "format-unknown", 2)
     assert run("fit", write_csv(tmp_path / "log.jsonl")).returncode == 0

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from entropylaw.documents.codec import dumps
+from entropylaw.documents.kinds import KINDS
 from entropylaw.pipeline.steps import fit_logs
 from tests.conftest import LAB
 from tests.typed import RUN, assert_error, imported
@@ -86,7 +87,7 @@ def test_the_document_names_what_was_read_and_nothing_of_the_machine(check, fits
     assert body["schema"] == "entropylaw/check/2"
     assert str(fits) not in done.stdout
     (file,) = body["inputs"]
-    assert (file["format"], file["path"]) == ("entropylaw/fit/5", f"{fits.name}/{FIT}")
+    assert (file["format"], file["path"]) == (KINDS["fit"].schema, f"{fits.name}/{FIT}")
     assert body["gates"] == [f"regression({fits.name}/{FIT})>1%"]
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entropylaw.cli import running
 from entropylaw.documents.loading import load_fit
 from entropylaw.files import write_atomically
-from entropylaw.pipeline import steps
 from tests.conftest import HANGS, clean_environment
 from tests.typed import RUN, assert_error, in_shell, started, write_csv
 
@@ -168,7 +168,7 @@ def test_a_bug_is_an_error_without_traceback(run, lab, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(steps, "answers", fail)
+    monkeypatch.setattr(running, "answers", fail)
     done = run("fit", RUN)
     assert_error(done, "bug", 1)
     assert "RuntimeError in fail: unforeseen" in done.stderr

@@ -137,8 +137,9 @@ def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, la
     assert "summarise the tokens of at least 20 steps with `entropylaw tokens`" in done.stderr
     assert (tmp_path / "pictures" / "steps-tokens.png").stat().st_size > 1000
     series = phase_series(only(tmp_path / "steps.parquet"))
-    assert series.planning_column.column == "entropy_planning"
-    assert (series.share_column, series.length_column) == ("planning_share", "response_length")
+    assert series.columns["planning"].column == "entropy_planning"
+    assert series.columns["planning_share"].column == "planning_share"
+    assert series.columns["length"].column == "response_length"
     histogram = token_histogram(str(tmp_path / "steps.hist.parquet"))
     table = pq.read_table(source)
     step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
@@ -164,8 +165,8 @@ def test_what_tokens_wrote_is_read_and_drawn_as_a_heat_map_of_all_tokens(run, la
 )
 def test_names_of_the_two_columns(tmp_path, planning, execution):
     series = series_of(tmp_path / "a.csv", {planning: decay(0.9), execution: decay(0.4)})
-    assert series.planning_column.column == planning
-    assert series.execution_column.column == execution
+    assert series.columns["planning"].column == planning
+    assert series.columns["execution"].column == execution
 
 
 def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
@@ -213,7 +214,7 @@ def test_bits_are_found_and_converted(tmp_path, name):
     bits = series_of(tmp_path / "a.csv", columns)
     np.testing.assert_allclose(bits.planning, decay(0.9) * np.log(2))
     assert sum("is in bits by its name" in note for note in bits.notes) == 2
-    assert series_of(tmp_path / "b.csv", columns | CLASSES).planning_column.column == "entropy_planning"
+    assert series_of(tmp_path / "b.csv", columns | CLASSES).columns["planning"].column == "entropy_planning"
     named = series_of(tmp_path / "c.csv", columns | CLASSES, execution=name.format("execution"))
     np.testing.assert_allclose(named.execution, decay(0.4) * np.log(2))
 
@@ -233,7 +234,7 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
 def test_the_share_of_tokens_from_counts(tmp_path):
     counts = {"tokens_planning": np.full(80, 30), "tokens_execution": np.full(80, 90)}
     series = series_of(tmp_path / "a.csv", CLASSES | counts)
-    assert series.share_column == "tokens_planning / tokens_execution"
+    assert series.columns["planning_share"].column == "tokens_planning / tokens_execution"
     assert set(series.planning_share) == {0.25}
     shares = {"planning_share": np.where(STEP == 4, 1.5, 0.2)}
     series = series_of(tmp_path / "b.csv", CLASSES | shares)

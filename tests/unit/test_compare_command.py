@@ -176,8 +176,9 @@ def test_arms_with_different_rewards_do_not_compare(reward, logs, tmp_path):
 def changed(entry, **changes):
     """The fit document of one run with another meaning of its entropy, or another pairing."""
     run = entry["runs"][0]
-    run["pair"] = changes.pop("pair", run["pair"])
-    run["entropy_column"]["meaning"] |= changes
+    reward = run["columns"]["reward"]
+    reward["pair"] = changes.pop("pair", reward["pair"])
+    run["columns"]["entropy"]["meaning"] |= changes
     return entry
 
 

@@ -127,7 +127,7 @@ def test_the_numbers_are_the_same_with_a_control_and_the_test_is_void(tmp_path):
     write(tmp_path / "held.jsonl", target_entropy=np.full(N, 0.2))
     commands = (("fit", f"{name}.jsonl", "--format", "json", "-o", "-") for name in ("plain", "held"))
     documents = [json.loads(typed(*command, cwd=tmp_path).stdout) for command in commands]
-    plain, held = (document["runs"][0]["answer"] for document in documents)
+    plain, held = (document["runs"][0]["result"] for document in documents)
     assert plain["ceiling"] == held["ceiling"]
     assert plain["law"]["ceiling"] == held["law"]["ceiling"]
     assert plain["verdict"] != held["verdict"] == "undecided"
@@ -146,11 +146,11 @@ def test_few_validations_are_fitted_and_the_training_reward_beside_them(tmp_path
     with_validation(tmp_path / "log.jsonl", 10)
     done = typed("fit", "log.jsonl", "--format", "json", "-o", "-", cwd=tmp_path)
     (run,) = json.loads(done.stdout)["runs"]
-    assert (run["reward_column"]["column"], run["answer"]["law"]["n"]) == (VALIDATION, 5)
+    assert (run["columns"]["reward"]["column"], run["result"]["law"]["n"]) == (VALIDATION, 5)
     training = run["training"]
-    assert (training["reward_column"]["column"], training["answer"]["law"]["n"]) == (TRAINING, 60)
+    assert (training["columns"]["reward"]["column"], training["result"]["law"]["n"]) == (TRAINING, 60)
     alone = typed("fit", "log.jsonl", "--reward", TRAINING, "--format", "json", "-o", "-", cwd=tmp_path)
-    assert training["answer"]["ceiling"] == json.loads(alone.stdout)["runs"][0]["answer"]["ceiling"]
+    assert training["result"]["ceiling"] == json.loads(alone.stdout)["runs"][0]["result"]["ceiling"]
     shown = typed("columns", "log.jsonl", cwd=tmp_path).stdout
     assert f"--reward {TRAINING}" in " ".join(shown.split())
     text = typed("fit", "log.jsonl", "-o", "-", cwd=tmp_path).stdout

@@ -53,7 +53,7 @@ def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
     outputs = ("-o", "fit.txt", "-o", "fit.json")
     done = typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = load_fit(tmp_path / "fit.json").runs[0].answer
+    found = load_fit(tmp_path / "fit.json").runs[0].result
     text = " ".join((tmp_path / "fit.txt").read_text().split())
     left_out = {"reason": 0, "caution": 0, "note": 0}
     for finding in found.findings:
@@ -75,7 +75,7 @@ def test_every_outlier_is_counted(tmp_path):
         records[i]["reward"] -= 3.0
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     typed("fit", "log.jsonl", "-o", "fit.txt", "-o", "fit.json", cwd=tmp_path)
-    law = load_fit(tmp_path / "fit.json").runs[0].law
+    law = load_fit(tmp_path / "fit.json").runs[0].result.law
     assert (law.n, len(law.dropped)) == (391, 9)
     assert "9 evaluations dropped" in " ".join((tmp_path / "fit.txt").read_text().split())
     typed("fit", "log.jsonl", "--details", "-o", "all.txt", cwd=tmp_path)

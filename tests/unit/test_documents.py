@@ -12,7 +12,7 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import DocumentMismatchError, decode, dumps, encode
-from entropylaw.documents.document import FitDocument, refused_backtest
+from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.documents.loading import find_document, load_fit, load_json
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.gates.decide import relative_decrease
@@ -70,7 +70,7 @@ def test_canonical_text(document):
     assert dumps(body) == text
 
 
-FIT = ("runs", 0, "answer")
+FIT = ("runs", 0, "result")
 LAW = (*FIT, "law")
 CHANGES = {
     "a short list": ((*LAW, "reward"), lambda old: old[:-1]),
@@ -136,14 +136,14 @@ def test_a_document_whose_values_do_not_agree(document, load, tmp_path, change):
         (
             '"r_squared"',
             '"n": 30,\n   "r_squared"',
-            "damaged at $.runs[0].answer.law: expected each key once",
+            "damaged at $.runs[0].result.law: expected each key once",
         ),
-        ("0.123456789", "1e999", "damaged at $.runs[0].answer.law.r_squared: expected a finite number"),
+        ("0.123456789", "1e999", "damaged at $.runs[0].result.law.r_squared: expected a finite number"),
     ],
 )
 def test_what_json_allows_and_a_document_does_not(document, load, old, new, message):
     data = copy.deepcopy(document)
-    data["runs"][0]["answer"]["law"]["r_squared"] = 0.123456789
+    data["runs"][0]["result"]["law"]["r_squared"] = 0.123456789
     with pytest.raises(EntropyLawError, match=re.escape(message)) as caught:
         load(dumps(data).replace(old, new))
     assert caught.value.slug == "damaged-document"
@@ -151,7 +151,7 @@ def test_what_json_allows_and_a_document_does_not(document, load, old, new, mess
 
 def test_a_text_with_a_colon_after_a_quote_is_no_key(document, load):
     data = copy.deepcopy(document)
-    data["runs"][0]["read_notes"] = ['a "key": and another\\": one', '":']
+    data["runs"][0]["notes"] = ['a "key": and another\\": one', '":']
     assert load(dumps(data)).to_json() == data
 
 
@@ -220,8 +220,8 @@ def test_rubbish_is_no_document(tmp_path, content):
 
 def test_a_reason_names_no_absolute_path():
     log = "/home/somebody/logs/x.csv"
-    refused = refused_backtest(log, None, FitError("x", f"{log} is short", ""), "short")
-    assert refused.refusal == "logs/x.csv is short"
+    refused = Entry.of(log, None, "short", error=FitError("x", f"{log} is short", ""))
+    assert refused.refusal.message == "logs/x.csv is short"
 
 
 def test_paths_are_shown_without_the_machine(monkeypatch, tmp_path):

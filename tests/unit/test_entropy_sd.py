@@ -80,7 +80,7 @@ def test_from_the_command_line(run, tmp_path):
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "a.json").read_text())
     assert document["settings"]["entropy_sd"] == "entropy_se"
-    assert len(document["runs"][0]["answer"]["law"]["entropy_sd"]) == 20
+    assert len(document["runs"][0]["result"]["law"]["entropy_sd"]) == 20
     options = ("--pair", "same", "--details", "-q")
     text = run("fit", "a.jsonl", *options, "--entropy-sd", "entropy_se")
     assert "given as 0.020 to 0.039" in " ".join(text.stdout.split())
@@ -107,6 +107,6 @@ def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
         json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
         for size in ("100", "100000")
     )
-    texts = [" ".join(said(one["runs"][0]["answer"], "caution")) for one in (few, many)]
+    texts = [" ".join(said(one["runs"][0]["result"], "caution")) for one in (few, many)]
     assert "less than the binomial noise" in texts[0]
     assert "binomial" not in texts[1]

@@ -24,10 +24,10 @@ from entropylaw.documents.codec import decode
 from entropylaw.documents.document import (
     BacktestDocument,
     CheckDocument,
+    Entry,
     FitDocument,
     PredictionDocument,
     ReportDocument,
-    RunPhases,
 )
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs.load import read_all
@@ -108,51 +108,58 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("fit", "phases"), r"settings\..*", "an option: what came of it is shown"),
     (("fit",), r"ESTIMATES\.level", "the level is above the table"),
     ((*FITS, "prediction"), r"ESTIMATES\.std_error", "it says less than the interval"),
-    (FITS, r"runs\.answer\.(p_first|p_no_curve)", "a caution says so where it is large"),
-    (FITS, r"runs\.answer\.(law\.)?run", "the run's own name is shown"),
-    (FITS, r"runs\.answer\.law\.smoothing_error", "the intervals allow for it"),
-    (FITS, r"runs\.answer\.law\.shifts", "the level shifts of the run are shown"),
-    (FITS, r"runs\.answer\.law\.fitted", "the figure of the residuals draws it"),
-    (("fit",), r"runs\.answer\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
-    (FITS, r"runs\.answer\.law\.reward_now\..*", "the averaged reward now is shown"),
-    (FITS, r"runs\.answer\.forms\.parameters", "a fact about the form, in its formula"),
-    (FITS, r"runs\.answer\.forms\.(ceiling|headroom)\.note", "it stands beside the averaged ceiling"),
-    (FITS, r"runs\.answer\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
+    (FITS, r"runs\.result\.(p_first|p_no_curve)", "a caution says so where it is large"),
+    (FITS, r"runs\.result\.(law\.)?run", "the run's own name is shown"),
+    (FITS, r"runs\.result\.law\.smoothing_error", "the intervals allow for it"),
+    (FITS, r"runs\.result\.law\.shifts", "the level shifts of the run are shown"),
+    (FITS, r"runs\.result\.law\.fitted", "the figure of the residuals draws it"),
+    (("fit",), r"runs\.result\.law\.(entropy|reward)", "the evaluations, which the figures draw"),
+    (FITS, r"runs\.result\.law\.reward_now\..*", "the averaged reward now is shown"),
+    (FITS, r"runs\.result\.forms\.parameters", "a fact about the form, in its formula"),
+    (FITS, r"runs\.result\.forms\.(ceiling|headroom)\.note", "it stands beside the averaged ceiling"),
+    (FITS, r"runs\.result\.forms\.shapes\.(low|high)", "of a shape the value is shown"),
     (
         (*FITS, "prediction"),
-        r"runs\.(answer\.)?(forecast\.)?findings\.values\.KEY",
+        r"runs\.(result\.)?(forecast\.)?findings\.values\.KEY",
         "the code says which values there are",
     ),
     (
         FITS,
-        r"runs\.training\.(?!answer\.((ceiling|headroom)\.|verdict|why|law\.(entropy_now|n$|residuals\.effective_n)"
-        r"|forecast\.(best_so_far|gain|now|p_gains|rests_on\.(came_true|high|low)|rewards\.(high|low|value)|step$))"
-        r"|reward_column\.column).*",
-        "of the training reward the verdict and the answers are shown; the JSON has the rest",
+        r"runs\.training\.(?!result\.((ceiling|headroom)\.|verdict|why"
+        r"|law\.(entropy_now|n$|residuals\.effective_n)"
+        r"|forecast\.(best_so_far|gain|now|p_gains|rests_on\.(came_true|high|low)|rewards\.(high|low|value)"
+        r"|step$))|columns\.column).*",
+        "of the training reward the verdict and the two answers are shown; the JSON has the rest",
     ),
-    (("fit",), r"runs\.summary", "the answers are shown"),
     (
         (*FITS, "columns"),
-        r"(runs\.)?(entropy|reward)(_column)?\.meaning\.(role|trainer|sign)",
+        r"(runs\.columns|entropy|reward)\.meaning\.(role|trainer|sign)",
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",
     ),
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (("columns",), r"other_columns|texts|unpaired_entropy", "no choice depends on it; the JSON has it"),
-    (AHEAD, r"runs\.(answer\.)?forecast\.run", "the run's own name is shown"),
-    (("prediction",), r"runs\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
+    (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
+    (("prediction",), r"runs\.result\.forecast\.best_so_far\.p_better", "the best step here is the last one"),
     (("backtest",), r"overall\.error\.forecast", "the forecast's error to its own is 1"),
-    (("backtest",), r"runs\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
-    (("prediction",), r"runs\.predictions\.observation\.value", "its middle is the mean's"),
+    (("backtest",), r"runs\.result\.cuts\.spread", "errors count from a hundredth of it on; the JSON has it"),
+    (("prediction",), r"runs\.result\.predictions\.observation\.value", "its middle is the mean's"),
     (("backtest",), r"overall\.best", "the sentence on the least error names it"),
-    (CURVES, r"runs\.phases\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
-    (CURVES, r"runs\.(phases\.)?CURVE_column\.(usable|why)", "the column is named"),
-    (CURVES, r"runs\.phases\.run", "the run's own name is shown"),
-    (("phases",), r"runs\.phases\.dropped(\.KEY)?", "the run's own list has them"),
-    (("report",), r"runs\.phases\.CURVE\.(lag1|noise)", "the test's p-values say how well the curve fits"),
-    (("report",), r"runs\.phases\.later", "the interval of the difference, and the order, say it"),
+    (CURVES, r"runs\.result\.CURVE\.(entropy|fitted|low|high)", "curves, which the figure draws"),
+    (("phases",), r"runs\.columns\.(usable|why)", "the column is named"),
+    (("phases",), r"runs\.columns\.meaning\.(role|trainer|sign|unit)", "of its meaning the kind is shown"),
+    (CURVES, r"runs\.result\.run", "the run's own name is shown"),
+    (CURVES, r"runs\.result\.dropped(\.KEY)?", "the run's own list has them"),
+    (("prediction", "backtest"), r"runs\.(columns\..*|dropped(\.KEY)?)", "as in the fit, which shows them"),
+    (
+        ("backtest",),
+        r"runs\.(path|notes|refusal\.(slug|hint)|result\.run)",
+        "as in the fit, which shows them",
+    ),
+    (("report",), r"runs\.result\.CURVE\.(lag1|noise)", "the test's p-values say how well the curve fits"),
+    (("report",), r"runs\.result\.later", "the interval of the difference, and the order, say it"),
     (
         ("report",),
-        r"runs\.phases\.CURVE\.(n|step|first_step|detectable)",
+        r"runs\.result\.CURVE\.(n|step|first_step|detectable)",
         "the run has the same, the figure draws it, or it is for curves without a turn",
     ),
     (
@@ -170,6 +177,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 NO_EXAMPLE = {
     ("BacktestDocument", "warnings"): "no file beside the logs here is left out",
+    ("PredictionDocument", "warnings"): "a prediction is of one log or of fits, which have them",
     ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
     ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
     ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",
@@ -231,28 +239,27 @@ def _write_logs(folder: Path) -> None:
     (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
 
 
-def _phases() -> RunPhases:
+def _phases() -> Entry:
     """A run with two turning points, and with the fields that few runs have."""
     run = phase_samples.ordered()
-    assert run.phases is not None
-    assert run.phases.planning is not None
-    planning = run.phases.planning
+    assert run.result is not None
+    assert run.result.planning is not None
+    planning = run.result.planning
     planning = replace(planning, falls_again=True, second_fall=(60.0, 90.0))
     after = phase_samples.estimate(38.0, 29.0, 46.0)
     found = replace(
-        run.phases,
+        run.result,
         planning=planning,
         after_fall=after,
         findings=stated("caution", "a caution"),
         dropped={"no entropy": 2},
     )
-    other = stated("caution", "another caution")
-    return replace(run, phases=found, dropped={"no entropy": 2}, findings=other, notes=("a note",))
+    return replace(run, result=found, dropped={"no entropy": 2}, notes=("a note",))
 
 
 def _reported(fits: FitDocument) -> ReportDocument:
     """The report of the first fit and the first refusal of a document; the fit has phases, too."""
-    first = next(run for run in fits.runs if run.answer is not None)
+    first = next(run for run in fits.runs if run.result is not None)
     others = [run for run in fits.runs if run.refusal is not None]
     report = report_runs(replace(fits, runs=(first, *others[:1])))
     return replace(report, runs=(replace(report.runs[0], phases=_phases()), *report.runs[1:]))
@@ -322,14 +329,8 @@ def _other(value: Any, name: str) -> Any:
 
 def folded(where: str) -> str:
     """A place by the name that a report shares with the fits in it, and the curves of a run share."""
-    place = (
-        where.removeprefix(".").replace("runs.fit.", "runs.").replace("runs.phases.phases.", "runs.phases.")
-    )
-    return re.sub(
-        r"(?<=^runs\.phases\.)(planning|execution|aggregate)|(planning|execution|aggregate)(?=_column)",
-        "CURVE",
-        place,
-    )
+    place = where.removeprefix(".").replace("runs.fit.", "runs.").replace("runs.phases.", "runs.")
+    return re.sub(r"(?<=^runs\.result\.)(planning|execution|aggregate)(?=\.)", "CURVE", place)
 
 
 @cache

@@ -342,7 +342,7 @@ def test_stored_fits_in_a_folder_are_checked(check, put, name):
     assert check("logs").returncode == 5
 
 
-@pytest.mark.parametrize("runs", [[], [{**stored(True)["runs"][0], "answer": None}]])
+@pytest.mark.parametrize("runs", [[], [{**stored(True)["runs"][0], "result": None}]])
 def test_a_document_without_runs_or_without_an_answer_is_refused_and_stops_no_other(check, put, runs):
     """What else contradicts itself is refused alike: test_documents.py."""
     put("good.csv", comma(GOOD))

@@ -116,7 +116,7 @@ def test_a_law_that_fails_makes_its_own_numbers_unknown_and_no_relation_the_aver
 
 def test_an_undecided_run_has_its_numbers_and_does_not_exclude_that_the_law_fails():
     run = fitted()
-    run["answer"] |= {"verdict": "undecided", "findings": encode(stated("reason", "5 evaluations"))}
+    run["result"] |= {"verdict": "undecided", "findings": encode(stated("reason", "5 evaluations"))}
     found = {gate: case(document(run), gate) for gate in ("undecided", "fails", "law.ceiling<0.8")}
     outcomes = {"undecided": "tripped", "fails": "not excluded", "law.ceiling<0.8": "tripped"}
     assert {gate: one.outcome for gate, one in found.items()} == outcomes
@@ -134,7 +134,7 @@ def test_sentences_on_the_verdict_and_its_reason():
 
 def test_a_probability_names_its_gain_and_a_forecast_its_step():
     run = fitted()
-    run["answer"]["gain"] = 0.03
+    run["result"]["gain"] = 0.03
     assert (
         "p_headroom 0.9800 (at least 0.03 left) is not below" in case(document(run), "p_headroom<.5").sentence
     )
@@ -146,8 +146,8 @@ def test_a_probability_names_its_gain_and_a_forecast_its_step():
 def test_the_gain_of_a_run_that_lost_its_reward_is_unknown():
     entry = fitted()
     lost = caution("reward-lost", best=0.8, last=0.1)
-    entry["answer"] |= {"findings": encode((lost,)), "p_headroom": None}
-    entry["answer"] |= dict.fromkeys(("ceiling", "headroom", "used"), number(None, note="lost"))
+    entry["result"] |= {"findings": encode((lost,)), "p_headroom": None}
+    entry["result"] |= dict.fromkeys(("ceiling", "headroom", "used"), number(None, note="lost"))
     found = case(document(entry), "p_gain<0.1")
     assert (found.outcome, found.failed) == ("unknown", True)
     assert "lost its reward" in found.sentence
@@ -165,13 +165,14 @@ def test_open_ends_are_open_to_anything():
     rewards = [number(0.5, 0.4, 0.6), number(0.7, 0.6, 0.8)]
     spent = number(None, 590, None, note="it stays above")
     entry = encode(prediction())
-    ahead = entry | {
-        "forecast": entry["forecast"] | {"rewards": rewards, "p_gains": [0.2, 0.4], "spent": spent},
+    predicted = entry["result"]
+    predicted |= {
+        "forecast": predicted["forecast"] | {"rewards": rewards, "p_gains": [0.2, 0.4], "spent": spent},
         "verdict": "holds",
         "why": None,
         "findings": [],
     }
-    prediction_document = document(ahead, kind="prediction")
+    prediction_document = document(entry, kind="prediction")
     expected = {
         "saturation_step<590": "passed",
         "saturation_step<591": "not excluded",
@@ -210,7 +211,7 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
     twice = cases([document(fitted()), document(fitted())], "fails")
     assert (len(twice), len({one.run for one in twice})) == (2, 1)
     refusal = {"slug": "no-phase-curve", "message": "no curve", "hint": "log it"}
-    none = document(phased() | {"refusal": refusal, "phases": None}, kind="phases")
+    none = document(phased() | {"refusal": refusal, "result": None}, kind="phases")
     law, order = cases([document(fitted()), none], "refused", "phases=='overlapping'")
     assert (law.outcome, order.outcome) == ("passed", "unknown")
     assert "no curve" in order.sentence
@@ -218,7 +219,7 @@ def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
 
 def test_a_report_holds_the_parts_of_its_runs():
     entry = fitted()
-    entry["answer"] |= {"forecast": None, "no_forecast": "too short"}
+    entry["result"] |= {"forecast": None, "no_forecast": "too short"}
     report = document({"fit": entry, "phases": None}, kind="report")
     assert case(report, "ceiling<0.8").outcome == "tripped"
     assert "too short" in case(report, "forecast_reward<1").sentence

@@ -29,7 +29,7 @@ NAME = f"{HOSTILE}=1\x1b[31m\x07\x00\r\u2028\u202e50%_&{{x}}#1\\input{{etc}}~^"
 
 
 def forecast() -> entropylaw.Forecast:
-    law = synthetic().law
+    law = synthetic().result.law
     assert law is not None
     return entropylaw.forecast(law.step, law.entropy, law.reward, at_step=[400.0, 450.0], run=NAME)
 
@@ -39,12 +39,12 @@ def results() -> dict[str, Any]:
     """A result of every kind whose names are hostile."""
     run = replace(synthetic(), run=NAME)
     fits = document(run, refused(f"={NAME}"), warnings=(NAME,))
-    columns = {"planning_column": phases.column(f"={NAME}")}
-    several = replace(phases.ordered(), run=NAME, notes=(NAME,), **columns)
-    alone = replace(several.phases, run=NAME, findings=stated("caution", f"caution about {HOSTILE}"))
+    columns = phases.COLUMNS | {"planning": phases.column(f"={NAME}")}
+    several = replace(phases.ordered(), run=NAME, notes=(NAME,), columns=columns)
+    alone = replace(several.result, run=NAME, findings=stated("caution", f"caution about {HOSTILE}"))
     gates = cases([fit_document(fitted(NAME), fitted("b"))], "ceiling<0.8", "n>3")
     return {
-        "fit": replace(run.answer, run=NAME),
+        "fit": replace(run.result, run=NAME),
         "fits": fits,
         "report": report_runs(fits),
         "forecast": forecast(),

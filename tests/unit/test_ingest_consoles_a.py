@@ -4,7 +4,15 @@ import json
 import math
 
 STEPS = range(6)
+#: Trainers whose console is read as any other text with names and numbers.
+AS_TEXT = ("prime-rl", "openrlhf", "roll", "areal", "easyr1", "skyrl", "tinker", "open-instruct")
 BAR = "Training:  17%|██▌       | 1/6 [00:19<11:24,  3.51s/it]"
+
+
+def reader_of(title):
+    """The reader of a sample, of which the title begins with a trainer's name."""
+    name = title.partition(":")[0]
+    return "text" if name in AS_TEXT else name
 
 
 def entropy(step):
@@ -201,5 +209,5 @@ TEXTS = {
     "easyr1: steps behind an open bar": f"{BAR}\r{BAR}{block(1, 0.5)}\n{BAR}\r{block(2, None)}\n",
     "easyr1: what YAML makes of other objects": YAML,
 }
-SAMPLES = {title: (title.partition(":")[0], "train.log", text) for title, text in TEXTS.items()}
+SAMPLES = {title: (reader_of(title), "train.log", text) for title, text in TEXTS.items()}
 SAMPLES["easyr1: its JSON Lines"] = ("jsonl", "experiment_log.jsonl", "".join(experiment_log()))

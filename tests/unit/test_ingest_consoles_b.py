@@ -10,6 +10,7 @@ from entropylaw.errors import InputError
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_runs
 from entropylaw.roles.select import select
+from tests.unit.test_ingest_consoles_a import reader_of
 
 STEPS = range(1, 13)
 
@@ -94,7 +95,7 @@ def test_two_files_of_one_training_are_joined(tmp_path):
     assert (first.name, second.name) == ("A", "B")
     assert len(first.source.parts) == 2
     assert (len(select(first).step), len(select(second).step)) == (len(STEPS), len(STEPS) - 1)
-    assert chosen(second) == ("prime-rl", "entropy/all/mean", "reward/all/mean")
+    assert chosen(second) == ("prime-rl", "Entropy", "Reward")
 
 
 def test_the_two_files_of_the_metrics_monitor_are_joined(tmp_path):
@@ -305,7 +306,7 @@ OF_CONSOLES = {
     "open-instruct: evaluations have no step": open_instruct(3) + EVALUATION + open_instruct(4),
     "open-instruct: a panel that breaks off": open_instruct(1) + open_instruct(2)[:-90],
 }
-SAMPLES = {title: (title.partition(":")[0], "x.log", text) for title, text in OF_CONSOLES.items()} | {
+SAMPLES = {title: (reader_of(title), "x.log", text) for title, text in OF_CONSOLES.items()} | {
     f"{name}: its metrics file": ("jsonl", "metrics.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     for name, rows in (("prime-rl", monitored()), ("tinker", tinkers()))
 }

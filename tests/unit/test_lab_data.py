@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import Entry
 from entropylaw.pipeline.steps import fit_logs
 from lab import boundaries, editions, findings, page
 from lab.answers import better, fails, forgets, holds, moves, restores, same
@@ -23,14 +23,14 @@ from tests.conftest import LAB, ROOT, drawn, nightly
 SLOW_QUESTIONS = ("Does the law after a quarter predict", "Does an entropy turn to rise?")
 
 
-def made_of(folder: Path, fit: RunFit) -> findings.Made:
+def made_of(folder: Path, fit: Entry) -> findings.Made:
     columns = findings.read_columns(folder / "metrics.parquet")
     return findings.Made(read_config(folder / "config.json"), columns, fit)
 
 
 @pytest.fixture(scope="module")
 def made(lab_fits):
-    return {entry.run: made_of(LAB / entry.run, entry) for entry in lab_fits.runs if entry.answer}
+    return {entry.run: made_of(LAB / entry.run, entry) for entry in lab_fits.runs if entry.result}
 
 
 def test_all_data_fit_into_25_megabytes():
@@ -60,13 +60,13 @@ def test_other_formats_give_the_same_fit(name, made):
     law, folder = made[name].law, ROOT / "data" / "formats" / name
     for path in (folder / "events.out.tfevents.0.lab", *folder.rglob("*.wandb")):
         (read,) = fit_logs([path]).runs
-        assert (read.run, read.law.n) == (name, law.n)
-        assert read.law.ceiling.value == pytest.approx(law.ceiling.value, rel=1e-5)
+        assert (read.run, read.result.law.n) == (name, law.n)
+        assert read.result.law.ceiling.value == pytest.approx(law.ceiling.value, rel=1e-5)
     paired = law.entropy[:-1], law.reward[:-1]
     for path in (folder / file for file in ONE_LESS):
         (read,) = fit_logs([path]).runs
         assert (read.run, read.pair) == (name, "next")
-        np.testing.assert_array_equal((read.law.entropy, read.law.reward), paired)
+        np.testing.assert_array_equal((read.result.law.entropy, read.result.law.reward), paired)
 
 
 ARMS = sorted({config.arm for config in planned() if not config.failure} - {PLAIN})

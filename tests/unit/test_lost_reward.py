@@ -10,7 +10,7 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import FitDocument, RunFit, RunReport
+from entropylaw.documents.document import Entry, FitDocument, RunReport
 from entropylaw.errors import InputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.answers import predict_runs
@@ -37,7 +37,7 @@ def lost() -> Fit:
     return lab("blow_up_s1")
 
 
-def entry() -> RunFit:
+def entry() -> Entry:
     return run_by_hand(lost())
 
 
@@ -61,7 +61,7 @@ def test_no_number_of_the_result_needs_a_ceiling() -> None:
     assert {(one["value"], one["low"], one["high"], one["note"]) for one in known.values()} == {
         (None, None, None, WHY)
     }
-    assert not synthetic().answer.lost
+    assert not synthetic().result.lost
 
 
 @pytest.mark.parametrize("medium", ["text", "markdown", "csv", "html"])
@@ -94,7 +94,7 @@ def test_the_gate_lost_trips_on_such_a_run_alone() -> None:
 
 
 def test_a_document_with_a_ceiling_of_a_lost_reward_is_refused() -> None:
-    false = replace(lost(), ceiling=synthetic().answer.ceiling)
+    false = replace(lost(), ceiling=synthetic().result.ceiling)
     with pytest.raises(InputError, match="no ceiling of a run that lost its reward"):
         case(document(encode(run_by_hand(false))), "ceiling<0.1")
 
@@ -116,13 +116,13 @@ def test_predictions_at_an_entropy_begin_with_the_caution() -> None:
     (run,) = predict_runs(fits, entropies=[0.1]).runs
     text = rendered(run, "text")
     assert text.index("a loss of more than half") < text.index("0.1  ")
-    assert run.p_headroom is None
+    assert run.result.p_headroom is None
     assert "on the curve  unknown: the run lost its reward" in text
     # At H = 0 it would be the ceiling.
     (at_zero,) = predict_runs(fits, entropies=[0.0]).runs
-    assert at_zero.predictions == ()
+    assert at_zero.result.predictions == ()
     assert "none is predicted below its entropies" in rendered(at_zero, "text")
-    (now,) = predict_runs(fits).runs[0].predictions
+    (now,) = predict_runs(fits).runs[0].result.predictions
     assert now.entropy == pytest.approx(lost().law.entropy_now)
 
 

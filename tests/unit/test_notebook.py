@@ -23,17 +23,17 @@ from tests.unit.test_report_samples import document, falling, refused, synthetic
 
 
 def ahead(name: str = "sample") -> entropylaw.Forecast:
-    law = synthetic(name).law
+    law = synthetic(name).result.law
     assert law is not None
     steps = [400.0, 450.0, 500.0]
     return entropylaw.forecast(law.step, law.entropy, law.reward, at_step=steps, run=name)
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
-    "law": lambda: synthetic().answer,
-    "law that fails": lambda: falling().answer,
-    "phases": lambda: ordered().phases,
-    "no turn": lambda: neither().phases,
+    "law": lambda: synthetic().result,
+    "law that fails": lambda: falling().result,
+    "phases": lambda: ordered().result,
+    "no turn": lambda: neither().result,
     "forecast": ahead,
 }
 
@@ -70,7 +70,7 @@ def test_a_forecast_goes_on_top_of_what_is_there() -> None:
 
 def test_a_law_that_fails_says_so_on_the_axes() -> None:
     axes = Figure().add_subplot()
-    falling().answer.plot(axes)  # type: ignore[union-attr]
+    falling().result.plot(axes)  # type: ignore[union-attr]
     assert axes.get_title(loc="left") == "fails: reward rises with entropy"
 
 

@@ -68,7 +68,7 @@ def test_a_run_without_phases_has_no_figure():
 def test_runs_without_a_turn_have_no_figure_of_turning_points():
     (axes,) = turns_figure(across()).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["made"]
-    flat = neither().phases.turns
+    flat = neither().result.turns
     with pytest.raises(ValueError, match="no curve turns to rise"):
         turns_figure(replace(across(), each=(flat,)))
 
@@ -78,15 +78,14 @@ def test_the_fitted_curves_have_their_bands():
         axes = phase_figure(run).axes[0]
         bands = [c for c in axes.collections if isinstance(c, FillBetweenPolyCollection)]
         assert len(bands) == 2
-        fitted = run.phases.planning.fitted
+        fitted = run.result.planning.fitted
         assert any(np.array_equal(line.get_ydata(), fitted) for line in axes.lines)
         low, high = axes.get_ylim()
         assert low <= fitted.min() <= fitted.max() <= high
 
 
 def test_the_title_counts_cautions():
-    words = " ".join(
-        word.get_text().replace("\n", " ")
-        for word in drawn_words(phase_figure(replace(ordered(), findings=stated("caution", "one", "two"))))
-    )
+    run = ordered()
+    run = replace(run, result=replace(run.result, findings=stated("caution", "one", "two")))
+    words = " ".join(word.get_text().replace("\n", " ") for word in drawn_words(phase_figure(run)))
     assert "(2 cautions)" in words

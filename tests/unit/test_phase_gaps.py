@@ -8,7 +8,7 @@ import pytest
 
 from entropylaw import fit_phases
 from entropylaw.analysis.turning_point import MOST_POINTS, blocked
-from entropylaw.documents.document import RunPhases
+from entropylaw.documents.document import Entry
 from entropylaw.engine.trend import TrendDesign
 from entropylaw.report.describe.phases import without_log
 from entropylaw.report.figures.phases import phase_figure
@@ -98,7 +98,7 @@ def test_no_number_is_outside_the_data(fitted: PhaseFit) -> None:
 
 def test_nothing_is_drawn_inside_a_gap(fitted: PhaseFit) -> None:
     curve = only(fitted)
-    run: RunPhases = without_log(fitted)
+    run: Entry = without_log(fitted)
     axes = phase_figure(run).axes[0]
     (line,) = [line for line in axes.lines if len(line.get_xdata()) > 2 and line.get_linestyle() == "-"]
     step, value = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)

@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw.documents.document import InputFile, PhaseOptions, PhasesDocument, RunPhases
+from entropylaw.documents.document import Entry, InputFile, PhaseOptions, PhasesDocument
 from entropylaw.escaping import wrapped
+from entropylaw.logs.source import Meaning
 from entropylaw.report.figures.phases import phase_figure
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
-from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal
+from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Refusal
 from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.result import replace
 from tests.findings import stated
@@ -69,29 +70,34 @@ def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) ->
     return PhaseFit(**(values | other))
 
 
-def column(name: str, what: str = TOKEN) -> PhaseColumn:
-    return PhaseColumn(column=name, what=what, why="by its name", usable=101)
+def column(name: str, kind: str = TOKEN) -> Choice:
+    meaning = Meaning(role="entropy", trainer="user", kind=kind)
+    return Choice(column=name, meaning=meaning, why="by its name", usable=101)
 
 
-def run_of(phases: PhaseFit | None, **other) -> RunPhases:
+COLUMNS = {
+    "planning": column("entropy_planning"),
+    "execution": column("entropy_execution"),
+    "aggregate": column("entropy"),
+    "planning_share": column("planning_share"),
+    "length": column("response_length"),
+}
+
+
+def run_of(phases: PhaseFit | None, **other) -> Entry:
     values = {
         "run": "made",
         "path": "logs/made.csv",
-        "planning_column": column("entropy_planning"),
-        "execution_column": column("entropy_execution"),
-        "aggregate_column": column("entropy"),
-        "share_column": "planning_share",
-        "length_column": "response_length",
+        "columns": COLUMNS,
         "dropped": {},
         "notes": (),
-        "findings": (),
-        "phases": phases,
+        "result": phases,
         "refusal": None,
     }
-    return RunPhases(**(values | other))
+    return Entry(**(values | other))
 
 
-def ordered() -> RunPhases:
+def ordered() -> Entry:
     two = fit(
         curve("planning", at=126.0),
         curve("execution", at=40.0),
@@ -102,30 +108,31 @@ def ordered() -> RunPhases:
     return run_of(two)
 
 
-def neither() -> RunPhases:
+def neither() -> Entry:
     execution = curve("execution", rises=False, p_rise=0.22, detectable=0.05)
     return run_of(fit(curve("planning", rises=False), execution))
 
 
-def whole_only() -> RunPhases:
+def whole_only() -> Entry:
     note = "one curve of all tokens cannot be separated"
     phases = fit(None, None, aggregate=curve("aggregate"), findings=stated("note", note))
-    return run_of(phases, planning_column=None, execution_column=None, share_column=None)
+    return run_of(phases, columns={name: COLUMNS[name] for name in ("aggregate", "length")})
 
 
-def semantic() -> RunPhases:
-    run = replace(ordered(), planning_column=column("entropy_semantic", SEMANTIC), share_column=None)
-    return replace(run, phases=replace(run.phases, share_planning=None))
+def semantic() -> Entry:
+    run, columns = ordered(), COLUMNS | {"planning": column("entropy_semantic", SEMANTIC)}
+    del columns["planning_share"]
+    return replace(run, columns=columns, result=replace(run.result, share_planning=None))
 
 
-def refused() -> RunPhases:
+def refused() -> Entry:
     refusal = Refusal(
         slug="too-few-points", message="6 entropies of planning, expected at least 20", hint="log"
     )
     return run_of(None, refusal=refusal)
 
 
-def document(*runs: RunPhases, **other) -> PhasesDocument:
+def document(*runs: Entry, **other) -> PhasesDocument:
     file = InputFile(path="logs/made.csv", sha256="ab" * 32, format="csv", rows=101)
     return PhasesDocument(inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
 
@@ -142,7 +149,7 @@ def across() -> PhasesAcross:
         planning=estimate(0.63, 0.5, 0.76),
         execution=estimate(0.2, 0.1, 0.3),
         delta=None,
-        each=tuple(turns for run in (ordered(), neither()) if (turns := run.phases.turns) is not None),
+        each=tuple(turns for run in (ordered(), neither()) if (turns := run.result.turns) is not None),
         findings=stated("note", "two runs have no order"),
     )
 
@@ -151,11 +158,11 @@ RUNS = [ordered(), neither(), whole_only(), semantic()]
 NAMES = ["ordered", "neither", "whole", "semantic"]
 
 
-def lines_of(run: RunPhases) -> list[str]:
+def lines_of(run: Entry) -> list[str]:
     return rendered(document(run), "text").splitlines()
 
 
-def both(planning=None, execution=None, **other) -> RunPhases:
+def both(planning=None, execution=None, **other) -> Entry:
     return run_of(
         fit(curve("planning", **(planning or {})), curve("execution", **(execution or {})), **other)
     )
@@ -170,7 +177,7 @@ def test_a_second_fall_is_drawn():
     assert "second fall" not in drawn(both(NONE))
 
 
-def drawn(run: RunPhases) -> str:
+def drawn(run: Entry) -> str:
     """The words in the strips of a figure."""
     return " ".join(text.get_text() for axes in phase_figure(run).axes[1:] for text in axes.texts)
 
@@ -185,16 +192,13 @@ def test_few_lines_of_a_hundred_columns(run):
     long = (
         "something happened to the run, and it takes many words to say what it was and why that matters. " * 2
     )
-    crowded = replace(
-        run,
-        findings=stated("caution", *[long] * 6),
-        notes=(long,) * 4,
-        dropped={f"reason {i}": i + 1 for i in range(40)},
-    )
+    found = run.result and replace(run.result, findings=stated("caution", *[long] * 6))
+    dropped = {f"reason {i}": i + 1 for i in range(40)}
+    crowded = replace(run, result=found, notes=(long,) * 4, dropped=dropped)
     assert len(lines_of(run)) <= 20
     for each in (run, crowded):
         assert max(map(len, lines_of(each))) <= 100
-    if crowded.phases is not None:
+    if crowded.result is not None:
         # No option would show what is left out: nothing is.
         text = " ".join(" ".join(lines_of(crowded)).split())
         assert text.count(" ".join(long.split())) >= 6 + 4

@@ -9,13 +9,13 @@ from PIL import Image
 
 from entropylaw.cli.commands.plot import PlotCommand
 from entropylaw.cli.plot import plot
-from entropylaw.documents.codec import as_stored, dumps
-from entropylaw.documents.document import PhasesDocument, from_fits
+from entropylaw.documents.codec import dumps
+from entropylaw.documents.document import PhasesDocument
 from entropylaw.errors import EntropyLawError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
-from tests.made import run_report
+from tests.made import of_reports, run_report
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
 
@@ -33,7 +33,7 @@ def stored(tmp_path: Path) -> dict[str, str]:
     documents = {
         "one.fit.json": one,
         "three.fit.json": three,
-        "report.json": from_fits(three, [run_report(run) for run in three.runs]),
+        "report.json": of_reports(three, [run_report(run) for run in three.runs]),
         "phases.json": PhasesDocument(inputs=(), settings=PhaseOptions(), runs=(phases,)),
     }
     for name, content in documents.items():
@@ -60,7 +60,7 @@ def test_the_suffix_decides_and_the_bytes_are_the_same_again(run, stored, tmp_pa
 
 def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):
     assert run("plot", "law", stored["three"], "--run", "other", "-o", "law.svg").returncode == 0
-    fresh = figure_bytes(law_figure(as_stored(synthetic("other"))), "svg", "other-law")
+    fresh = figure_bytes(law_figure(synthetic("other")), "svg", "other-law")
     assert (tmp_path / "law.svg").read_bytes() == fresh
 
 

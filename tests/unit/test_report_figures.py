@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw.documents.document import FitDocument, RunFit
+from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.errors import InputError
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
@@ -41,14 +41,14 @@ from tests.typed import started
 from tests.unit.test_report_samples import by_hand, estimate, falling, refused, run_by_hand, synthetic
 
 
-def ahead(run: RunFit) -> Figure:
+def ahead(run: Entry) -> Figure:
     return forecast_figure(run)
 
 
 MAKERS = [law_figure, series_figure, residual_figure]
 EVERY = [*MAKERS, ahead]
 # Fitted by the tests and not here: every process that runs tests imports every file of them.
-RUNS: dict[str, Callable[[], RunFit]] = {
+RUNS: dict[str, Callable[[], Entry]] = {
     "sample": synthetic,
     "falling": falling,
     "few": partial(synthetic, "few", n=6),
@@ -68,7 +68,7 @@ def text_of(figure: Figure) -> str:
 
 
 @cache
-def sample(make: Callable[[RunFit], Figure], salt: str = "s") -> str:
+def sample(make: Callable[[Entry], Figure], salt: str = "s") -> str:
     """The figure of the sample run in our style."""
     return figure_bytes(make(synthetic()), "svg", salt).decode()
 
@@ -76,19 +76,15 @@ def sample(make: Callable[[RunFit], Figure], salt: str = "s") -> str:
 @pytest.mark.parametrize(
     ("make", "name"),
     # Six evaluations have no forecast, and neither has a fit by hand.
-    [
-        (make, name)
-        for make, name in product(EVERY, RUNS)
-        if make is not ahead or name not in ("few", "by hand")
-    ],
+    [pair for pair in product(EVERY, RUNS) if pair not in ((ahead, "few"), (ahead, "by hand"))],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], Figure], name: str) -> None:
+def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[Entry], Figure], name: str) -> None:
     assert_words_can_be_read(make(RUNS[name]()))
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[RunFit], Figure]) -> None:
+def test_column_width_and_the_verdict_on_an_invalid_law(make: Callable[[Entry], Figure]) -> None:
     good = make(synthetic())
     assert good.get_size_inches()[0] == 3.4
     verdict = "fails: reward rises with entropy"
@@ -114,7 +110,7 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
     assert any(text.startswith("ceiling 0.") for text in texts)
     assert any(text.startswith("now 0.") for text in texts)
     assert "averaged" in texts
-    fit = synthetic().answer
+    fit = synthetic().result
     assert fit is not None
     named = {one.form for one in fit.forms if one.probability >= SHOWN or one.form == "law"}
     assert {text.partition(",")[0] for text in texts if ", P " in text} == named
@@ -126,7 +122,7 @@ NARROW = {"span": 0.0026, "logged": 0.39, "needed": 0.15}
 
 
 def test_the_ceiling_of_every_lab_run_is_inside_the_axes_with_its_interval(lab_fits: FitDocument) -> None:
-    fits = [entry.answer for entry in lab_fits.runs if entry.answer is not None]
+    fits = [entry.result for entry in lab_fits.runs if entry.result is not None]
     assert len(fits) >= 4
     for fit in fits:
         ceiling_is_inside(fit)
@@ -199,7 +195,7 @@ def test_a_title_is_left_out_of_a_page_with_its_room(name: str) -> None:
     inside = re.search(r'viewBox="0 ([\d.]+) ([\d.]+) ([\d.]+)"', inline(svg, "r1", "title", "text"))
     assert size
     assert inside
-    lines = len(verdict_title(run.answer)["title"])
+    lines = len(verdict_title(run.result)["title"])
     assert float(inside[1]) == pytest.approx(72 * plotting.LINE * lines, abs=0.01)
     assert float(inside[1]) + float(inside[3]) == pytest.approx(float(size[2]), abs=0.01)
     assert ("figure-title" in svg) == (lines > 0) == (run.verdict == "fails")
@@ -314,7 +310,7 @@ def test_png_keeps_an_alpha_channel_only_where_paper_is_transparent() -> None:
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[RunFit], Figure]) -> None:
+def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[Entry], Figure]) -> None:
     svg = sample(make)
     inside = inline(svg, "r1", "title", "description")
     assert "var(--ink,#1b1f24)" in inside
@@ -363,7 +359,7 @@ def test_a_style_lies_on_top_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_words_can_be_read_on_a_dark_style(make: Callable[[RunFit], Figure], tmp_path: Path) -> None:
+def test_words_can_be_read_on_a_dark_style(make: Callable[[Entry], Figure], tmp_path: Path) -> None:
     dark = "figure.facecolor: black\naxes.facecolor: black\ntext.color: white\nxtick.color: white\n"
     with plotting.style(style_file(tmp_path, dark)):
         figure = make(synthetic())

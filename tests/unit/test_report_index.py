@@ -11,15 +11,15 @@ import pytest
 
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
-from entropylaw.documents.document import RunPhases
+from entropylaw.documents.document import Entry
 from entropylaw.errors import FitError
 from entropylaw.report import pages
 from entropylaw.report.describe.runs import MOST_POINTS, IndexRow, block_means, by_name, index_row
 from entropylaw.results import Estimate, Why
-from entropylaw.results.columns import TOKEN, PhaseColumn
 from entropylaw.results.result import replace
 from tests.made import run_report
 from tests.pages import Page
+from tests.unit.test_phase_report import column
 from tests.unit.test_report_samples import (
     estimate,
     falling,
@@ -29,25 +29,21 @@ from tests.unit.test_report_samples import (
 
 
 @cache
-def phases() -> RunPhases:
+def phases() -> Entry:
     """Execution falls and then rises from step 100, planning only falls."""
     step, random = np.arange(0.0, 400.0, 8.0), np.random.default_rng(3)
     noise = 0.004 * random.standard_normal((2, step.size))
     planning = 0.2 + np.exp(-step / 80) + noise[0]
     execution = 0.1 + 0.5 * np.exp(-step / 30) + 0.001 * np.maximum(step - 100, 0) + noise[1]
     found = fit_phases(step, planning, execution, run="sample")
-    nothing = RunPhases.refused(
-        "logs/sample.csv", None, FitError("none", "stands for phases that are put here", "none")
-    )
-    columns = (PhaseColumn(column=name, what=TOKEN, why="by its name", usable=50) for name in ("plan", "act"))
-    one, other = columns
-    return replace(nothing, refusal=None, planning_column=one, execution_column=other, phases=found)
+    columns = {"planning": column("plan"), "execution": column("act")}
+    return replace(Entry.of("logs/sample.csv", None, result=found), columns=columns)
 
 
-def phases_refused() -> RunPhases:
+def phases_refused() -> Entry:
     """Too few points."""
     error = FitError("too-few-points", "6 entropies of planning, expected at least 20", "log more often")
-    return RunPhases.refused("logs/sample.csv", None, error)
+    return Entry.of("logs/sample.csv", None, error=error)
 
 
 @cache
@@ -101,7 +97,7 @@ def test_spark_keeps_ends_and_means() -> None:
     assert len(thin) == MOST_POINTS
     assert thin[0] == 12.0
     assert block_means(np.arange(7.0)) == tuple(range(7))
-    law, series = synthetic().law, row("good").series
+    law, series = synthetic().result.law, row("good").series
     assert law is not None
     assert series is not None
     assert series.entropy == (law.entropy[0], law.entropy[-1])

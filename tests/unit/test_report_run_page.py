@@ -10,12 +10,12 @@ from functools import cache
 
 import pytest
 
-from entropylaw.documents.document import ReportDocument, RunFit, RunPhases, RunReport, from_fits
+from entropylaw.documents.document import Entry, ReportDocument, RunReport
 from entropylaw.report import pages
 from entropylaw.report.figures import FIGURES, parts
-from entropylaw.report.figures.plotting import figure_bytes
+from entropylaw.report.figures.drawings import files
 from entropylaw.results.result import replace
-from tests.made import run_report
+from tests.made import of_reports, run_report
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused, row, rows
 from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
@@ -24,20 +24,20 @@ pytestmark = pytest.mark.usefixtures("one_cache")
 
 
 def report(*runs: RunReport) -> ReportDocument:
-    return from_fits(document(*(run.fit for run in runs)), runs)
+    return of_reports(document(*(run.fit for run in runs)), runs)
 
 
 def drawn(run: RunReport) -> dict[str, str]:
     """Every figure that a page can hold."""
     found = parts(run)
     return {
-        entry.name: figure_bytes(entry.draw(found[entry.needs]), "svg", entry.name).decode()
+        entry.name: files(entry.name, found[entry.needs], ["svg"])["svg"].decode()
         for entry in FIGURES
         if entry.needs in found
     }
 
 
-def page(fit: RunFit, found: RunPhases | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
+def page(fit: Entry, found: Entry | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
     run = run_report(fit, found)
     return pages.run_page(report(run), run, drawn(run), links)
 

@@ -11,15 +11,14 @@ from entropylaw.analysis.answer import fit_law
 from entropylaw.analysis.forecast import entropy_drop
 from entropylaw.analysis.law.verdict import ODDS
 from entropylaw.documents.document import (
+    Entry,
     FitDocument,
     FitOptions,
     InputFile,
-    RunFit,
 )
 from entropylaw.errors import FitError
 from entropylaw.logs.runs import Run
 from entropylaw.logs.source import Meaning, Source
-from entropylaw.report import words
 from entropylaw.results import Curve, Estimate, Influence, LawTests, Residuals, Verdict, Why
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit, FormAnswer
@@ -41,7 +40,8 @@ def choice(role: str, column: str, kind: str | None = None) -> Choice:
         aggregation="token mean" if entropy else None,
         timing="before the update",
     )
-    return Choice(column=column, meaning=meaning, why="the catalog knows it", usable=40)
+    pair = None if entropy else "same"
+    return Choice(column=column, meaning=meaning, why="the catalog knows it", usable=40, pair=pair)
 
 
 def read(
@@ -56,7 +56,6 @@ def read(
         reward=reward,
         entropy_choice=choice("entropy", "actor/entropy"),
         reward_choice=choice("reward", "val/acc", "validation"),
-        pair="same",
         dropped=dropped,
         notes=("steps fall from 40 to 31 at row 52: resumed run",),
     )
@@ -66,7 +65,7 @@ def read(
 @cache
 def synthetic(
     name: str = "sample", *, a: float = 0.3, b: float = 0.9, n: int = 40, noise: float = 0.01, h0: float = 1.2
-) -> RunFit:
+) -> Entry:
     random = np.random.default_rng(1)
     step = np.arange(n) * 10.0
     entropy = h0 * np.exp(-3.0 * step / step[-1]) + 0.02 * random.random(n)
@@ -74,25 +73,23 @@ def synthetic(
     fit = fit_law(entropy, reward, step, run=name)
     series = read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80})
     drop = entropy_drop(fit.law.step, fit.law.entropy, level=fit.level)
-    run = RunFit.of(*series, answer=fit, drop_per_100_steps=drop)
-    return replace(run, summary=words.summary(run))
+    return Entry.of(*series, result=replace(fit, drop_per_100_steps=drop))
 
 
-def falling() -> RunFit:
+def falling() -> Entry:
     """A run in which reward falls as entropy falls: no law."""
     return synthetic("falling", a=-0.2, b=0.3, noise=0.03)
 
 
-def refused(name: str = "short") -> RunFit:
+def refused(name: str = "short") -> Entry:
     nothing = np.zeros(3)
     error = FitError(
         "too-few-evaluations", "3 usable evaluations, expected at least 5", "evaluate more often"
     )
-    run = RunFit.refused(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error)
-    return replace(run, summary=words.summary(run))
+    return Entry.of(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error=error)
 
 
-def document(*runs: RunFit, warnings: tuple[str, ...] = ()) -> FitDocument:
+def document(*runs: Entry, warnings: tuple[str, ...] = ()) -> FitDocument:
     paths = sorted({run.path for run in runs})
     return FitDocument(
         inputs=tuple(InputFile(path=path, sha256="ab" * 32, format="csv", rows=120) for path in paths),
@@ -185,6 +182,7 @@ def by_hand(
             odds_lagged=0.04,
             **dict.fromkeys((f"odds_{name}" for name in ODDS), 0.04),
         ),
+        p_law=0.757,
         ceiling=estimate(0.8027, 0.7712, 0.8661),
         headroom=headroom or estimate(0.0343, 0.0121, 0.0911),
         reward_now=estimate(0.7684, 0.757, 0.779),
@@ -211,22 +209,17 @@ def by_hand(
     return fit
 
 
-def run_by_hand(fit: Fit, name: str = "by hand") -> RunFit:
+def run_by_hand(fit: Fit, name: str = "by hand") -> Entry:
     nothing = np.zeros(0)
-    error = FitError("none", "stands for an answer that is put in its place", "none")
-    entry = RunFit.refused(
-        *read(name, "logs/sample.csv", nothing, nothing, nothing, {"no reward at that step": 80}), error
-    )
-    drop = estimate(0.41, 0.36, 0.46)
-    entry = replace(entry, answer=fit, refusal=None, drop_per_100_steps=drop)
-    return replace(entry, summary=words.summary(entry))
+    series = read(name, "logs/sample.csv", nothing, nothing, nothing, {"no reward at that step": 80})
+    return Entry.of(*series, result=replace(fit, drop_per_100_steps=estimate(0.41, 0.36, 0.46)))
 
 
 def test_samples_are_what_they_are_taken_for() -> None:
     assert synthetic().verdict == "holds"
-    bad = falling().answer
+    bad = falling().result
     assert bad is not None
     assert (bad.verdict, bad.why) == (Verdict.fails, Why.no_relation)
     assert by_hand().flaw() == ""
-    assert refused().law is None
+    assert refused().result is None
     assert refused().verdict == "refused"

@@ -17,7 +17,7 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import Entry
 from entropylaw.documents.loading import load_fit, load_phases, load_report
 from entropylaw.errors import EntropyLawError
 from entropylaw.results.fit import Fit
@@ -52,9 +52,9 @@ LOGS = [
 Facts = tuple[Any, ...]
 
 
-def columns_of(entry: RunFit) -> Facts:
+def columns_of(entry: Entry) -> Facts:
     """The columns of a run, and how they are paired."""
-    return entry.entropy_column, entry.reward_column, entry.pair, entry.dropped
+    return entry.columns, entry.dropped
 
 
 def rounded(value: float | None) -> float | None:
@@ -67,8 +67,8 @@ def answer_of(fit: Fit | None, slug: str) -> Facts:
     return (slug,) if fit is None else (fit.n, rounded(fit.ceiling.value), str(fit.verdict))
 
 
-def of_entry(entry: RunFit) -> Facts:
-    return answer_of(entry.answer, entry.refusal.slug if entry.refusal else "")
+def of_entry(entry: Entry) -> Facts:
+    return answer_of(entry.result, entry.refusal.slug if entry.refusal else "")
 
 
 def in_python(log: Path) -> Iterator[Facts]:
@@ -111,7 +111,7 @@ def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
     with surroundings(tmp_path):
         Path("fit.json").write_text(stdout("fit", str(log), "--format", "json"), "utf-8")
         entries = load_fit("fit.json").runs
-        answers, fitted = [*map(of_entry, entries)], [entry.answer is not None for entry in entries]
+        answers, fitted = [*map(of_entry, entries)], [entry.result is not None for entry in entries]
         assert [*in_python(log)] == answers
 
         stdout("report", str(log), "-o", "pages", "--figures", "none", "--jobs", "1")
@@ -134,15 +134,15 @@ def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
 
         if not any(fitted):
             return
-        if len({(entry.reward_column, entry.pair) for entry in entries if entry.answer}) == 1:
+        if len({entry.columns["reward"] for entry in entries if entry.result}) == 1:
             in_arm = [answer[:2] if has else () for answer, has in zip(answers, fitted, strict=True)]
             assert of_arm(log) == in_arm
         predicted = json.loads(stdout("predict", "fit.json", "--target-entropy", "0", "--format", "json"))
         known = [answer for answer, has in zip(answers, fitted, strict=True) if has]
         for run, (_, ceiling, verdict) in zip(predicted["runs"], known, strict=True):
-            assert run["verdict"] == verdict
+            assert run["result"]["verdict"] == verdict
             # Of a run that lost its reward the ceiling is unknown, and a curve there is all the same.
-            assert ceiling in (None, rounded(run["predictions"][0]["mean"]["value"]))
+            assert ceiling in (None, rounded(run["result"]["predictions"][0]["mean"]["value"]))
 
 
 def series_of(log: Path) -> Iterator[Any]:

@@ -60,7 +60,7 @@ def test_a_fit_of_a_run_is_written_into_its_summary(address, tmp_path):
     done = typed("fit", RUN, "--to-wandb", "ent/proj/abc", "--format", "json", "-o", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "wrote the summary of ent/proj/abc" in done.stderr
-    answer = json.loads(done.stdout)["runs"][0]["answer"]
+    answer = json.loads(done.stdout)["runs"][0]["result"]
     numbers = {name: address.summary[f"entropylaw/{name}"] for name in ("ceiling", "headroom")}
     assert numbers == pytest.approx({name: answer[name]["value"] for name in numbers})
     assert address.summary["entropylaw/ceiling_low"] < address.summary["entropylaw/ceiling_high"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, form_label, law_column
 from entropylaw.analysis.law.verdict import IN_ENTROPY, IN_STEP, law_probability, nearest_rival
-from entropylaw.analysis.numbers import averaged
+from entropylaw.analysis.numbers import number
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import (
     CLEARLY,
@@ -124,9 +124,9 @@ def _curve_cautions(fit: Fit, reads: Reads) -> Iterator[Finding]:
     if fit.p_no_curve > NO_CURVE and fit.n >= FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=fit.p_no_curve, limit=NO_CURVE)
     if fit.p_first > RESTS_ON_FIRST:
-        number = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
-        dropped = max(round(table.prior.firsts[number][0] * table.time.size), 1) * table.group
-        with_them, _ = averaged(reads, table.first == 0, fit.level)
+        first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
+        dropped = max(round(table.prior.firsts[first][0] * table.time.size), 1) * table.group
+        with_them = number(reads, "ceiling", reads.averaged * (table.first == 0), fit.level)
         yield caution(
             "rests-on-first",
             dropped=dropped,

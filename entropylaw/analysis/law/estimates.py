@@ -103,21 +103,35 @@ def checked_reward(reward: float) -> float:
     return as_number(reward, "reward")
 
 
-def crossings(function: Callable[[FloatArray], FloatArray], *near: float | None) -> list[float]:
+Function = Callable[[FloatArray], FloatArray]
+
+
+def crossings(smooth: Function, exact: Function, *near: float | None) -> list[float]:
     """The entropies, nats, at which a function changes its sign, in order.
 
-    The search includes the entropies ``near``, about which it may have another sign over a short way only.
+    ``exact`` is the function, and ``smooth`` nearly the same without jumps: where both are nearly flat, the
+    first may change its sign many times. It says where near a change of ``smooth`` it is. The search includes
+    the entropies ``near``, about which the function may have another sign over a short way only.
     """
     # Uniform in log1p(H), which resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
     grid = np.union1d(grid, [entropy for entropy in near if entropy is not None])
-    above, roots = function(grid) >= 0, list[float]()
+    above, roots = smooth(grid) >= 0, list[float]()
     for i in np.flatnonzero(above[1:] != above[:-1]):
-        low, high = grid[i], grid[i + 1]
-        for _ in range(8):
-            inner = np.linspace(low, high, 18)
-            past = np.append((function(inner[1:-1]) >= 0) == above[i + 1], True)
-            first = int(np.argmax(past))
-            low, high = inner[first], inner[first + 1]
-        roots.append(float(0.5 * (low + high)))
+        root = _crossing(smooth, grid[i], grid[i + 1], rounds=5)
+        reach = 0.1 * (grid[i + 1] - grid[i])
+        ends = np.clip([root - reach, root + reach], 0.0, HIGHEST_ENTROPY)
+        if np.array_equal(exact(ends) >= 0, above[[i, i + 1]]):
+            root = _crossing(exact, *ends, rounds=6)
+        roots.append(root)
     return roots
+
+
+def _crossing(function: Function, low: float, high: float, *, rounds: int) -> float:
+    """Where a function changes the sign that it has at ``low``; each round is 17 times as exact."""
+    above = bool(function(np.array([high]))[0] >= 0)
+    for _ in range(rounds):
+        inner = np.linspace(low, high, 18)
+        first = int(np.argmax(np.append((function(inner[1:-1]) >= 0) == above, True)))
+        low, high = inner[first], inner[first + 1]
+    return float(0.5 * (low + high))

@@ -75,20 +75,20 @@ def usable(
     logged: tuple[Any, Any] | None = None,
 ) -> Evaluations:
     """The evaluations that can be fitted; raises as :func:`fit_law`."""
-    found = complete(entropy, reward, step, sd, logged)
-    refuse(found)
+    used = complete(entropy, reward, step, sd, logged)
+    refuse(used)
     if as_flag(keep_outliers, "keep_outliers"):
-        return found
-    outliers = gross_outliers(found.step, found.entropy, found.reward)
+        return used
+    outliers = gross_outliers(used.step, used.entropy, used.reward)
     if outliers:
         steps = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
         wrong = [outlier.values["step"] for outlier in outliers if outlier.values["column"] == "entropy"]
-        found = found.only(~np.isin(found.step, steps), {outlier.sentence: 1 for outlier in outliers})
-        if found.logged is not None:
-            right = ~np.isin(found.logged[0], np.array(wrong, dtype=float))
-            found = replace(found, logged=(found.logged[0][right], found.logged[1][right]))
-        refuse(found)
-    return found
+        used = used.only(~np.isin(used.step, steps), {outlier.sentence: 1 for outlier in outliers})
+        if used.logged is not None:
+            right = ~np.isin(used.logged[0], np.array(wrong, dtype=float))
+            used = replace(used, logged=(used.logged[0][right], used.logged[1][right]))
+        refuse(used)
+    return used
 
 
 def complete(
@@ -126,14 +126,14 @@ def _logged(
     """
     steps, entropies = every.step, every.entropy
     if logged is not None:
-        more = as_floats(logged[0], "logged"), as_floats(logged[1], "logged")
-        if more[0].size != more[1].size:
+        extra = as_floats(logged[0], "logged"), as_floats(logged[1], "logged")
+        if extra[0].size != extra[1].size:
             raise FitError(
                 "lengths-differ",
-                f"{more[0].size} logged steps and {more[1].size} entropies, expected one of each",
+                f"{extra[0].size} logged steps and {extra[1].size} entropies, expected one of each",
                 "pass arrays of the same length",
             )
-        steps, entropies = np.concatenate([steps, more[0]]), np.concatenate([entropies, more[1]])
+        steps, entropies = np.concatenate([steps, extra[0]]), np.concatenate([entropies, extra[1]])
     fine = np.isfinite(steps) & np.isfinite(entropies) & (np.abs(entropies) <= HIGHEST_ENTROPY)
     # Of a step that is there twice the first is taken: that of the evaluation.
     steps, first = np.unique(steps[fine], return_index=True)
@@ -141,7 +141,7 @@ def _logged(
 
 
 def refuse(
-    found: Evaluations,
+    run: Evaluations,
     *,
     fewest: int = FEWEST_EVALUATIONS,
     needs: str = "expected",
@@ -151,7 +151,7 @@ def refuse(
 
     ``needs`` and ``remedy`` are parts of the message and of its hint.
     """
-    step, entropy, reward = found.step, found.entropy, found.reward
+    step, entropy, reward = run.step, run.entropy, run.reward
     if step.size < fewest:
         raise FitError(
             "too-few-evaluations",
@@ -290,7 +290,7 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
     """
     if step.size < 10:
         return ()
-    found = []
+    outliers = []
     logarithm = np.log(np.maximum(entropy, max(FLOOR * float(np.median(entropy)), SMALLEST_ENTROPY)))
     for name, column, judged in (("entropy", entropy, logarithm), ("reward", reward, reward)):
         noise = _noise(judged)
@@ -303,13 +303,13 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
             continue
         rows = np.column_stack([step, column, *_sides(column), beyond / noise])[beyond > least].tolist()
         names = ("step", "value", "low", "high", "distance")
-        found += [
+        outliers += [
             note("gross-outlier", column=name, limit=FAR, **dict(zip(names, row, strict=True)))
             for row in rows
         ]
-    if len({outlier.values["step"] for outlier in found}) > max(MOST[0], MOST[1] * step.size):
+    if len({outlier.values["step"] for outlier in outliers}) > max(MOST[0], MOST[1] * step.size):
         return ()
-    return tuple(sorted(found, key=lambda outlier: float(outlier.values["step"])))  # type: ignore[arg-type]
+    return tuple(sorted(outliers, key=lambda outlier: float(outlier.values["step"])))  # type: ignore[arg-type]
 
 
 def _noise(column: FloatArray) -> FloatArray:

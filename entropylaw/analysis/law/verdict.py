@@ -137,8 +137,8 @@ def _why(tests: LawTests, *, falls: bool) -> Why:
     if (falls or odds.get("constant", 0.0) >= CONSTANT_LIMIT) and not monotone:
         return Why.no_relation
     curve = max(1.0, *(odds.get(name, 0.0) for name in IN_ENTROPY))
-    more = max(odds.get(name, 0.0) for name in IN_STEP)
-    return Why.more_than_entropy if more >= CLEARLY * curve else Why.another_curve
+    beyond = max(odds.get(name, 0.0) for name in IN_STEP)
+    return Why.more_than_entropy if beyond >= CLEARLY * curve else Why.another_curve
 
 
 def nearest_rival(tests: LawTests) -> tuple[str, float]:

@@ -21,6 +21,7 @@ from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.splitting import BOOKKEEPING, RUN_NAMES
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.source import Meaning
+from entropylaw.units import is_rate
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"
@@ -55,6 +56,8 @@ _EVALUATES, _TRAINS = (
 )
 
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
+
+_RATE = Meaning(role="reward", trainer="generic", kind="training")
 
 #: Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
 TOKEN_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
@@ -270,7 +273,7 @@ def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where no column identifies one."""
     every = trainers()
     templates = tuple(chain.from_iterable(trainer.telltales for trainer in every))
-    telltales = list(filter(_any_of(templates), columns))
+    telltales = list(filter(_any_of(templates), (name_and_kind(column)[0] for column in columns)))
     for trainer in every:
         if logged := list(filter(_any_of(trainer.telltales), telltales)):
             return Detection(trainer, f"{trainer.title} logs {listing(logged, 3)}")
@@ -288,19 +291,32 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     named = {column: names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
+    if role == "validation" and trainer is generic:
+        # A rate of held-out data, whatever it is called.
+        ranked += [_as_validation(Key(name, _RATE)) for name in columns if is_held_out_rate(name)]
+        keyed += [(name, name) for name in columns if is_held_out_rate(name)]
     every = [
         Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
     ]
-    if role == "validation" and (apart := [pair for pair in keyed if pair[0] != pair[1]]):
-        # The reward of evaluations has the name of the reward of training.
-        trained = enumerate(map(_as_validation, (*trainer.training, *generic.training)), start=len(ranked))
+    if apart := [(column, names[-1]) for column, names in named.items() if len(names) > 1]:
+        # The reward of evaluations has the name of the reward of training, or that of a rate.
+        trained = list(map(_as_validation, (*trainer.training, *generic.training)))
+        trained += [_as_validation(Key(name, _RATE)) for _, name in apart if is_rate(name)]
         every += [
-            Match(column, key, r) for r, key in trained for column, name in apart if _matches(key, name)
+            Match(column, key, r)
+            for r, key in enumerate(trained, start=len(ranked))
+            for column, name in apart
+            if _matches(key, name)
         ]
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)
     return list(best.values())
+
+
+def is_held_out_rate(column: str) -> bool:
+    """Whether a name is that of a rate, and of held-out data."""
+    return is_evaluation(column) and is_rate(column) and not column.endswith("]")
 
 
 def names_in(role: str, column: str) -> tuple[str, ...]:
@@ -321,7 +337,8 @@ def _as_validation(key: Key) -> Key:
 def name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
-    return (match["name"], match["kind"]) if match else (column, "")
+    known = match and (_EVALUATES.fullmatch(match["kind"]) or _TRAINS.fullmatch(match["kind"]))
+    return (match["name"], match["kind"]) if match and known else (column, "")
 
 
 def is_evaluation(kind: str) -> bool:

@@ -26,6 +26,11 @@ _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 # A key and a text or a number, anywhere in a line that is no JSON.
 _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
+# A text of a logger that names a metric.
+_TEXT = r"(?:[^\"\\\n]|\\.){0,400}"
+_MESSAGE = re.compile(
+    rf"\"(?:message|msg|event|text)\"\s*:\s*\"{_TEXT}(?:entrop|reward){_TEXT}\"", re.IGNORECASE
+)
 _ARRAY = re.compile(r"\[\s*\{")
 _GAP = re.compile(r"[ \t\r\n,\0]*")
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
@@ -42,6 +47,8 @@ def recognises(content: Content) -> bool:
     if not content.is_text and b'{"' not in content.head:
         return False
     text = content.opening[:_HEAD]
+    if _MESSAGE.search(text) and not measured_in_text(_MESSAGE.sub("", text)):
+        return False  # lines of a logger, with the metrics in a text
     if _OPENS.match(text):
         return True
     lines = [line for line in text.splitlines() if line.strip()][:50]

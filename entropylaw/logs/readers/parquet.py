@@ -1,38 +1,33 @@
-"""Parquet files and tables in memory, Arrow's or others: numbers as numbers, structs flattened with dots."""
+"""Parquet files and Arrow's tables: numbers as numbers, structs flattened with dots."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from entropylaw.arrays import FloatArray
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
-from entropylaw.logs.runs import FRAME, Table, unique_names
+from entropylaw.logs.runs import Table, unique_names
 from entropylaw.logs.runs.number_parsing import (
     NO_TEXT,
     NOT_A_NUMBER,
     Column,
     MixedColumn,
     classify,
-    parse_column,
 )
 from entropylaw.logs.sources.assemble import refuse_samples
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.suggest import measured
 from entropylaw.paths import is_utf8
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _SMALL_FILE = 1 << 20
 """Bytes up to which a file is read by one thread: starting Arrow's takes longer than reading."""
@@ -43,14 +38,20 @@ def read(content: Content) -> Table:
     return read_parts(content.path, [content])
 
 
+def are_alike(paths: Iterable[str]) -> bool:
+    """Whether files are Parquet with the same names of columns."""
+    try:
+        return len({tuple(pq.read_schema(path).names) for path in paths}) == 1
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
 def read_parts(path: str, contents: Sequence[Content]) -> Table:
     """Read one Parquet file, or the parts of one data set in their order.
 
     Raises ``file-corrupt`` where Arrow cannot read it, ``file-too-large``, ``no-records``; and
     ``token-level-table``, found out before the long text columns of such a table are read.
     """
-    import pyarrow as pa
-
     size = sum(content.size for content in contents)
     threads = size > _SMALL_FILE
     try:
@@ -81,8 +82,6 @@ def read_parts(path: str, contents: Sequence[Content]) -> Table:
 
 def refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
     """Raise ``token-level-table`` by the step and the names alone, before long columns of text are read."""
-    import pyarrow as pa
-
     names = files[0].schema_arrow.names
     step = next((name for name in names if name.casefold() in ("step", "global_step")), None)
     if step is not None and sample_columns(names):
@@ -92,8 +91,6 @@ def refuse_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) 
 
 def open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
     """Open one Parquet file, each different text of a column held once: a page repeats one at no cost."""
-    import pyarrow.parquet as pq
-
     file = part.local_file()
     source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
     texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
@@ -124,8 +121,6 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
 
 def from_arrow(table: pa.Table, path: str) -> Table:
     """Turn an Arrow table into ours; raises ``no-records`` where it has no rows."""
-    import pyarrow as pa
-
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
@@ -139,8 +134,6 @@ def from_arrow(table: pa.Table, path: str) -> Table:
 
 def metrics_in_lists(table: pa.Table) -> dict[int, int]:
     """How many elements the lists of each row have whose types name a metric; lists are not read."""
-    import pyarrow as pa
-
     lengths = np.zeros(table.num_rows, dtype=np.int64)
     for field, column in zip(table.schema, table.columns, strict=True):
         names = (field.name, *re.findall(r"([^<>:,]+):", str(field.type)))
@@ -159,8 +152,6 @@ def _floats(chunks: Iterable[pa.Array]) -> FloatArray:
     Arrow's own ways would import pandas where that is installed, and its compute functions, which take as
     long to import as all of Arrow.
     """
-    import pyarrow as pa
-
     arrays = [np.empty(0)]
     for chunk in chunks:
         plain = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
@@ -204,8 +195,6 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
 
     Where a nan stands as a value, it is marked.
     """
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
         return text_column(column)
@@ -221,66 +210,3 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     # Rare: one by one, because Arrow's compute functions take long to import.
     codes = [NO_TEXT if cell == cell else NOT_A_NUMBER for cell in column.to_pylist()]
     return MixedColumn(values, np.array(codes, dtype=np.int32), [])
-
-
-def is_frame(value: object) -> bool:
-    """Whether it has columns: an Arrow table, a pandas-like frame or a mapping."""
-    return isinstance(value, Mapping) or hasattr(value, "columns")
-
-
-def from_frame(frame: Any) -> Table:
-    """Turn it into a table; a named index becomes a column.
-
-    Raises ``frame-not-understood`` where the columns differ in length or cannot be taken out, and
-    ``no-records`` where there are no rows.
-    """
-    if hasattr(frame, "column_names") and hasattr(frame, "schema"):
-        return from_arrow(frame, FRAME)
-    try:
-        pairs = _frame_columns(frame)
-    except (TypeError, ValueError, KeyError, AttributeError) as problem:
-        reason = f"its columns cannot be taken out ({type(problem).__name__})"
-    else:
-        lengths = {len(column) for _, column in pairs}
-        if lengths <= {0}:
-            raise InputError("no-records", "the table has no rows", "pass a table with one row per step")
-        if len(lengths) == 1:
-            names, notes = unique_names(name for name, _ in pairs)
-            columns = dict(zip(names, (column for _, column in pairs), strict=True))
-            return Table(columns=columns, rows=lengths.pop(), notes=notes)
-        reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
-    message = f"the table that was passed cannot be read: {reason}"
-    hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
-    raise UsageError("frame-not-understood", message, hint)
-
-
-def fingerprint(table: Table) -> str:
-    """SHA-256 over the names and the values as float64, for a table that has no file."""
-    digest = hashlib.sha256()
-    for name, column in table.columns.items():
-        digest.update(name.encode("utf-8", "backslashreplace") + b"\0")
-        parsed = parse_column(column)
-        digest.update(parsed.values.astype("<f8").tobytes())
-        if parsed.texts:
-            digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
-
-
-def _frame_columns(frame: Any) -> list[tuple[str, Column]]:
-    if isinstance(frame, Mapping):
-        return [(str(name), _cells(cells)) for name, cells in frame.items()]
-    index: Any = getattr(frame, "index", None)
-    pairs = [] if getattr(index, "name", None) is None else [(str(index.name), _cells(index))]
-    by_position = getattr(frame, "iloc", None)  # two columns may share a name
-    for position, name in enumerate(frame.columns):
-        cells = frame[name] if by_position is None else by_position[:, position]
-        label = "/".join(str(level) for level in name if str(level)) if isinstance(name, tuple) else str(name)
-        pairs.append((label, _cells(cells)))
-    return pairs
-
-
-def _cells(cells: Any) -> Column:
-    values = cells.to_numpy() if hasattr(cells, "to_numpy") else cells
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ValueError("a column has one dimension")
-    return values if isinstance(values, np.ndarray) else list(values)

@@ -30,8 +30,6 @@ from entropylaw.logs.sources.assemble import display_name, is_generic_folder
 LATE = 5
 
 UNLIKE_POINTS = "average over several steps, where another chart has a single value"
-#: How a reader begins the note that the other half of a log is elsewhere.
-HALF = "this is the log of"
 NO_COUNTERPART = "log call without a step in the other file"
 
 # With fewer evaluations, the entropies of two runs may be equal by chance.
@@ -214,8 +212,7 @@ def join_halves(runs: list[Run]) -> list[Run]:
             folder = _folder(with_reward)
             if folder != _folder(with_entropy):
                 folder = folder.parent
-            noted = (note for note in merged.notes if not note.startswith(HALF))
-            notes = ("entropy and reward are logged by two processes", *noted)
+            notes = ("entropy and reward are logged by two processes", *merged.notes)
             whole[id(with_entropy)] = replace(merged, name=display_name(str(folder / "log")), notes=notes)
     return list(whole.values())
 

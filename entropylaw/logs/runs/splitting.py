@@ -262,14 +262,16 @@ def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
 class Merged(NamedTuple):
     """One row per step, and how many records had a value overwritten.
 
-    ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``contested`` the
-    number of steps with several values of a watched column. ``notes`` say which steps were logged again.
+    ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``conflicts``
+    those of either with a value of a watched column, and ``contested`` is the number of their steps.
+    ``notes`` say which steps were logged again.
     """
 
     step: FloatArray
     columns: Mapping[str, FloatArray]
     overwritten: int = 0
     redone: int = 0
+    conflicts: int = 0
     contested: int = 0
     notes: tuple[str, ...] = ()
 
@@ -312,7 +314,7 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
         notes.append(f"{counted(again.size, 'row')} of a step that was logged again with other values: ")
         notes[-1] += f"{places('step', np.unique(again).tolist())}; the last value is kept"
     contested = len(np.unique(slot[conflicts]))
-    return Merged(unique, table, again.size, redone, contested, tuple(notes))
+    return Merged(unique, table, again.size, redone, int(conflicts.sum()), contested, tuple(notes))
 
 
 def averaged(life: Life, step: FloatArray, columns: Mapping[str, FloatArray]) -> Merged:

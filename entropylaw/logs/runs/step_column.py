@@ -9,7 +9,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -41,6 +41,7 @@ BY_THE_USER = "named by the user"
 
 # Words of a name that counts steps, and words with which it is something else.
 _STEP_WORDS = frozenset(("step", "steps", "iteration", "iterations", "iter", "update", "batch", "episode"))
+_LAST_STEP_WORDS = frozenset(("epoch", "epochs", "round", "rounds", "rollout"))
 _NO_STEP_WORDS = frozenset(
     (
         *("time", "per", "size", "length", "len", "reward", "entropy", "score", "acc", "loss", "sec", "max"),
@@ -57,8 +58,8 @@ ROLLOUT_AXES = (_ROLLOUT, "train/step", "eval/step")
 
 @lru_cache(maxsize=1 << 14)
 def folded(name: str) -> str:
-    """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
-    return name.strip().replace("/", "_").replace(".", "_").casefold()
+    """Return the name with ``/``, ``.`` and blanks as ``_``, in lower case."""
+    return name.strip().replace("/", "_").replace(".", "_").replace(" ", "_").casefold()
 
 
 def by_folded_name(names: Iterable[str]) -> dict[str, str]:
@@ -92,7 +93,8 @@ def find_step(
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
     by_fold = by_folded_name(table.columns)
     named = list(filter(by_fold.__contains__, map(folded, STEP_NAMES)))
-    named = named or [name for name in by_fold if counts_steps(name, table.columns[by_fold[name]])]
+    for words in (_STEP_WORDS, _LAST_STEP_WORDS):
+        named = named or [name for name in by_fold if counts_steps(name, table.columns[by_fold[name]], words)]
     read: dict[str, FloatArray] = {}
     problems: list[InputError] = []
     for name in map(by_fold.__getitem__, named or by_fold.keys() & COUNTERS):
@@ -119,16 +121,17 @@ def find_step(
     return StepColumn(best, read[best], reason)
 
 
-def counts_steps(name: str, cells: Column) -> bool:
+def counts_steps(name: str, cells: Column, step_words: Collection[str]) -> bool:
     """Whether a column counts steps, by a word of its name and by its values: whole, hardly ever falling."""
     words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name[:200]).casefold())
-    if _STEP_WORDS.isdisjoint(words) or not _NO_STEP_WORDS.isdisjoint(words):
+    if not any(word in step_words for word in words) or not _NO_STEP_WORDS.isdisjoint(words):
         return False
     values = parse_column(cells).values
     there = values[np.isfinite(values)]
     if there.size < 3 or (there != np.floor(there)).any() or there.min() == there.max():
         return False
-    return bool((np.diff(there) >= 0).mean() >= 0.9)
+    rises = np.diff(there) > 0 if step_words is _LAST_STEP_WORDS else np.diff(there) >= 0
+    return bool(rises.mean() >= 0.9)
 
 
 def require_column(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from entropylaw.logs.configuration import read_yaml
 from entropylaw.logs.readers.delimited import CUT_OFF
 from entropylaw.logs.readers.jsonl import UNPARSEABLE
 from entropylaw.logs.readers.trackers import LONGEST_NAME, StepRows, run_label
+from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
 from entropylaw.logs.runs.step_column import NO_STEP
@@ -74,8 +76,6 @@ class EventFiles(BundleReader):
 
         Raises the error of the last file, where none has scalars.
         """
-        from entropylaw.logs.readers.trackers.tfevents import wall_times
-
         tables, problems = list[Table](), list[InputError]()
         times: list[tuple[float, float]] = []
         damaged = 0
@@ -300,6 +300,13 @@ def run_name(meta: str) -> str:
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
+def _parquet() -> ModuleType:
+    """The reader of Parquet, which imports Arrow."""
+    from entropylaw.logs.readers import parquet
+
+    return parquet
+
+
 class ParquetParts(BundleReader):
     """The parts of one Parquet data set, which have numbered names and one schema."""
 
@@ -312,19 +319,11 @@ class ParquetParts(BundleReader):
         parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
         if len(parts) < 2:
             return ()
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            return parts if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
-        except (pa.ArrowException, OSError, ValueError):
-            return ()
+        return parts if _parquet().are_alike(parts) else ()
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read them as one table, with the errors of ``read_parts``."""
-        from entropylaw.logs.readers.parquet import read_parts
-
-        table = read_parts(folder, contents)
+        table: Table = _parquet().read_parts(folder, contents)
         note = f"{counted(len(contents), 'part')} of one Parquet data set"
         return replace(table, notes=(note, *table.notes))
 

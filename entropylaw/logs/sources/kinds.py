@@ -26,7 +26,7 @@ from entropylaw.logs.runs.number_parsing import (
 )
 from entropylaw.logs.runs.splitting import RUN_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
-from entropylaw.logs.suggest import measured
+from entropylaw.logs.suggest import is_evident, measured
 
 #: The column in which a reader itself writes the kind of a record.
 KIND = "record kind"
@@ -61,14 +61,14 @@ def one_column_per_metric(table: Table) -> Table:
     )
     if key is None or value is None or counter is None:
         return table
-    metrics, at = texts(table.columns[key])
-    if not 1 < len(metrics) <= _MOST_METRICS or (at < 0).any() or not measured(metrics):
+    metrics, at = coded(table.columns[key])
+    if not 1 < len(metrics) <= _MOST_METRICS or np.isnan(at).any() or not measured(metrics):
         return table
     others = {name: list(cells) for name, cells in table.columns.items() if name not in (key, value)}
     alike = [
         cells
         for name, cells in others.items()
-        if name == counter or folded(name) in RUN_NAMES or texts(cells)[0]
+        if name == counter or folded(name) in RUN_NAMES or coded(cells)[0]
     ]
     rows: dict[tuple[object, ...], int] = {}
     places, written = list[int](), Counter[tuple[object, ...]]()
@@ -103,6 +103,7 @@ def _firsts(places: Sequence[int]) -> list[int]:
 def by_kind(table: Table, step: StepColumn) -> Table:
     """Give the metrics of each kind of record columns of their own; the note says which are split."""
     kinds, sign = _kinds(table, step)
+    table = replace(table, columns={name: cells for name, cells in table.columns.items() if name != KIND})
     labels = list(dict.fromkeys(filter(None, kinds.tolist())))
     if not any(map(is_evaluation, labels)):
         return table
@@ -126,7 +127,7 @@ def by_kind(table: Table, step: StepColumn) -> Table:
     note = (
         f"records of {counted(len(labels), 'kind')} by {sign}: {', '.join(numbers)}; what several have, or "
     )
-    note += f"evaluations alone, is split: {listing(sorted(split, key=_weight), 4)}"
+    note += f"evaluations alone, is split: {listing(sorted(split, key=_weight), 8)}"
     return replace(table, columns=columns, notes=(*table.notes, note))
 
 
@@ -134,13 +135,13 @@ def _weight(name: str) -> tuple[bool, str]:
     return not catalog.is_metric(name), name
 
 
-def texts(cells: Column) -> tuple[list[str], FloatArray]:
-    """The texts of a column, each once, and the place of each cell's among them; -1 for another cell."""
+def coded(cells: Column) -> tuple[list[str], FloatArray]:
+    """The texts of a column, each once, and the place of each cell's among them; nan for any other cell."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
-        return [], np.full(len(cells), -1.0)
-    written = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
-    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, written)))}
-    return list(codes), np.array([codes.get(text, -1) for text in written], dtype=float)
+        return [], np.full(len(cells), np.nan)
+    texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
+    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
 
 
 def where(cells: Column, rows: BoolArray) -> Column:
@@ -153,7 +154,7 @@ def where(cells: Column, rows: BoolArray) -> Column:
 def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
     """The kind of every record, empty where it has none, and what shows it; all empty where nothing does."""
     rows = len(step.values)
-    words = {name: texts(cells) for name, cells in table.columns.items() if _may_be_text(cells)}
+    words = {name: coded(cells) for name, cells in table.columns.items() if _may_be_text(cells)}
     words = {name: coded for name, coded in words.items() if 0 < len(coded[0]) <= _MOST_KINDS}
     entropies = _any_finite(table, ("entropy",), rows)
     kinds, sign = np.full(rows, "", dtype=object), ""
@@ -166,11 +167,12 @@ def _kinds(table: Table, step: StepColumn) -> tuple[np.ndarray, str]:
         elif not _are_kinds(name, labels):
             continue
         updates = {labels[int(code)] for code in np.unique(at[entropies & (at >= 0)])}
+        updates = set() if any(map(is_training, labels)) else updates
         for code, label in enumerate(labels):
             trains = is_training(label) or (label in updates and not is_evaluation(label))
             kinds[at == code] = "train" if trains and not is_training(label) else label
-        kinds[at < 0] = "train" if (entropies & (at < 0)).any() else ""
-        sign = f"column {shown(name)}"
+        kinds[np.isnan(at)] = "train" if (entropies & np.isnan(at)).any() else ""
+        sign = "what the lines say" if name == KIND else f"column {shown(name)}"
         break
     else:
         evaluations = _evaluations(table, step, entropies)
@@ -218,9 +220,11 @@ def _any_finite(table: Table, roles: Sequence[str], rows: int) -> BoolArray:
     names = tuple(table.columns)
     trainer = catalog.detect(names).trainer
     there = np.zeros(rows, dtype=bool)
-    for role in roles:
-        for match in catalog.matches(role, names, trainer):
-            there |= np.isfinite(parse_column(table.columns[match.column]).values)
+    columns = {match.column for role in roles for match in catalog.matches(role, names, trainer)}
+    if not columns and trainer is catalog.trainers()[-1]:
+        columns = {name for name in names if is_evident("entropy" if "entropy" in roles else "reward", name)}
+    for column in columns:
+        there |= np.isfinite(parse_column(table.columns[column]).values)
     return there
 
 
@@ -294,10 +298,10 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
 def _metrics_without_step(table: Table, stepped: BoolArray) -> BoolArray:
     """The records without a step that have metrics which no record with a step has."""
     lacking = np.zeros_like(stepped)
-    for name in filter(catalog.is_metric, table.columns):
-        there = np.isfinite(parse_column(table.columns[name]).values)
-        if not (there & stepped).any():
-            lacking |= there
+    for name, cells in table.columns.items():
+        if catalog.is_metric(name) or is_evident("entropy", name) or is_evident("reward", name):
+            there = np.isfinite(parse_column(cells).values)
+            lacking |= there & (not (there & stepped).any())
     return lacking
 
 

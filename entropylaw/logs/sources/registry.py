@@ -154,6 +154,16 @@ READERS: tuple[Format, ...] = (
         "address of a CSV file, which is read here",
     ),
     Format(
+        "workbook",
+        suffixes=(".xlsx",),
+        module="",
+        signature=rb"PK\x03\x04.{26}(?:\[Content_Types\]|_rels/|docProps/|xl/)",
+        title="a workbook of Excel (.xlsx)",
+        why="its sheets are not read",
+        hint="save the sheet as CSV, in Excel by File > Save As, or with pandas and openpyxl: "
+        "python -c \"import pandas; pandas.read_excel('LOG.xlsx').to_csv('LOG.csv', index=False)\"",
+    ),
+    Format(
         "compressed",
         suffixes=(".zip", ".tar", ".tgz"),
         module="",
@@ -191,12 +201,6 @@ READERS: tuple[Format, ...] = (
         slug="last-values-only",
     ),
     Format(
-        "prime-rl",
-        "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
-        "are joined by step",
-        module="console.one_line:prime",
-    ),
-    Format(
         "tensorboard-csv",
         "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
         suffixes=(".csv", ".json"),
@@ -227,22 +231,11 @@ READERS: tuple[Format, ...] = (
         module="console.one_line:slime",
     ),
     Format(
-        "roll", "`metrics_tag: {…}`, or the metrics that its pipelines log", module="console.one_line:roll"
-    ),
-    Format("areal", "the tables that it prints for every step", module="console.multi_line:areal"),
-    Format("easyr1", "`Step 12` and the block of metrics below it", module="console.multi_line:easyr1"),
-    Format("openrlhf", "the metrics that it logs of every global step", module="console.one_line:openrlhf"),
-    Format("skyrl", "the metrics that its console logger prints", module="console.multi_line:skyrl"),
-    Format(
-        "tinker",
-        "the tables of tinker-cookbook's `logs.log` and rLLM's console; names that the table cut are left "
-        "out",
-        module="console.multi_line:tinker",
-    ),
-    Format(
-        "open-instruct",
-        "the panels that its GRPO prints, with two decimals",
-        module="console.multi_line:open_instruct",
+        "text",
+        "what people print by hand: `step=12 entropy=0.35 reward=0.4`, `name: value`, `| name value |`, "
+        "tables, JSON and dicts in a line, behind any prefix; a step may have several lines; so "
+        "consoles of prime-rl, OpenRLHF, ROLL, AReaL, EasyR1, SkyRL, tinker-cookbook, rLLM, open-instruct",
+        module="console.text",
     ),
     Format(
         "wandb-run-table",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from entropylaw.documents.document import CheckDocument, GateCase
+from entropylaw.documents.document import CheckDocument, Entry, GateCase
 from entropylaw.report.blocks import Block, Table
 from entropylaw.report.describe import check
 
@@ -25,6 +25,6 @@ def _module_of(result: Any) -> Any:
     if isinstance(result, CheckDocument | GateCase):
         return check
     # These import numpy, which a check of stored fits does without.
-    from entropylaw.report.describe.modules import MODULES
+    from entropylaw.report.describe.modules import ENTRIES, MODULES
 
-    return MODULES[type(result)]
+    return ENTRIES[type(result.result)] if isinstance(result, Entry) else MODULES[type(result)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from entropylaw.documents.document import BacktestDocument
+from entropylaw.documents.document import BacktestDocument, Entry
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_percent
@@ -46,20 +46,24 @@ BACKTEST = (
 """The same in CSV and frames; a run that was not tested has its reason in ``note``."""
 
 
-def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]:
+Tested = Backtest | BacktestDocument | Entry[RunBacktest] | RunBacktest
+
+
+def describe(result: Tested) -> list[b.Block]:
     """All cuts together, then every run."""
-    if isinstance(result, RunBacktest):
-        return _of_run(result)
+    runs = _runs(result)
+    if not isinstance(result, Backtest | BacktestDocument):
+        return _of_run(*runs[0])
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
         blocks.append(b.warned(result.warnings))
-    refused = sum(run.refusal is not None for run in result.runs)
+    refused = sum(tested is None for _, tested, _ in runs)
     if refused:
-        text = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
+        text = f"Not tested: {refused} of {len(runs)} runs, each with its reason."
         blocks.append(b.paragraphs(text, detail=True))
     if result.overall is not None:
         blocks.append(b.Notes(list(over_all_cuts(result.overall, result.level))))
-    return blocks + [block for run in result.runs for block in _of_run(run)]
+    return blocks + [block for run in runs for block in _of_run(*run)]
 
 
 def over_all_cuts(skill: Skill, level: float) -> Iterator[b.Note]:
@@ -80,24 +84,35 @@ def over_all_cuts(skill: Skill, level: float) -> Iterator[b.Note]:
     )
 
 
-def table(result: Backtest | BacktestDocument | RunBacktest) -> b.Table:
+def table(result: Tested) -> b.Table:
     """A row per cut of every run."""
-    runs = (result,) if isinstance(result, RunBacktest) else result.runs
     level = getattr(result, "level", None)
     rows: list[list[b.Cell]] = []
-    for run in runs:
-        rows += [[run.run, *cells, level, None] for cells in b.table_of(CUTS, run.cuts, b.DATA).rows]
-        if run.refusal is not None:
-            rows.append([run.run, *[None] * (len(BACKTEST) - 2), run.refusal])
+    for name, tested, reason in _runs(result):
+        if tested is None:
+            rows.append([name, *[None] * (len(BACKTEST) - 2), reason])
+        else:
+            rows += [[name, *cells, level, None] for cells in b.table_of(CUTS, tested.cuts, b.DATA).rows]
     return b.Table(BACKTEST, rows)
 
 
-def _of_run(run: RunBacktest) -> list[b.Block]:
-    if run.refusal is not None:
-        return [b.Heading(run.run, 2), b.Verdict("not tested", run.refusal)]
+def _runs(result: Tested) -> list[tuple[str, RunBacktest | None, str]]:
+    """The names of the runs, what was tested of each, and why nothing was."""
+    if isinstance(result, Backtest):
+        refused = [(name, None, reason) for name, reason in result.refused]
+        return [*((run.run, run, "") for run in result.runs), *refused]
+    if isinstance(result, RunBacktest):
+        return [(result.run, result, "")]
+    entries = result.runs if isinstance(result, BacktestDocument) else (result,)
+    return [(entry.run, entry.result, getattr(entry.refusal, "message", "")) for entry in entries]
+
+
+def _of_run(name: str, tested: RunBacktest | None, reason: str) -> list[b.Block]:
+    if tested is None:
+        return [b.Heading(name, 2), b.Verdict("not tested", reason)]
     said = "what was forecast half as many steps on, and the mean of three evaluations there"
     return [
-        b.Heading(run.run, 2, counted(run.n, "evaluation")),
+        b.Heading(name, 2, counted(tested.n, "evaluation")),
         b.Verdict("tested", said, True),
-        b.table_of(CUTS, run.cuts, b.PEOPLE, words=0),
+        b.table_of(CUTS, tested.cuts, b.PEOPLE, words=0),
     ]

@@ -43,7 +43,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:
-            spent = f"{ahead.spent.note}; 95 % of exp(H) − 1 is not spent before step {format_step(ahead.spent.low)}"
+            spent = f"{ahead.spent.note}; not spent before step {format_step(ahead.spent.low)}"
         notes.append(b.Note("entropy", spent))
     if ahead.law is not None:
         errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"

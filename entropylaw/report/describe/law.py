@@ -24,7 +24,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.fit import Fit
 from entropylaw.results.groups import LevelShift
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import LOST, field_names, replace, sentences
+from entropylaw.results.result import LOST, NO_SHIFT, field_names, replace, sentences
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -66,14 +66,12 @@ def sections(
     *,
     data: str = "",
     other: Sequence[b.Block] = (),
-    progress: Sequence[b.Fact] = (),
     further: Sequence[b.Block] = (),
 ) -> list[b.Block]:
     """The verdict, the two answers, the law, the functional forms, the estimates, and the diagnostics.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``data`` says what was read,
-    ``other`` are answers for another reward, ``progress`` has further estimates, and ``further`` blocks come
-    before the diagnostics.
+    ``other`` are answers for another reward, and ``further`` blocks come before the diagnostics.
     """
     law = fit.law
     answers = words.answers(fit)
@@ -82,6 +80,11 @@ def sections(
     chance = words.p_left(fit)
     left = f"ceiling − reward now; {chance}" if chance else "ceiling − reward now"
     interval = f"{format_percent(fit.level)} interval ({fit.ceiling.method})"
+    drop = []
+    if fit.drop_per_100_steps is not None:
+        drop.append(
+            b.Fact("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third")
+        )
     averaged = (
         b.Fact("ceiling", fit.ceiling, _of_ceiling(fit)),
         b.Fact("reward now", fit.reward_now, now),
@@ -89,7 +92,7 @@ def sections(
         b.Fact("share reached", fit.used, "of the attainable gain", "%"),
         *_if_memory(fit, ("ceiling", "headroom")),
         *_without_term(fit),
-        *progress,
+        *drop,
     )
     interval_of_law = f"{format_percent(law.level)} interval ({law.ceiling.method})"
     unsafe = f"The law fails for this run: {words.headline(fit)}. Its own numbers are for reference only."
@@ -109,9 +112,9 @@ def sections(
     forms = [column for column in FORM_COLUMNS if not (fit.lost and column.estimate)]
     shown = f"{words.headline(fit)} {text}"
     reasons = b.labelled("reason", (reason for reason in fit.reasons if reason not in shown))
-    # The first answer says that reward was lost.
-    findings = [finding for finding in fit.findings if finding.code != LOST]
-    cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(fit.findings, "note"))
+    # The first answer says that reward was lost, and the level shifts have a section.
+    findings = [finding for finding in fit.findings if finding.code not in (LOST, NO_SHIFT)]
+    cautions = b.labelled("caution", fit.cautions) + b.labelled("note", sentences(findings, "note"))
     diagnostics = [
         b.Note("residual", residual_words(law)),
         b.Note("", influence_words(law)),
@@ -148,6 +151,7 @@ def sections(
             detail=True,
         ),
         b.Notes([b.Note("", trust)], detail=True),
+        *level_shift_blocks(fit),
         *further,
         b.Heading("Diagnostics", name="trust"),
         b.Notes(diagnostics, detail=True),
@@ -233,7 +237,8 @@ def _tests(fit: Fit) -> str:
     """The evidence from which the verdict follows."""
     tests = fit.tests
     p_values = {"no term in the step": tests.p_step, "no term in its logarithm": tests.p_log_step}
-    parts = [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
+    parts = [f"the law among its rivals: P = {format_probability(fit.p_law)}"]
+    parts += [f"{hypothesis}: {_p_value(p)}" for hypothesis, p in p_values.items() if p is not None]
     odds = []
     for name in field_names(tests):
         value = getattr(tests, name)
@@ -276,9 +281,10 @@ def memory_words(law: LawFit) -> str:
     return f"{text}."
 
 
-def level_shift_blocks(shifts: Iterable[LevelShift], notes: Iterable[str]) -> list[b.Block]:
+def level_shift_blocks(fit: Fit) -> list[b.Block]:
     """The level shifts; nothing where these options were not given."""
-    texts = [*map(level_shift, shifts), *notes]
+    texts = [*map(level_shift, fit.level_shifts)]
+    texts += [finding.sentence for finding in fit.findings if finding.code == NO_SHIFT]
     if not texts:
         return []
     return [b.Heading("Level shifts", name="segments"), b.Notes(b.labelled("level shift", texts))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import ModuleType, NoneType
 
 from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.documents.document import (
@@ -12,8 +12,6 @@ from entropylaw.documents.document import (
     PhasesDocument,
     PredictionDocument,
     ReportDocument,
-    RunFit,
-    RunPhases,
     RunPrediction,
     RunReport,
 )
@@ -36,13 +34,21 @@ from entropylaw.results.forecast import Backtest, Forecast, RunBacktest
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenSummary
 
+ENTRIES: dict[type, ModuleType] = {
+    **dict.fromkeys((NoneType, Fit), runs),
+    PhaseFit: phases,
+    RunPrediction: prediction,
+    RunBacktest: backtest,
+}
+"""Class of the result in an entry → the module that describes the entry."""
+
 MODULES: dict[type, ModuleType] = {
     Fit: law,
-    **dict.fromkeys((FitDocument, RunFit, ReportDocument, RunReport), runs),
+    **dict.fromkeys((FitDocument, ReportDocument, RunReport), runs),
     Forecast: forecast,
-    **dict.fromkeys((PredictionDocument, RunPrediction), prediction),
+    PredictionDocument: prediction,
     **dict.fromkeys((Backtest, BacktestDocument, RunBacktest), backtest),
-    **dict.fromkeys((PhasesDocument, RunPhases, PhaseFit, PhasesAcross), phases),
+    **dict.fromkeys((PhasesDocument, PhaseFit, PhasesAcross), phases),
     **dict.fromkeys((ColumnsDocument, ColumnReport), logs),
     TokenSummary: tokens,
     ArmComparison: arms,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from entropylaw.documents.document import COLUMNS as READ
-from entropylaw.documents.document import PhasesDocument, RunPhases
+from entropylaw.documents.document import Entry, PhasesDocument
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
@@ -19,7 +17,7 @@ from entropylaw.report.numbers import (
     value_and_interval,
 )
 from entropylaw.results import Estimate
-from entropylaw.results.columns import SEMANTIC, PhaseColumn
+from entropylaw.results.columns import SEMANTIC, Choice
 from entropylaw.results.phases import (
     CURVES,
     FALLS_AGAIN,
@@ -35,7 +33,7 @@ from entropylaw.results.result import replace
 
 METHOD = "contrasts over windows, drift + noise integrated out"
 
-Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
+Result = PhasesDocument | Entry[PhaseFit] | PhaseFit | PhasesAcross
 
 Curves = list[tuple[CurvePhases, str]]
 """Curves, each with its full name."""
@@ -86,9 +84,9 @@ def describe(result: Result) -> list[b.Block]:
     return _of_run(without_log(result) if isinstance(result, PhaseFit) else result)
 
 
-def _of_run(run: RunPhases) -> list[b.Block]:
+def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     """A run: its curves, and the columns that they were read from."""
-    if run.phases is None:
+    if run.result is None:
         return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
     curves = curves_of(run)
     points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
@@ -106,23 +104,25 @@ def _of_run(run: RunPhases) -> list[b.Block]:
     ]
 
 
-def _read(run: RunPhases) -> list[b.Note]:
+def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     """The columns that were used, and for what, and the points that were dropped."""
-    columns = (run.planning_column, run.execution_column, run.aggregate_column)
-    named = zip(("planning", "execution", "all tokens"), columns, strict=True)
-    used = [(f"{tokens} '{column.column}'", column.what) for tokens, column in named if column is not None]
+    used = []
+    for name, tokens in CURVES.items():
+        if (column := run.columns.get(name)) is not None:
+            used.append((f"{tokens} '{column.column}'", column.meaning.kind))
     if len({entropy for _, entropy in used}) > 1:
         parts = [f"{column} ({entropy})" for column, entropy in used]
     else:
         parts = [column for column, _ in used]
         if used:
             parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{used[-1][1]})"
-    others = {"planning's share of tokens": run.share_column, "response length": run.length_column}
-    parts += [f"{content} '{name}'" for content, name in others.items() if name is not None]
+    for name, content in (("planning_share", "planning's share of tokens"), ("length", "response length")):
+        if name in run.columns:
+            parts.append(f"{content} '{run.columns[name].column}'")
     return [b.Note("file", run.path, ""), b.Note("read", ", ".join(parts) or "no column"), _dropped(run)]
 
 
-def _dropped(run: RunPhases) -> b.Note:
+def _dropped(run: Entry[PhaseFit]) -> b.Note:
     """The points that were dropped, as reasons with counts; a terminal shows three."""
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
@@ -145,35 +145,34 @@ def table(result: Result) -> b.Table:
     return b.table_of(COLUMNS, (row for run in runs for row in _curve_rows(run)))
 
 
-def without_log(phases: PhaseFit) -> RunPhases:
+def without_log(phases: PhaseFit) -> Entry[PhaseFit]:
     """Phases without a log behind them."""
-    unknown: dict[str, Any] = dict.fromkeys((*READ, "refusal")) | {"path": "", "notes": (), "findings": ()}
-    return RunPhases(run=phases.run, dropped=phases.dropped, phases=phases, **unknown)
+    return Entry(
+        run=phases.run, path="", columns={}, dropped=phases.dropped, notes=(), result=phases, refusal=None
+    )
 
 
-def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]]:
+def fitted_curves(run: Entry[PhaseFit]) -> list[tuple[CurvePhases, Choice | None]]:
     """The curves of a run that were fitted, each with the column that it was read from; planning first."""
-    phases = run.phases
-    if phases is None:
+    if run.result is None:
         return []
-    columns = (run.planning_column, run.execution_column, run.aggregate_column)
-    curves = (phases.planning, phases.execution, phases.aggregate)
-    return [(curve, column) for curve, column in zip(curves, columns, strict=True) if curve is not None]
+    curves = (run.result.planning, run.result.execution, run.result.aggregate)
+    return [(curve, run.columns.get(curve.name)) for curve in curves if curve is not None]
 
 
-def curves_of(run: RunPhases) -> Curves:
+def curves_of(run: Entry[PhaseFit]) -> Curves:
     """The curves of a run that were fitted, each with its full name; planning first."""
     named = []
     for curve, column in fitted_curves(run):
         name = f"token entropy of {curve.name.replace('aggregate', 'all')} tokens"
         # A semantic entropy is never called a token entropy.
-        if column is not None and column.what == SEMANTIC:
+        if column is not None and column.meaning.kind == SEMANTIC:
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
         named.append((curve, name))
     return named
 
 
-def headline(run: RunPhases) -> str:
+def headline(run: Entry[PhaseFit]) -> str:
     """The verdict in one sentence; for curves that do not turn to rise also the power of the test."""
     text, curves = verdict_words(run), curves_of(run)
     flat = [curve for curve, _ in curves if not curve.rises]
@@ -188,9 +187,9 @@ def headline(run: RunPhases) -> str:
     return f"{text}; {100 * POWER:g} % power{where} to detect a rise of {rise} nats over the second half"
 
 
-def verdict_words(run: RunPhases) -> str:
+def verdict_words(run: Entry[PhaseFit]) -> str:
     """What the curves do, and where; or that none turns to rise."""
-    phases = run.phases
+    phases = run.result
     if phases is None:
         return "This run could not be fitted."
     if phases.planning is None or phases.execution is None:
@@ -198,7 +197,7 @@ def verdict_words(run: RunPhases) -> str:
         ((curve, name),) = curves_of(run)
         kind = "one curve, classes not separated" if curve.name == "aggregate" else "one curve"
         return f"{kind}: the {name} {does(curve)}"
-    planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
+    planning, execution = (_owner(run, kind) for kind in ("planning", "execution"))
     sign = {"execution first": 1, "planning first": -1}.get(str(phases.verdict), 0)
     if phases.delta is not None and sign:
         (second, _), (first, sooner) = [(planning, phases.planning), (execution, phases.execution)][::sign]
@@ -258,8 +257,9 @@ def percent_words(estimate: Estimate) -> str:
     return MISSING if estimate.value is None else value_and_interval(estimate, "%")
 
 
-def _owner(column: PhaseColumn | None, kind: str) -> str:
-    return SEMANTIC if column is not None and column.what == SEMANTIC else kind
+def _owner(run: Entry[PhaseFit], kind: str) -> str:
+    column = run.columns.get(kind)
+    return SEMANTIC if column is not None and column.meaning.kind == SEMANTIC else kind
 
 
 def _steps(gap: Estimate, sign: int) -> str:
@@ -281,19 +281,15 @@ def _after(phases: PhaseFit, execution: str) -> str:
     return f"; planning's turning point is {steps} {'before' if gap.high < 0 else 'after'} {fall}"
 
 
-def _cautions(run: RunPhases) -> tuple[str, ...]:
-    return run.cautions if run.phases is None else (*run.phases.cautions, *run.cautions)
-
-
-def cautions_counted(run: RunPhases) -> str:
+def cautions_counted(run: Entry[PhaseFit]) -> str:
     """`` (2 cautions)``; nothing where there are none."""
-    number = len(_cautions(run))
+    number = 0 if run.result is None else len(run.result.cautions)
     return f" ({counted(number, 'caution')})" if number else ""
 
 
-def _sections(run: RunPhases) -> list[b.Block]:
+def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
     """The verdict, the cautions, the figure, and the numbers of the curves; or why there are none."""
-    phases, curves = run.phases, curves_of(run)
+    phases, curves = run.result, curves_of(run)
     if phases is None:
         if run.refusal is None:
             return [b.Verdict("refused", "its document gives no reason")]
@@ -306,13 +302,13 @@ def _sections(run: RunPhases) -> list[b.Block]:
     text = f"{kind}: {text}" if kind else text
     return [
         b.Verdict(badge, f"{text}{cautions_counted(run)}", True),
-        b.Notes([*b.labelled("caution", _cautions(run)), *_notes(run, phases)]),
+        b.Notes([*b.labelled("caution", phases.cautions), *_notes(run, phases)]),
         *figures_of("phases", run),
         *_numbers(phases, curves),
     ]
 
 
-def _notes(run: RunPhases, phases: PhaseFit) -> list[b.Note]:
+def _notes(run: Entry[PhaseFit], phases: PhaseFit) -> list[b.Note]:
     """What was decided or is missing; the headline says which curves do not turn to rise."""
     notes = [finding for finding in phases.findings if finding.severity == "note"]
     first = [
@@ -413,10 +409,10 @@ def _across(across: PhasesAcross) -> list[b.Block]:
     ]
 
 
-def _curve_rows(run: RunPhases) -> Iterator[b.Row]:
+def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     """A row per curve, or one with the refusal."""
     base: b.Row = {"run": run.run, "path": run.path}
-    phases = run.phases
+    phases = run.result
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
@@ -424,7 +420,7 @@ def _curve_rows(run: RunPhases) -> Iterator[b.Row]:
     for curve, column in fitted_curves(run):
         row = {name: getattr(curve, name) for name in (*_TESTS, "long_drift", *_ESTIMATES, *_NOISE)}
         if column is not None:
-            row |= {"entropy_of": column.what, "column": column.column}
+            row |= {"entropy_of": column.meaning.kind, "column": column.column}
         if curve.second_fall is not None:
             row["second_fall"] = "{:g}:{:g}".format(*curve.second_fall)
         yield base | row | {"curve": curve.name, "method": METHOD}

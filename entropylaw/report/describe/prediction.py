@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from entropylaw.documents.document import PredictionDocument, RunPrediction
+from entropylaw.documents.document import Entry, PredictionDocument, RunPrediction
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_number, format_percent, format_probability
@@ -19,10 +19,15 @@ PREDICTIONS = (
 """A row per question and target; an entropy with several stretches has a row for each."""
 
 
-def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
+def describe(result: PredictionDocument | Entry[RunPrediction]) -> list[b.Block]:
     """The averaged predictions for every run, then its forecasts."""
-    if isinstance(result, PredictionDocument):
-        return [b.Heading("Predictions", 1), *(block for run in result.runs for block in describe(run))]
+    if isinstance(result, Entry):
+        return _of_run(result, result.result) if result.result is not None else []
+    return [b.Heading("Predictions", 1), *(block for run in result.runs for block in describe(run))]
+
+
+def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]:
+    """The predictions of a run."""
     low, high = map(format_number, result.entropy_range)
     title = f"{headline(result)}; fitted on entropies from {low} to {high} nats"
     verdict = b.Verdict(result.verdict, title, b.HOLDS[result.verdict], titled=True)
@@ -30,7 +35,7 @@ def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
     notes.append(b.Note("on the curve", gain_words(result)))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
-    blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
+    blocks: list[b.Block] = [b.Heading(entry.run, 2, entry.path), verdict]
     reasons = (reason for reason in sentences(result.findings, "reason") if reason not in title)
     lost = (finding.sentence for finding in result.findings if finding.code == LOST)
     blocks.append(b.Notes(b.labelled("caution", lost) + b.labelled("reason", reasons)))
@@ -62,10 +67,10 @@ def on_curve(predictions: Sequence[Prediction]) -> b.Table:
     return b.Table(b.columns(*labels), rows)
 
 
-def table(result: PredictionDocument | RunPrediction) -> b.Table:
+def table(result: PredictionDocument | Entry[RunPrediction]) -> b.Table:
     """A row per question and target of every run."""
-    runs = result.runs if isinstance(result, PredictionDocument) else (result,)
-    return b.table_of(PREDICTIONS, [row for run in runs for row in prediction_rows(run)])
+    entries = (result,) if isinstance(result, Entry) else result.runs
+    return b.table_of(PREDICTIONS, [row for entry in entries for row in prediction_rows(entry)])
 
 
 def entropy_set_words(target: EntropySet) -> str:
@@ -81,13 +86,16 @@ def entropy_set_words(target: EntropySet) -> str:
     return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
-def prediction_rows(run: RunPrediction) -> Iterator[b.Row]:
-    """A row per question and target."""
+def prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
+    """A row per question and target of a run."""
+    run = entry.result
+    if run is None:
+        return
 
     def row(question: str, target: float, answer: Estimate | EntropySet, **others: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
-        cells: b.Row = {"run": run.run, "path": run.path, "question": question, "target": target}
+        cells: b.Row = {"run": entry.run, "path": entry.path, "question": question, "target": target}
         return {**cells, **numbers, **others}
 
     for prediction in run.predictions:

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from entropylaw.arrays import FloatArray
-from entropylaw.documents.document import FitDocument, ReportDocument, RunFit, RunReport
+from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport
 from entropylaw.escaping import counted, one_line
 from entropylaw.report import blocks as b
 from entropylaw.report import words
@@ -26,7 +26,7 @@ from entropylaw.report.numbers import format_interval
 from entropylaw.results import Estimate, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import replace, sentences
+from entropylaw.results.result import replace
 
 MOST_POINTS = 40
 """Points of a series in a row; of a longer run each is the mean of neighbouring evaluations."""
@@ -44,15 +44,19 @@ def block_means(values: FloatArray) -> tuple[float, ...]:
 
 
 def _fit(accessor: Callable[[Fit], Cell]) -> Callable[[RunReport], Cell]:
-    return lambda report: None if report.fit.answer is None else accessor(report.fit.answer)
+    return lambda report: None if report.fit.result is None else accessor(report.fit.result)
 
 
 def phases_verdict(report: RunReport) -> str | None:
     """The verdict on the phases; for one curve, whether it turns to rise."""
-    if report.phases is None or report.phases.phases is None:
+    if report.phases is None or report.phases.result is None:
         return None
     rises = any(curve.rises for curve, _ in phases.fitted_curves(report.phases))
-    return report.phases.phases.verdict or f"one curve, {'turns' if rises else 'does not turn'} to rise"
+    return report.phases.result.verdict or f"one curve, {'turns' if rises else 'does not turn'} to rise"
+
+
+def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
+    return _fit(lambda fit: None if fit.forecast is None else accessor(fit.forecast))
 
 
 def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
@@ -63,20 +67,8 @@ def _estimate(
     key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "", *places: str, label: str = ""
 ) -> Column:
     """An estimate; without an accessor the answer's of that name."""
-    accessor = accessor or (lambda report: getattr(report.fit.answer, key, None))
+    accessor = accessor or (lambda report: getattr(report.fit.result, key, None))
     return Column(key, label or key.replace("_", " "), accessor, unit, places or (DATA,), estimate=True)
-
-
-def _of_law(name: str) -> Callable[[RunReport], Cell]:
-    return lambda report: getattr(report.fit.law, name, None)
-
-
-def _ahead(accessor: Callable[[Forecast], Cell]) -> Callable[[RunReport], Cell]:
-    def read(report: RunReport) -> Cell:
-        ahead = getattr(report.fit.answer, "forecast", None)
-        return accessor(ahead) if ahead is not None else None
-
-    return read
 
 
 _EVERYWHERE = (PEOPLE, TERMINAL, DATA)
@@ -100,14 +92,14 @@ COLUMNS = (
     Column("r_squared", "R²", _fit(lambda fit: fit.law.r_squared), "r_squared", _EVERYWHERE),
     _data("effective_n", _fit(lambda fit: fit.law.residuals.effective_n)),
     _data("long_memory", _fit(lambda fit: fit.law.residuals.long_memory)),
-    _estimate("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
+    _estimate("drop_per_100_steps", None, "", PEOPLE, DATA),
     _data("best_form", _fit(lambda fit: fit.best.form)),
     _data("best_probability", _fit(lambda fit: fit.best.probability)),
     _estimate("a"),
     _estimate("b"),
     _data("law_probability", _fit(lambda fit: fit.law.probability)),
-    _estimate("law_ceiling", _of_law("ceiling")),
-    _estimate("law_headroom", _of_law("headroom")),
+    _estimate("law_ceiling", _fit(lambda fit: fit.law.ceiling)),
+    _estimate("law_headroom", _fit(lambda fit: fit.law.headroom)),
     _data("level", _fit(lambda fit: fit.level)),
     _data("method", _fit(lambda fit: fit.ceiling.method)),
     _data("first_step", _fit(lambda fit: float(fit.law.step[0]))),
@@ -135,7 +127,7 @@ def cells(report: RunReport) -> b.Row:
         cell = column.accessor(report) if column.accessor is not None else None
         if cell is not None:
             row[column.key] = cell
-    fit = report.fit.answer
+    fit = report.fit.result
     if fit is not None and fit.lost:
         row["ceiling"] = replace(fit.ceiling, note="lost reward")
         row |= {"headroom": replace(fit.headroom, note=""), "used": replace(fit.used, note="")}
@@ -144,15 +136,15 @@ def cells(report: RunReport) -> b.Row:
 
 def parts(report: RunReport) -> Iterator[b.Row]:
     """The level shifts of a run, each a row."""
-    run = report.fit
-    for row in law.level_shift_rows(run.level_shifts):
+    entry = report.fit
+    for row in law.level_shift_rows(entry.result.level_shifts if entry.result is not None else ()):
         cells = {key: cell for key, cell in row.items() if cell is not None}
-        yield {"run": run.run, "path": run.path, **cells}
+        yield {"run": entry.run, "path": entry.path, **cells}
 
 
-def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[b.Block]:
+def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[b.Block]:
     """A run, with the forecast and the phases in a report; or the runs of a document."""
-    if isinstance(result, RunFit):
+    if isinstance(result, Entry):
         return _of_run(RunReport(fit=result))
     if isinstance(result, RunReport):
         return _of_run(result, _phases(result))
@@ -164,7 +156,7 @@ def describe(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[
     return blocks + [block for run in result.runs for block in describe(run)]
 
 
-def table(result: FitDocument | RunFit | ReportDocument | RunReport) -> b.Table:
+def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Table:
     """A row per run, and rows for its parts; reports also have forecasts."""
     runs = _reports(result)
     places = (DATA, REPORT) if isinstance(result, ReportDocument | RunReport) else (DATA,)
@@ -176,9 +168,9 @@ def index_table(rows: Iterable[IndexRow]) -> b.Table:
     return b.table_of(COLUMNS, [cells for row in rows for cells in (row.cells, *row.parts)], DATA, REPORT)
 
 
-def _reports(result: FitDocument | RunFit | ReportDocument | RunReport) -> list[RunReport]:
-    runs = (result,) if isinstance(result, RunFit | RunReport) else result.runs
-    return [RunReport(fit=run) if isinstance(run, RunFit) else run for run in runs]
+def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> list[RunReport]:
+    runs = (result,) if isinstance(result, Entry | RunReport) else result.runs
+    return [RunReport(fit=run) if isinstance(run, Entry) else run for run in runs]
 
 
 def document_head(
@@ -216,53 +208,40 @@ def totals(rows: Iterable[Mapping[str, Cell]]) -> str:
 
 def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]:
     """What the fit of a run says, ``further`` blocks, and its columns."""
-    run, fit = report.fit, report.fit.answer
+    run, fit = report.fit, report.fit.result
     if fit is None:
         slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
         heading = b.Heading(run.run, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
         return [heading, verdict, refusal, *_training(run), *further, *_read(run)]
-    progress = []
-    if run.drop_per_100_steps is not None:
-        note = "nats of entropy, over the last third"
-        progress.append(b.Fact("drop per 100 steps", run.drop_per_100_steps, note))
-    blocks = law.sections(
-        fit,
-        run,
-        b.Heading(run.run, 2, law.about(fit)),
-        data=_data_line(run),
-        other=_training(run),
-        progress=progress,
-        further=[*law.level_shift_blocks(run.level_shifts, sentences(run.findings, "note")), *further],
-    )
+    heading = b.Heading(run.run, 2, law.about(fit))
+    blocks = law.sections(fit, run, heading, data=_data_line(run), other=_training(run), further=further)
     return blocks + _read(run)
 
 
-def _training(run: RunFit) -> list[b.Block]:
+def _training(run: Entry[Fit]) -> list[b.Block]:
     """The answers for the training reward, where the validation reward is short."""
-    if run.training is None or run.training.answer is None or run.training.reward_column is None:
+    if run.training is None or run.training.result is None:
         return []
-    fit, column = run.training.answer, run.training.reward_column.column
+    fit, column = run.training.result, run.training.columns["reward"].column
     verdict = f"'{column}', {counted(fit.n, 'evaluation')}: {fit.verdict}, {words.headline(fit)}"
     notes = (b.Note(question, text) for question, text in words.answers(fit))
     return [b.Notes([b.Note("training reward", verdict), *notes])]
 
 
-def _data_line(run: RunFit) -> str:
+def _data_line(run: Entry[Fit]) -> str:
     """``entropy 'actor/entropy' (nats) × val_acc (validation), same step; nothing dropped``."""
     columns = []
-    for choice in (run.entropy_column, run.reward_column):
-        if choice is not None:
-            facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
-            columns.append(f"'{choice.column}'{words.in_brackets(facts)}")
+    for choice in run.columns.values():
+        facts = ", ".join(filter(None, (choice.meaning.kind, choice.meaning.unit)))
+        columns.append(f"'{choice.column}'{words.in_brackets(facts)}")
     parts = [f"{run.path}: {' × '.join(columns)}"]
-    if run.pair is not None:
-        parts.append(f"pair {run.pair}")
-    # Why a training reward took the place of a validation reward.
-    reward = run.reward_column
-    if reward is not None and reward.meaning.kind == "training" and "validation column" in reward.why:
-        parts.append(reward.why.partition(";")[0])
+    if (reward := run.columns.get("reward")) is not None:
+        parts.append(f"pair {reward.pair}")
+        # Why a training reward took the place of a validation reward.
+        if reward.meaning.kind == "training" and "validation column" in reward.why:
+            parts.append(reward.why.partition(";")[0])
     counts = Counter[str]()
     for reason, number in _drops(run):
         counts[reason.partition(": ")[0]] += number
@@ -273,27 +252,26 @@ def _data_line(run: RunFit) -> str:
     return "; ".join(parts)
 
 
-def _drops(run: RunFit) -> list[tuple[str, int]]:
+def _drops(run: Entry[Fit]) -> list[tuple[str, int]]:
     """Reasons with counts: first what reading and pairing dropped, then the fit."""
-    return [*sorted(run.dropped.items()), *sorted(getattr(run.law, "dropped", {}).items())]
+    law_drops = {} if run.result is None else run.result.law.dropped
+    return [*sorted(run.dropped.items()), *sorted(law_drops.items())]
 
 
-def _read(run: RunFit) -> list[b.Block]:
+def _read(run: Entry[Fit]) -> list[b.Block]:
     """The columns that were read, and the evaluations that were dropped."""
     notes = [b.Note("file", run.path)]
-    for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
-        if choice is not None:
-            meaning = words.in_brackets(words.meaning(choice.meaning))
-            values = counted(choice.usable, "usable value")
-            notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
-    if run.pair is not None:
-        notes.append(b.Note("pairing", run.pair))
+    for role, choice in sorted(run.columns.items()):
+        meaning = words.in_brackets(words.meaning(choice.meaning))
+        values = counted(choice.usable, "usable value")
+        notes.append(b.Note(role, f"column '{choice.column}'{meaning}, {values}: {choice.why}"))
+    notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
     drops = _drops(run)
     if run.read and not drops:
         notes.append(b.Note("dropped", "nothing"))
     notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in drops))
-    notes += b.labelled("note", run.read_notes)
-    return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.answer is not None)]
+    notes += b.labelled("note", run.notes)
+    return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
 
 
 def _phases(report: RunReport) -> list[b.Block]:
@@ -302,7 +280,7 @@ def _phases(report: RunReport) -> list[b.Block]:
     blocks: list[b.Block] = [b.Heading("Phases", name="phases")]
     if run is None:
         return [*blocks, b.paragraphs(words.sentence(words.capital(NO_CURVES)))]
-    if run.phases is not None:
+    if run.result is not None:
         return blocks + [block for block in phases.describe(run) if not isinstance(block, b.Heading)]
     reason = words.sentence(words.why(run.refusal))
     return [*blocks, b.paragraphs(f"The phases could not be fitted: {reason}")]
@@ -334,7 +312,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
         The verdict in a word, why the law fails, the reason in a few words, and in a sentence; why a refused
         run was refused.
     summary
-        What comes next and what is left, as in the document of the run.
+        The answers to the two questions, as in the document of the run.
     refusal, cautions
         The slug of the error that left it without a fit, and the number of cautions.
     no_forecast, no_phases
@@ -390,7 +368,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
 def index_row(report: RunReport, slug: str) -> IndexRow:
     """The row of a run whose page is called ``slug``."""
-    run, fit, no_phases, phases_words = report.fit, report.fit.answer, None, ""
+    run, fit, no_phases, phases_words = report.fit, report.fit.result, None, ""
     headline, series, cautions = words.why(run.refusal), None, 0
     if fit is not None:
         ends = [(float(values[0]), float(values[-1])) for values in (fit.law.entropy, fit.law.reward)]
@@ -398,7 +376,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         headline, cautions = words.headline(fit), len(fit.cautions)
     if report.phases is None:
         no_phases = NO_CURVES
-    elif report.phases.phases is None:
+    elif report.phases.result is None:
         no_phases = words.why(report.phases.refusal)
     else:
         phases_words = phases.headline(report.phases)
@@ -413,13 +391,13 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         why=fit.why if fit is not None else None,
         chip=words.short_why(run),
         headline=headline,
-        summary=run.summary,
+        summary=words.summary(run),
         refusal=getattr(run.refusal, "slug", None),
         cautions=cautions,
         no_forecast=getattr(fit, "no_forecast", "the run has no fit"),
         no_phases=no_phases,
         phases_words=phases_words,
-        shifts_words=law.level_shifts_sentence(run.level_shifts),
+        shifts_words=law.level_shifts_sentence(fit.level_shifts if fit is not None else ()),
     )
 
 

@@ -10,12 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropylaw.escaping import counted, one_line
+from entropylaw.report.figures import is_overlay
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.palette import LINE
+from entropylaw.report.figures.palette import ARM_COLOURS, LINE
 from entropylaw.results.arms import Arm, ArmComparison, Pair
-
-COLOURS = ("ink", "blue", "vermilion", "green")
-"""Of the baseline, or the first arm, and of up to three others."""
 
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"linewidth": 2.6},
@@ -23,10 +21,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
     {"linewidth": 1.3, "linestyle": (0, (4, 1.5))},
     {"linewidth": 1.3, "linestyle": (0, (1, 1))},
 )
-"""Their lines: curves that cover one another are all seen, also in grey."""
-
-MOST_TOGETHER = len(COLOURS)
-"""Arms in one pair of axes; more have small panels of their own."""
+"""Lines of the arms: curves that cover one another are all seen, also in grey."""
 
 _SEED: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.6}
 _MEAN: dict[str, Any] = {"linewidth": 1.5}
@@ -35,15 +30,11 @@ PANEL, NAME = 0.62, 0.17
 """Inches: height of a small panel, and of the name above it."""
 
 
-def is_overlay(result: ArmComparison) -> bool:
-    """Whether all arms are in one pair of axes."""
-    return len(result.arms) <= MOST_TOGETHER
-
-
 def arms_figure(result: ArmComparison) -> Figure:
     """Runs thin and means of the arms with their bands, and the difference of the curves below.
 
-    More than :data:`MOST_TOGETHER` arms have a small panel each. Raises ValueError: no run has a curve.
+    More than :data:`~entropylaw.report.figures.MOST_TOGETHER` arms have a small panel each. Raises
+    ValueError: no run has a curve.
     """
     if not any(run.entropy for arm in result.arms for run in arm.runs):
         raise ValueError("no run of these arms has a curve")
@@ -55,7 +46,7 @@ def draw_on(axes: Axes, result: ArmComparison) -> None:
     for i, arm in enumerate(ordered(result)):
         which = i if is_overlay(result) else min(i, 1)
         look = _LOOKS[which] | {"label": p.shown(one_line(arm.arm))}
-        _arm(axes, arm, p.colour(COLOURS[which]), **look)
+        _arm(axes, arm, p.colour(ARM_COLOURS[which]), **look)
     if is_overlay(result):
         axes.legend(frameon=False, fontsize=7)
     axes.set_xlabel("entropy H (nats per token)")
@@ -82,7 +73,7 @@ def _overlay(result: ArmComparison) -> Figure:
     """All arms in one panel, with a key; a panel per comparison with its band."""
     arms = ordered(result)
     looks = [_LOOKS[i] for i in range(len(arms))]
-    colours = {arm.arm: name for arm, name in zip(arms, COLOURS, strict=False)}
+    colours = {arm.arm: name for arm, name in zip(arms, ARM_COLOURS, strict=False)}
     bands = [(pair, pair.band) for pair in result.pairs if pair.band is not None]
     keys = [(colours[arm.arm], arm_label(arm), [look]) for arm, look in zip(arms, looks, strict=True)]
     room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.1}

@@ -9,9 +9,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import Entry
+from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.law import answer_of, reward_label, verdict_title
+from entropylaw.report.figures.law import verdict_title
 from entropylaw.report.numbers import format_percent, format_probability, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
@@ -22,7 +23,7 @@ _BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 _DASHED: Any = (0, (4, 2))
 
 
-def forecast_figure(part: RunFit | Fit | Forecast) -> Figure:
+def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     """Reward, and entropy below it: the log, the band ahead, and the best step; a bare forecast is alone.
 
     Raises ValueError: there is no forecast; the message says why.
@@ -54,7 +55,7 @@ def forecast_figure(part: RunFit | Fit | Forecast) -> Figure:
     return figure
 
 
-def draw_on(axes: Axes, ahead: Forecast | RunFit | Fit) -> None:
+def draw_on(axes: Axes, ahead: Forecast | Entry[Fit] | Fit) -> None:
     """The band ahead and the best step on given axes, which may have the rewards of the run already."""
     if not isinstance(ahead, Forecast):
         made = answer_of(ahead).forecast

@@ -14,8 +14,9 @@ from matplotlib.transforms import ScaledTranslation
 
 from entropylaw.analysis.forms import FORMS
 from entropylaw.arrays import FloatArray
-from entropylaw.documents.document import RunFit
+from entropylaw.documents.document import Entry
 from entropylaw.report import numbers
+from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
 from entropylaw.report.words import drop_words, headline, p_words
@@ -53,7 +54,7 @@ _FARTHEST = 20.0
 """In lengths of the axes without it, how far off an end of the ceiling's interval may be to be drawn."""
 
 
-def law_figure(part: RunFit | Fit) -> Figure:
+def law_figure(part: Entry[Fit] | Fit) -> Figure:
     """Reward against entropy: the averaged curve with both bands, the forms, the ceiling and the reward now.
 
     A title says so where the law does not hold.
@@ -83,21 +84,6 @@ def law_figure(part: RunFit | Fit) -> Figure:
     return figure
 
 
-def answer_of(part: RunFit | Fit) -> Fit:
-    """The answer for a run; a run without one has no figures."""
-    fit = part if isinstance(part, Fit) else part.answer
-    if fit is None:
-        raise ValueError("a run without a fit has no figures")
-    return fit
-
-
-def reward_label(part: RunFit | Fit) -> str:
-    """The kind of reward on the axis, as far as it is known."""
-    column = None if isinstance(part, Fit) else part.reward_column
-    kind = column.meaning.kind if column is not None else None
-    return f"{kind} reward" if kind in ("validation", "training") else "reward"
-
-
 def verdict_title(fit: Fit, width: int = 54) -> dict[str, Any]:
     """The title of a figure of a run in which the law does not hold, and its colour; none where it holds.
 
@@ -110,7 +96,7 @@ def verdict_title(fit: Fit, width: int = 54) -> dict[str, Any]:
     }
 
 
-def draw_on(axes: Axes, part: RunFit | Fit) -> None:
+def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
     """The same on given axes, which get its limits, its labels and, where the law does not hold, a title.
 
     The legend is below the axes.
@@ -243,14 +229,14 @@ def _mark(axes: Axes, fit: Fit, blue: str) -> None:
         axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
 
 
-def series_figure(run: RunFit | Fit) -> Figure:
+def series_figure(run: Entry[Fit] | Fit) -> Figure:
     """Entropy and reward over the steps, the most influential evaluation and the drops.
 
     The law's reward is drawn where the law does not fail.
     """
     fit = answer_of(run)
     law = fit.law
-    dropped = drop_words(run) if isinstance(run, RunFit) else ""
+    dropped = drop_words(run) if isinstance(run, Entry) else ""
     notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
     room: dict[str, Any] = {"right": 0.52, "notes": notes}
     with p.panels([0.95, 0.95], **verdict_title(fit), **room) as (figure, (upper, lower)):
@@ -282,7 +268,7 @@ def series_figure(run: RunFit | Fit) -> Figure:
     return figure
 
 
-def residual_figure(run: RunFit | Fit) -> Figure:
+def residual_figure(run: Entry[Fit] | Fit) -> Figure:
     """The residuals of the law by step, between plus and minus one standard deviation."""
     fit = answer_of(run)
     law = fit.law

@@ -68,6 +68,9 @@ PALETTE: dict[str, Colour] = {
 }
 """Name → colour on paper, colour on the dark card."""
 
+ARM_COLOURS = ("ink", "blue", "vermilion", "green")
+"""Those of the baseline, or the first arm, and of up to three others."""
+
 LINE = 0.135
 """Inches from one small line of text in a figure to the next."""
 

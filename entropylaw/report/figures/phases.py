@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
-from entropylaw.documents.document import RunPhases
+from entropylaw.documents.document import Entry
 from entropylaw.escaping import one_line
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.results.columns import SEMANTIC
-from entropylaw.results.phases import CurvePhases, PhasesAcross, gaps
+from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross, gaps
 from entropylaw.results.tokens import TokenHistogram
 from entropylaw.units import FORK, LOW
 
@@ -32,7 +32,7 @@ MOST_RUNS = 60
 """Runs in the figure of several."""
 
 
-def phase_figure(run: RunPhases) -> Figure:
+def phase_figure(run: Entry[PhaseFit]) -> Figure:
     """The curves with their bands; where one turns to rise, the basin of its turning point and its rise.
 
     A strip per curve has the turning point with its interval, and the stretch in which a second fall begins,
@@ -41,7 +41,7 @@ def phase_figure(run: RunPhases) -> Figure:
     Raises ValueError: the run has no phases.
     """
     curves = words.curves_of(run)
-    if run.phases is None or not curves:
+    if run.result is None or not curves:
         raise ValueError("a run without phases has no figure")
     title = p.wrapped(words.verdict_words(run) + words.cautions_counted(run), 50)
     solid = {"linewidth": 1.3}
@@ -55,12 +55,12 @@ def phase_figure(run: RunPhases) -> Figure:
             label = "plans" if name.startswith(SEMANTIC) else curve.name.replace("aggregate", "all")
             _strip(below, curve, label)
         below.tick_params(bottom=True)
-        bands = f"{format_percent(run.phases.level)} intervals"
+        bands = f"{format_percent(run.result.level)} intervals"
         below.set_xlabel(f"step (strips: turning point; {bands})", labelpad=2)
     return figure
 
 
-def draw_on(axes: Axes, run: RunPhases) -> None:
+def draw_on(axes: Axes, run: Entry[PhaseFit]) -> None:
     """The curves on given axes; a bar below in a curve's colour is the interval of its turning point."""
     curves = words.curves_of(run)
     _curves(axes, curves)
@@ -76,9 +76,9 @@ def draw_on(axes: Axes, run: RunPhases) -> None:
     axes.set_ylabel(_unit(run))
 
 
-def _unit(run: RunPhases) -> str:
+def _unit(run: Entry[PhaseFit]) -> str:
     """The label of the axis; two different entropies are never called by the name of one."""
-    whats = [column.what for column in (run.planning_column, run.execution_column) if column is not None]
+    whats = [run.columns[name].meaning.kind for name in ("planning", "execution") if name in run.columns]
     return "entropy (nats)" if SEMANTIC in whats else "token entropy (nats)"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -17,6 +16,7 @@ from entropylaw.escaping import one_line, spreadsheet_cell
 from entropylaw.report.blocks import Block, Cell, Facts, Heading, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.numbers import fact_rows, row_text
+from entropylaw.report.render import text
 
 MEDIA = ("text", "details", "markdown", "csv", "latex")
 """Text is for a terminal, ``details`` the same with nothing left out.
@@ -32,12 +32,12 @@ def rendered(result: Any, medium: str) -> str:
         return latex_text(result)
     if medium == "junit":
         return junit_text(describe(result))
-    if medium == "details":
-        from entropylaw.report.render import text as terminal
+    if medium == "markdown":
+        # It imports the figures, for their captions.
+        from entropylaw.report.render import markdown
 
-        return terminal.render(describe(result), details=True)
-    text: str = import_module(f"entropylaw.report.render.{medium}").render(describe(result))
-    return text
+        return markdown.render(describe(result))
+    return text.render(describe(result), details=medium == "details")
 
 
 def csv_text(table: Table) -> str:
@@ -87,20 +87,20 @@ def latex_text(result: Any) -> str:
         aligned = "l" * words + "r" * (len(columns) - words)
         return str(cells.to_latex(index=False, escape=True, column_format=aligned))
 
-    text = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
+    tex = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
     blocks = describe(result)
     if not any(isinstance(block, Facts | Table) for block in blocks):
         blocks.append(table(result))
     for block in blocks:
         match block:
             case Heading():
-                text += f"\n% {one_line(block.text)}\n"
+                tex += f"\n% {one_line(block.text)}\n"
             case Facts():
-                text += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
+                tex += tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
             case Table(instead=False):
                 cells = [row_text(block, row) for row in block.rows]
-                text += tabular([column.label for column in block.columns], cells, block.words)
-    return text
+                tex += tabular([column.label for column in block.columns], cells, block.words)
+    return tex
 
 
 def junit_text(blocks: Sequence[Block]) -> str:

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import classify
@@ -103,13 +102,6 @@ def lines(content: Content, needle: str = "") -> Iterator[str]:
         if needle in block:
             split = block.replace("\r", "\n").split("\n")
             yield from (plain(line) for line in split if line and needle in line)
-
-
-def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
-    """Yield the lines of 128 KiB from each of the first 100 places on where a pattern is found."""
-    for match in islice(start.finditer(text), 100):
-        begin = text.rfind("\n", 0, match.start()) + 1
-        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + (1 << 17)].split("\n")]
 
 
 def dict_pairs(

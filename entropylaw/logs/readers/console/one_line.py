@@ -1,4 +1,4 @@
-"""Consoles that print a record per line: verl, prime-rl, OpenRLHF, slime and ROLL."""
+"""Consoles that print a record per line: verl and slime."""
 
 from __future__ import annotations
 
@@ -7,23 +7,17 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import islice
-from typing import Any
 
 from entropylaw.escaping import counted
 from entropylaw.logs.readers.console import (
     BAD_PAIR,
-    CUT_ENTRY,
     NESTING_PAIR,
     Console,
     Printout,
     Row,
     dict_pairs,
-    lines,
-    plain,
 )
-from entropylaw.logs.readers.jsonl import leaves
-from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number, plain_numbers
+from entropylaw.logs.runs.number_parsing import classify, plain_numbers
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
 
 # --- verl -------------------------------------------------------------------------------------------------
@@ -83,152 +77,6 @@ def _verl_at_once(text: str, shapes: list[tuple[re.Pattern[str], list[str]]]) ->
             numbers = plain_numbers(match.groups())
             return None if numbers is None else dict(zip(names, numbers, strict=True))
     return None
-
-
-# --- prime-rl ---------------------------------------------------------------------------------------------
-
-_NUMBER = r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?(?:e[+-]?\d{1,9})?|inf|nan)"
-# An SFT trainer prints no entropy behind its loss.
-_PRIME_STEP = re.compile(
-    r"(?<!\w)Step (?P<step>\d{1,9}) \| {1,12}(?:Time: )?\d[\w. ]{0,20} \| "
-    rf"(?P<pairs>(?:Loss:? {_NUMBER} \| Entropy|Reward):? [-+\din].*)",
-    re.ASCII,
-)
-_PRIME_PAIR = re.compile(
-    rf"(?P<name>[A-Z][A-Za-z. -]{{0,40}}?):? (?P<value>{_NUMBER})(?: tokens/s| tokens/sample| GiB)?", re.ASCII
-)
-# Behind a message: where it was logged, when debugging; in a line of JSON, other fields or its second line.
-_BEHIND = re.compile(r" \[[\w.-]{1,80}::\d{1,9}\]")
-_JSON_BEHIND = re.compile(r'"|\\n')
-# The final evaluation is announced without a step.
-_EVALUATING = re.compile(
-    r"Running (?:evals for (?:checkpoint|interval) step (?P<step>\d{1,9})"
-    r"(?: \(current ckpt_step=(?P<policy>\d{1,9}))?|final evals)",
-    re.ASCII,
-)
-_EVALUATED = re.compile(
-    r"Evaluated (?P<env>[^\s|]{1,200}) (?:\(Step (?P<step>\d{1,9})\) \| |in [\d.]{1,20}s \()"
-)
-_SCORE = re.compile(rf"(?P<kind>Avg|Pass)@(?P<of>\d{{1,9}})(?:=|: )(?P<value>{_NUMBER})", re.ASCII)
-_POLICY = re.compile(r"Policy v(\d{1,9}) \|", re.ASCII)
-# No message of prime-rl is longer.
-_LONGEST_MESSAGE = 4000
-_PRIME_NAMES = {
-    "Entropy": "entropy/all/mean",
-    "Reward": "reward/all/mean",
-    "Val. Reward": "val_reward/mean",
-    "Loss": "loss/mean",
-    "Mismatch KL": "mismatch_kl/all/mean",
-    "Grad. Norm": "optim/grad_norm",
-    "LR": "optim/lr",
-    "Max Vio": "max_vio/mean",
-    "Seq. Length": "seq_len/all/mean",
-}
-_PRIME_HALVES = {
-    "entropy/all/mean": "the log of prime-rl's trainer: the rewards are in the log of its orchestrator",
-    "reward/all/mean": "the log of prime-rl's orchestrator: the entropy is in the log of its trainer",
-}
-
-
-def shows_prime(text: str) -> bool:
-    """Whether a step of the trainer or of the orchestrator is printed."""
-    return ("Reward" in text or "Entropy" in text) and any(
-        _PRIME_STEP.search(plain(line)) for line in text.split("\n") if " | " in line and "Step " in line
-    )
-
-
-@partial(
-    Console,
-    matches=shows_prime,
-    needles=("Step ",),
-    what="metrics as prime-rl prints them ('Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …')",
-)
-def prime(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
-    """prime-rl: ``Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …``, and ``… | Reward 0.61 | …``.
-
-    The trainer prints the entropy and the orchestrator the reward, each into a file of its own. Older
-    versions print a colon behind every name, and ``Time:`` before the duration. From
-    ``trainer/rl/train.py``, ``orchestrator/orchestrator.py`` and ``orchestrator/eval_utils.py`` in
-    ``src/prime_rl`` of PrimeIntellect-ai/prime-rl, as of 2025 and 2026; ``utils/logger.py`` puts the time
-    and the level before, and can write each message into a line of JSON.
-
-    Columns have the names under which the trainer's monitor logs them; those that it does not log are named
-    after the process that printed them. Durations, percentages and ratios are no metrics.
-    """
-    announced, seen = math.nan, set[str]()
-    for line in lines:
-        if step := _PRIME_STEP.search(line):
-            behind = _JSON_BEHIND if '"message": "' in line[: step.start()] else _BEHIND
-            text = behind.split(step["pairs"][:_LONGEST_MESSAGE], maxsplit=1)[0]
-            process = "trainer" if text.startswith("Loss") else "orchestrator"
-            values: dict[str, float] = {}
-            for name, value in _prime_pairs(text):
-                values.setdefault(_PRIME_NAMES.get(name, f"{process}/{name}"), value)
-            seen.update(values)
-            yield {"step": float(step["step"]), **values}
-        elif evaluating := _EVALUATING.search(line):
-            announced = parse_number(evaluating["policy"] or evaluating["step"])
-        elif evaluated := _EVALUATED.search(line):
-            yield _prime_evaluation(evaluated, announced)
-    halves = seen.intersection(_PRIME_HALVES)
-    if len(halves) == 1:
-        printout.notes.append(f"this is {_PRIME_HALVES[halves.pop()]}")
-
-
-def _prime_pairs(text: str) -> Iterator[tuple[str, float]]:
-    """Yield names and numbers between bars."""
-    for pair in filter(None, (_PRIME_PAIR.fullmatch(cell.strip()) for cell in text.split("|"))):
-        yield pair["name"], float(pair["value"])
-
-
-def _prime_evaluation(evaluated: re.Match[str], announced: float) -> dict[str, float]:
-    """Return what one evaluation gave; older versions print its step in a line of its own."""
-    env, rest = f"eval/{evaluated['env']}", evaluated.string[evaluated.end() :][:_LONGEST_MESSAGE]
-    if not evaluated["step"]:
-        scores = _SCORE.finditer(rest)
-        named = {f"{env}/{score['kind'].lower()}@{score['of']}": float(score["value"]) for score in scores}
-        return {"step": announced, **named}
-    policy = _POLICY.match(rest)
-    return {
-        "step": float(evaluated["step"]),
-        **({f"{env}/policy_version": float(policy[1])} if policy else {}),
-        **{f"{env}/reward/mean": value for name, value in _prime_pairs(rest) if name == "Reward"},
-    }
-
-
-# --- OpenRLHF ---------------------------------------------------------------------------------------------
-
-_TRAINED = r"Global step (?P<step>\d{1,9})(?: \[\w{1,40}\])?: "
-_TESTED = r"Evaluation completed in [^,]{1,40}, global_step (?P<evaluated>\d{1,9}), eval_metrics: "
-_OPENRLHF_ENTRY = re.compile(rf"(?:{_TRAINED}|{_TESTED})\{{(?=')", re.ASCII)
-
-
-@partial(
-    Console,
-    matches=re.compile(rf"{_TRAINED}\{{(?=')", re.ASCII).search,
-    needles=("Global step ",),
-    needle="lobal",  # of Global step and of global_step
-    what="metrics as OpenRLHF logs them ('Global step 5: {'policy_loss': 0.01, …}')",
-)
-def openrlhf(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
-    """OpenRLHF: ``✨ Global step 5: {'policy_loss': 0.01, 'entropy_loss': 0.31, 'reward': 0.5, …}``.
-
-    Every global step is logged with the means over its update, and every evaluation with its step:
-    ``✨ Evaluation completed in 0:01:02, global_step 20, eval_metrics: {'eval_gsm8k_pass1': 0.4}``. From
-    ``openrlhf/trainer/ppo_trainer.py`` and ``ppo_trainer_async.py`` of github.com/OpenRLHF/OpenRLHF, from
-    0.7 to 0.11. Trackers get the same with ``train/`` or ``eval/`` before every key, and so does the table.
-    The postfix of the progress bar (``ent_loss=``) has single minibatches only and is not read.
-    """
-    for line in lines:
-        for entry in _OPENRLHF_ENTRY.finditer(line):
-            prefix = "train" if entry["step"] else "eval"
-            values, ended, end = dict_pairs(line, entry.end())
-            # Some versions leave a text of the policy's in the dict, behind everything else.
-            if ended or line.startswith("'generated_samples'", end):
-                named = {f"{prefix}/{key}": value for key, value in values.items()}
-                yield {"train/global_step": float(entry["step"] or entry["evaluated"]), **named}
-            else:
-                printout.dropped[CUT_ENTRY] += 1
 
 
 # --- slime ------------------------------------------------------------------------------------------------
@@ -340,86 +188,3 @@ class _Rollouts:
             yield f"a rollout has several training steps: {choice}, on a part of its responses"
         if self._initial:
             yield f"{counted(self._initial, 'evaluation')} from before training: at step -1"
-
-
-# --- ROLL -------------------------------------------------------------------------------------------------
-
-_TAG = "metrics_tag: {"
-_TAGGED = re.compile(r'metrics_tag: \{"step": (?:\d|null)')
-_PIPELINE_STEP = re.compile(r"pipeline (?:rollout global )?step (\d{1,9}) start", re.ASCII)
-_BARE = re.compile(r'(?:^|\s)(?=\{")')
-# Some of these keys are in every step's bare metrics, whatever is trained.
-_ROLL_FAMILIES = ("time/step_", "critic/", "system/", "val_correct/")
-_SHOWS_BARE = re.compile(rf'"(?:{"|".join(_ROLL_FAMILIES)})[^\n]*')
-# A step's metrics are some hundreds; JSON may take 30 times its length in memory.
-_LONGEST_JSON = 1 << 20
-
-BAD_METRICS = "unreadable metrics of a step"
-
-
-def shows_roll(text: str) -> bool:
-    """Whether the tracker's line is there, or a line of bare metrics behind the start of a step."""
-    if _TAG in text and _TAGGED.search(text):
-        return True
-    started = _PIPELINE_STEP.search(text)
-    shown = _SHOWS_BARE.finditer(text, started.end()) if started else ()
-    return any(
-        _bare_metrics(text[text.rfind("\n", 0, match.start()) + 1 : match.end()])
-        for match in islice(shown, 1000)
-    )
-
-
-@partial(
-    Console,
-    matches=shows_roll,
-    needle=_TAG,
-    what='readable metrics of ROLL\'s console (metrics_tag: {"step": 1, "metrics": {…}})',
-)
-def roll(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
-    """ROLL: ``metrics_tag: {"step": 3, "metrics": {"critic/entropy/mean": 0.4, …}}`` behind a prefix.
-
-    From alibaba/ROLL 0.3.0: ``StdoutTracker.log`` in ``roll/utils/tracking.py`` prints that line. With
-    another tracker, ``run`` in ``roll/pipeline/rlvr/rlvr_pipeline.py`` and
-    ``roll/pipeline/agentic/agentic_pipeline.py`` still prints the bare metrics as JSON on every
-    ``logging_steps``-th step, between ``pipeline step 3 start...`` (agentic: ``pipeline rollout global step
-    3 start...``) and ``pipeline step 3 finished``. These are read where no line of the tracker can be.
-    """
-    any_tagged, step = False, None
-    for line in tagged:
-        entry = _json_object(line, line.index(_TAG) + len(_TAG) - 1)
-        if values := _json_numbers(entry.get("metrics")):
-            any_tagged = True
-            yield {"step": entry.get("step"), **values}
-        else:
-            printout.lost += 1
-            printout.dropped[BAD_METRICS] += 1
-    if any_tagged:
-        return
-    printout.notes.append(
-        "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
-    )
-    for line in lines(printout.content):
-        if _TAG not in line and (started := _PIPELINE_STEP.search(line)):
-            step = float(started[1])
-        elif _TAG not in line and step is not None and (values := _bare_metrics(line)):
-            yield {"step": step, **values}
-
-
-def _bare_metrics(line: str) -> dict[str, float]:
-    """Return the metrics where they are the whole message; none where the line holds no such."""
-    opening = _BARE.search(line) if '{"' in line and _SHOWS_BARE.search(line) else None
-    value = _json_object(line, opening.end()) if opening else {}
-    return _json_numbers(value) if any(name.startswith(_ROLL_FAMILIES) for name in value) else {}
-
-
-def _json_object(line: str, position: int) -> dict[str, Any]:
-    """Return the object that opens here, empty where there is none or it does not end."""
-    value, _ = json_at(line, position) if len(line) <= _LONGEST_JSON else (None, 0)
-    return value if isinstance(value, dict) else {}
-
-
-def _json_numbers(value: object) -> dict[str, float]:
-    """Return the numbers of an object, flat."""
-    cells = leaves(value, _LONGEST_JSON) if isinstance(value, dict) else ()
-    numbers = ((path, cell, parse_number(cell)) for path, cell in cells if not isinstance(cell, bool))
-    return {path: number for path, cell, number in numbers if number == number or not isinstance(cell, str)}

@@ -1,0 +1,24 @@
+"""Running a step on the inputs of a command, behind a progress bar. It imports numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any, TypeVar
+
+from entropylaw.cli.output import runs_shown
+from entropylaw.pipeline.cache import OFF, user_cache
+from entropylaw.pipeline.pool import cores
+from entropylaw.pipeline.steps import Step, answers
+
+R = TypeVar("R")
+
+
+def result_of(
+    step: Step[R], subjects: Sequence[Any], jobs: int | None = None, *, quiet: bool = True, anew: bool = False
+) -> list[R]:
+    """Run a step on inputs or results; ``quiet`` says nothing but shows a bar, ``anew`` uses no cache."""
+    several = sum(getattr(subject, "run", None) is not None for subject in subjects) > 1
+    with runs_shown("fitting", quiet=quiet) if several else nullcontext(lambda *_: None) as progress:
+        cache = OFF if anew else user_cache()
+        return answers(step, subjects, jobs=jobs or cores(), cache=cache, progress=progress)

@@ -1,0 +1,465 @@
+"""Logs that people write by hand, and consoles that print a step's metrics over several lines.
+
+A record is what is printed from one step to the next: ``name=value``, ``name: value``, ``name value`` between
+bars or commas, JSON and Python dicts anywhere in a line, tables in boxes or below a header, blocks of YAML.
+What loggers put before a line is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from entropylaw.escaping import counted
+from entropylaw.logs import catalog
+from entropylaw.logs.catalog import is_evaluation, is_training
+from entropylaw.logs.readers import jsonl
+from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, dict_pairs, plain
+from entropylaw.logs.readers.jsonl import leaves
+from entropylaw.logs.runs import Table
+from entropylaw.logs.runs.number_parsing import classify, json_at, parse_number
+from entropylaw.logs.sources.content import Content
+from entropylaw.logs.sources.gather import Records
+from entropylaw.logs.sources.kinds import KIND
+from entropylaw.logs.suggest import is_like
+
+LATER_VALUE = "later value of a metric at the same step"
+CUT_NAME = "metric whose name the table cuts off"
+
+# In front of a line: the process by Ray, the level by a logger.
+_PROCESS = re.compile(r"\s*\([^()]{0,120}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
+_LEVEL = re.compile(
+    r"\b(?:DEBUG|INFO|WARNING|WARN|SUCCESS|ERROR|CRITICAL)\b[:\]|]?\s*|\S{1,80}\.py\b:?\S*"
+    r"|\[(?:PID|PIPELINE|rank|gpu)[ :=]?\d[^\]]*\]",
+    re.IGNORECASE,
+)
+_WORD = r"[^\W\d][\w./@%#+-]{0,120}+(?:\([\w ]{1,20}\))?…?"
+_NUMBER = r"[+-]?(?:(?:\d{1,400}+\.?\d{0,400}+|\.\d{1,400}+)(?:e[+-]?\d{1,9}+)?|inf(?:inity)?|nan)"
+_PAIR = re.compile(
+    rf"(?<![\w./@:-])['\"]?(?P<name>{_WORD}(?: {_WORD}){{0,4}})['\"]?"
+    r"(?P<mark>\s{0,8}[:=]\s{0,20}|\s{1,20})['\"\[(]?(?:[a-z.]{2,20}\d{0,2}\()?"
+    rf"(?P<number>{_NUMBER})(?:\s?/\s?\d{{1,12}})?(?P<unit>\s?%|[A-Za-z/]{{1,16}})?(?=$|[\s,;|)\]}}'\"±\[]|:(?!\d))",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(r"(?<![\w./-])(\d{1,12})\s?/\s?\d{1,12}(?![\w./-])", re.ASCII)
+_SECTION = re.compile(rf"(?P<indent>\s*)['\"]?(?P<name>{_WORD})['\"]?:(?=\s|$)")
+_OPENS = re.compile(r"\{\s*(?=['\"])")
+_GROUP = re.compile(r"\s{0,3}(?P<group>[^\s:=\d]{1,100})\s{2,}(?P<rest>\S.*)")
+_RULE = re.compile(r"[^\w'\"{}()]{3,}")
+_PYTHON = (
+    (re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)"), r"\1"),
+    (re.compile(r"\bNone\b|\bnan\b"), "null"),
+)
+# Words that number records, the best first, and words with which they do not.
+_COUNTS = ("step", "iteration", "iter", "it", "update", "timestep", "batch", "round", "episode", "epoch")
+_NO_COUNTS = frozenset(("time", "timing", "per", "size", "lr", "length", "tokens", "perf", "max", "total"))
+# prime-rl logs the rewards apart from the entropy; it prints there how far off-policy they are.
+_NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
+# What stands before a metric's name in a sentence.
+_FILLERS = frozenset(("with", "and", "at", "the", "of", "is", "in", "for", "after", "on", "done", "finished"))
+_ALONE = re.compile(r"[\s\[\],}]*\{\s*")
+_INSIDE = re.compile(r"\s*['\"]")
+_HEADING = re.compile(r"[^\W\d](?:[^\s=:]|\s(?!\d))*")
+_TITLE = re.compile(r"[^\W\d]")
+# Text and programs may name an entropy and a step without being a log.
+_PROSE = (".md", ".rst", ".tex", ".py", ".js", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini")
+_REPORT = "# Entropy law report"
+# In place of other words: a progress bar, which has a single minibatch's metrics.
+_BAR = "%|"
+_MESSAGES = ("message", "msg", "event", "text")
+_COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
+_AROUND, _SAMPLED = 1 << 13, 4000
+# A longer line is no record; so many lines of others may come between two lines of a dict.
+_LONGEST_LINE, _LONGEST_TITLE, _MOST_OTHERS = 1 << 16, 80, 200
+
+
+class Printed(NamedTuple):
+    """What a line, a dict or a table has: names with numbers, other words, and a fraction such as 3/100."""
+
+    pairs: list[tuple[str, float]]
+    title: str = ""
+    fraction: float | None = None
+
+
+def recognises(content: Content) -> bool:
+    """Whether an entropy is printed with a step, anywhere."""
+    if not content.is_text or content.suffix in (".csv", ".tsv") or jsonl.recognises(content):
+        return False
+    text = content.opening
+    if text.lstrip().startswith(("<", _REPORT)):
+        return False  # a page, or what this program wrote of a run
+    fewest = 8 if content.suffix in _PROSE else 1
+    for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
+        begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
+        around = list(_lines([text[begin : match.end() + _AROUND]]))
+        records = _records(around, Counter())
+        if sum(_is_measured(record) for record in records) >= fewest:
+            return True
+    return False
+
+
+def _is_measured(names: Collection[str]) -> bool:
+    """Whether a record has an entropy, or the reward of a trainer that logs the two apart."""
+    half = catalog.detect(names).trainer.halves and any(is_like("reward", name) for name in names)
+    return half or any(is_like("entropy", name) for name in names)
+
+
+def read(content: Content) -> Table:
+    """Read it; raises ``no-records`` where no line holds a step and a metric."""
+    records, dropped = Records(content.column_filter), Counter[str]()
+    for record in _records(_lines(content.blocks()), dropped, content.opening):
+        records.add(record)
+    percent = dropped.pop("%", 0)
+    notes = [f"{counted(percent, 'number')} with a % sign read as hundredths"] if percent else []
+    table = records.table(content, dropped, notes, rows=records.rows)
+    if _is_measured(tuple(table.columns)):
+        return table
+    hint = "write one record per step, such as `step=1 entropy=0.9 reward=0.1`, or leave the format out"
+    raise content.error("no-records", "holds no line with a step and metrics", hint)
+
+
+def _lines(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the lines without escape sequences, and whether each one ends."""
+    for block in blocks:
+        *whole, rest = block.replace("\r", "\n").split("\n")
+        yield from ((plain(line)[:_LONGEST_LINE], True) for line in whole if line)
+        if rest:
+            yield plain(rest)[:_LONGEST_LINE], False
+
+
+def _records(
+    lines: Iterable[tuple[str, bool]], dropped: Counter[str], opening: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Yield the records: what is printed of one kind from one step to the next."""
+    sample = lines
+    if opening is not None:
+        first = _NAMES_AN_ENTROPY.search(opening)
+        sample = _lines([opening[max(first.start() - _LONGEST_LINE, 0) if first else 0 :][: 1 << 22]])
+    seen = list(islice(_Prints(Counter()).of(sample), _SAMPLED))
+    word = counting_word(seen)
+    prints = _Prints(dropped).of(lines)
+    if steps_come_last(seen, word):
+        prints = _with_later_steps(prints, word)
+    name = word if word in _COLUMNS else "step"
+    record: dict[str, object] = {}
+    # The evaluations of this step: a further one without its own step does not replace them.
+    evaluated: dict[str, float] = {}
+    for printed in prints:
+        steps = [number for metric, number in printed.pairs if word and counts(metric, number) == word]
+        if not word and printed.fraction is not None:
+            steps = [printed.fraction]
+        if steps and steps[0] != record.get(name):
+            evaluated = {}
+        values: dict[str, float] = {}
+        for metric, number in printed.pairs:
+            known = evaluated.get(metric, number) if is_evaluation(metric) else number
+            if not word or counts(metric, number) != word:
+                values.setdefault(metric, known)
+                evaluated.setdefault(metric, number)
+        if word and not steps and printed.title == _BAR:
+            continue
+        kind = _kind(printed.title)
+        switches = bool(kind) and (kind == "eval") != (record.get(KIND) == "eval")
+        contradicts = any(
+            metric in record and number == number and record[metric] != number
+            for metric, number in values.items()
+        )
+        if (steps and (steps[0] != record.get(name) or contradicts or switches)) or (
+            switches and name in record
+        ):
+            if len(record) > 1 + (KIND in record):
+                yield record
+            record = {name: steps[0] if steps else record[name]}
+        elif contradicts:
+            dropped[LATER_VALUE] += 1
+        if kind:
+            record.setdefault(KIND, kind)
+        if name in record:
+            record |= {metric: number for metric, number in values.items() if metric not in record}
+    if name in record and len(record) > 1 + (KIND in record):
+        yield record
+
+
+def steps_come_last(sample: Sequence[Printed], word: str) -> bool:
+    """Whether an entropy is printed before the first step: the step closes its record."""
+    for printed in sample:
+        if any(word and counts(*pair) == word for pair in printed.pairs):
+            return False
+        if word and any(is_like("entropy", name) for name, _ in printed.pairs):
+            return True
+    return False
+
+
+def _with_later_steps(prints: Iterable[Printed], word: str) -> Iterator[Printed]:
+    """Put what is printed before each step together with it."""
+    pending = list[tuple[str, float]]()
+    title = ""
+    for printed in prints:
+        pending += printed.pairs
+        title = title or (printed.title if _kind(printed.title) else "")
+        if any(counts(*pair) == word for pair in printed.pairs):
+            yield Printed(pending, title)
+            pending, title = [], ""
+
+
+@lru_cache(maxsize=1 << 10)
+def _kind(title: str) -> str:
+    """The kind of record that a title names, empty where it names none."""
+    if len(title) > _LONGEST_TITLE:
+        return ""
+    return "eval" if is_evaluation(title) else "train" if is_training(title) else ""
+
+
+def counts(name: str, number: float) -> str:
+    """The word with which a name numbers records; empty where it does not."""
+    word = _counting_word(name)
+    return word if word and number == number // 1 >= 0 else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def _counting_word(name: str) -> str:
+    words = re.findall("[a-z]+", name.casefold())
+    word = words[-1].removesuffix("s") if words else ""
+    return word if word in _COUNTS and _NO_COUNTS.isdisjoint(words) else ""
+
+
+def counting_word(sample: Sequence[Printed]) -> str:
+    """The word that numbers the records; empty where they are numbered by fractions such as 3/100 alone."""
+    seen: dict[str, list[float]] = {}
+    for printed in sample:
+        for name, number in printed.pairs:
+            if word := counts(name, number):
+                seen.setdefault(word, []).append(number)
+    rising: dict[str, int] = {}
+    for word, numbers in seen.items():
+        # What starts again and again numbers parts of a step; two processes may be some steps apart.
+        starts = np.count_nonzero(np.diff(numbers) * 2 < -np.ptp(numbers))
+        if starts <= max(2, len(numbers) // 20):
+            rising[word] = len(set(numbers))
+    if rising.keys() - {"epoch"}:
+        rising.pop("epoch", None)
+    best = max(sorted(rising, key=_COUNTS.index), key=rising.__getitem__, default="")
+    entropies = [printed for printed in sample if any(is_like("entropy", name) for name, _ in printed.pairs)]
+    numbered = sum(printed.fraction is not None for printed in entropies)
+    return "" if numbered * 2 > len(entropies) > 2 * rising.get(best, 0) else best
+
+
+class _Prints:
+    """Goes through the lines, and puts dicts and tables over several lines together.
+
+    ``dropped`` counts what breaks off.
+    """
+
+    def __init__(self, dropped: Counter[str]) -> None:
+        self._dropped = dropped
+        #: Names of sections of YAML above the line with their indents, by process.
+        self._sections: dict[str, list[tuple[int, str]]] = {}
+        self._header: list[str] = []
+        self._table: list[tuple[str, float]] = []
+        self._groups: list[list[str]] = []
+        self._prefix = ""
+
+    def of(self, lines: Iterable[tuple[str, bool]]) -> Iterator[Printed]:
+        """Yield what is printed."""
+        opened, others, depth, unfinished = "", 0, 0, False
+        for raw, ended in lines:
+            process = _PROCESS.match(raw)
+            line = raw[process.end() :] if process else raw
+            if depth:
+                opened += f" {line.strip()}"
+                depth += line.count("{") - line.count("}")
+                if depth <= 0:
+                    yield Printed(self._of_dict(opened.strip("[], "), ended))
+                    opened, depth = "", 0
+                elif len(opened) > _LONGEST_LINE:
+                    self._dropped[CUT_ENTRY] += 1
+                    opened, depth = "", 0
+                continue
+            if _ALONE.fullmatch(line):
+                opened, depth = line.strip(), 1
+                continue
+            if opened:
+                inside = _INSIDE.match(line) is not None
+                others = 0 if inside else others + 1
+                opened += f" {line.strip()}" if inside else ""
+                if inside and line.rstrip().endswith("}"):
+                    yield Printed(self._of_dict(opened, ended))
+                    opened = ""
+                elif others > _MOST_OTHERS or line.startswith("{") or len(opened) > _LONGEST_LINE:
+                    self._dropped[CUT_ENTRY] += 1
+                    opened = ""
+                if inside or opened:
+                    continue
+            if (start := _OPENS.search(line)) and "}" not in line and line.rstrip().endswith(","):
+                opened, others = line[start.start() :], 0
+                line = line[: start.start()]
+            cells = box_cells(line)
+            unfinished = cells is not None and not ended
+            if cells is None and (self._table or self._groups):
+                yield self._whole_table()
+            if cells is not None:
+                yield from self._of_row(cells)
+            elif line.strip():
+                yield from self._of_line(line, process.group() if process else "", ended)
+        self._dropped[CUT_ENTRY] += bool(opened) or unfinished
+        if self._table or self._groups:
+            yield self._whole_table()
+
+    def _of_dict(self, text: str, ended: bool) -> list[tuple[str, float]]:
+        """The numbers of a dict or an object that opens the text; none where it breaks off."""
+        value, _ = json_at(text)
+        if not isinstance(value, dict) and text.count("{") > 1:
+            value, _ = json_at(as_json(text))
+        if isinstance(value, dict):
+            inner = value.pop("metrics", None)
+            value |= inner if isinstance(inner, dict) else {}
+            cells = [(path, cell) for path, cell in leaves(value, 1000) if not isinstance(cell, bool)]
+            numbers = [(path, parse_number(cell), cell) for path, cell in cells if cell is not None]
+            pairs = [(path, n) for path, n, cell in numbers if n == n or not isinstance(cell, str)]
+            # A logger's own JSON has the line as its message.
+            messages = [cell for path, cell in cells if path in _MESSAGES and isinstance(cell, str)]
+            return pairs + [pair for message in messages for pair in self._pairs(message, True)]
+        start = _OPENS.match(text)
+        values, closed, _ = dict_pairs(text, start.end() if start else 0, NESTING_PAIR)
+        if closed:
+            return list(values.items())
+        damaged = text.rstrip().endswith("}")
+        self._dropped[BAD_PAIR if damaged else CUT_ENTRY] += 1
+        return self._pairs(text, True) if damaged else []
+
+    def _of_row(self, cells: list[str]) -> Iterator[Printed]:
+        """Take a row of a table in a box."""
+        words = [cell.strip() for cell in cells]
+        numbers = [classify(word)[0] if word else np.nan for word in words]
+        if not any(words):
+            return
+        if words[0].endswith("/") and not any(words[1:]):
+            self._prefix = words[0]
+            return
+        if len(words) == len(self._header) and not np.isnan(numbers).all():
+            yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
+        elif _is_header(words):
+            self._header = words
+        elif len(words) == 1 and (group := _GROUP.fullmatch(cells[0])):
+            self._groups.append([group["group"], group["rest"]])
+        elif len(words) == 1 and self._groups:
+            self._groups[-1][1] += f" {words[0]}"
+        else:
+            named = [
+                (name, number)
+                for name, word, number in zip(words, words[1:], numbers[1:], strict=False)
+                if word and _TITLE.match(name) and (number == number or not classify(word)[1])
+            ]
+            self._dropped[CUT_NAME] += sum(name.endswith("…") for name, _ in named)
+            named = [(f"{self._prefix}{name}", number) for name, number in named if not name.endswith("…")]
+            if {name for name, _ in named} & {name for name, _ in self._table}:
+                yield self._whole_table()
+            self._table += named
+            if not named and (printed := self._pairs(" | ".join(cells), True)):
+                self._table += printed
+                if any(counts(*pair) for pair in printed):
+                    yield self._whole_table()
+
+    def _whole_table(self) -> Printed:
+        """What the rows of a table have together."""
+        pairs = self._table
+        for group, text in self._groups:
+            prefix = "" if group == "other" else f"{group}/"
+            pairs += [(f"{prefix}{name}", number) for name, number in self._pairs(text, True)]
+        self._table, self._groups, self._prefix = [], [], ""
+        return Printed(pairs)
+
+    def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
+        """Take a line that is no row of a table."""
+        words = re.split(" {2,}", line.strip())
+        words = words if len(words) > 2 or "\t" in line else line.split()
+        if self._header and len(words) == len(self._header) and ended:
+            numbers = [classify(word)[0] for word in words]
+            if numbers[0] == numbers[0]:
+                yield Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
+                return
+        if _is_header(words):
+            self._header = words
+            return
+        pairs = list[tuple[str, float]]()
+        title = _LEVEL.sub(" ", line)
+        if (prefix := self._section(line, process)) is None:
+            return
+        if (start := _OPENS.search(line)) is not None:
+            pairs += self._of_dict(line[start.start() :].rstrip(), ended)
+            if not pairs:
+                return
+            title = title[: max(title.find("{"), 0)]
+        pairs = [*self._pairs(title, ended or start is not None), *pairs]
+        fraction = _FRACTION.search(title)
+        yield Printed(
+            [(f"{prefix}{name}", number) for name, number in pairs],
+            _BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
+            float(fraction[1]) if fraction else None,
+        )
+
+    def _section(self, line: str, process: str) -> str | None:
+        """The names of the sections of YAML above a line, each with a slash; None where it opens one."""
+        sections = self._sections.setdefault(process, [])
+        named = _SECTION.match(line)
+        if named is None:
+            if line[:1].strip(" -"):
+                sections.clear()
+            return ""
+        indent = len(named["indent"])
+        while sections and sections[-1][0] >= indent:
+            sections.pop()
+        prefix = "".join(f"{name}/" for _, name in sections)
+        if not line[named.end() :].strip():
+            sections.append((indent, named["name"]))
+        return prefix if line[named.end() :].strip() else None
+
+    def _pairs(self, text: str, ended: bool) -> list[tuple[str, float]]:
+        """The names with numbers in a text; the last one is left out where the text may break off in it."""
+        found = [match for match in _PAIR.finditer(text) if ended or match.end() < len(text)]
+        marked = [match for match in found if match["mark"].strip()]
+        pairs = list[tuple[str, float]]()
+        # In a sentence, a word before a number is the name of nothing.
+        for match in found if len(found) > 1 or any(counts(m["name"], 1.0) for m in found) else marked:
+            words = match["name"].split(" ")
+            while len(words) > 1 and words[0].casefold() in _FILLERS:
+                del words[0]
+            unit = (match["unit"] or "").strip()
+            if words[-1].endswith("…"):
+                self._dropped[CUT_NAME] += 1
+            elif (
+                words[-1] not in ("pid", "ip") and unit in ("", "%") and not text.startswith("|", match.end())
+            ):
+                self._dropped["%"] += unit == "%"
+                number = float(match["number"])
+                pairs.append((" ".join(words), number / 100 if unit else number))
+        return pairs
+
+
+def as_json(text: str) -> str:
+    """The text of a dict as JSON has it."""
+    for pattern, replacement in _PYTHON:
+        text = pattern.sub(replacement, text)
+    return text.replace("'", '"')
+
+
+def box_cells(line: str) -> list[str] | None:
+    """The cells of a row of a table in a box, without what is behind the last bar; None for other lines."""
+    if _RULE.fullmatch(line):
+        return [] if "|" in line or "+" in line or not line.isascii() else None
+    bars = "[│┃║]" if re.search("[│┃║]", line) else r"\|" if line.lstrip().startswith("|") else ""
+    cells = re.split(bars, line)[1:-1] if bars else []
+    return cells or ([] if line.lstrip()[:1] in tuple("│┃║") else None)
+
+
+def _is_header(words: Sequence[str]) -> bool:
+    """Whether the cells of a row name a step and an entropy."""
+    if len(words) < 3 or not all(_HEADING.fullmatch(word) for word in words):
+        return False
+    return any(counts(word, 1.0) for word in words) and any(is_like("entropy", word) for word in words)
