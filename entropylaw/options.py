@@ -91,9 +91,9 @@ class Command:
 
     def flags_given(self, *families: type) -> list[str]:
         """The flags of some families that were given on the command line, not in a settings file."""
-        of_families = {option.label for family in families for option in options_of(family).values()}
-        labels = (options_of(type(self))[name].label for name in self.given)
-        return [label for label in labels if label in of_families]
+        of_families = [option for family in families for option in options_of(family).values()]
+        options = options_of(type(self))
+        return [options[name].label for name in self.given if options[name] in of_families]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -213,13 +213,19 @@ class LawOptions(ColumnOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Gained:
-    """Family: the gain of reward that counts."""
+    """Family: the gain of reward that counts, and when the training is to end."""
 
     gain: float | None = setting(
         "--gain",
         "The smallest gain of reward that counts; its probability is printed.",
         *(GAIN, INTERVALS),
         unset=HUNDREDTH,
+    )
+    steps: float | None = setting(
+        "--steps N",
+        "The step at which the training is planned to end, for the forecast.",
+        *(NUMBER, INTERVALS),
+        unset="half as many again",
     )
 
 

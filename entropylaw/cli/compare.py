@@ -69,7 +69,9 @@ def compare(options: CompareCommand) -> None:
 def arms_of(options: CompareCommand, settings: CompareOptions) -> tuple[Inputs, Grouping]:
     """The inputs and their arms, which are printed."""
     arms = by_arm(options.logs, options.arms)
-    fixed = [flag for flag in options.flags_given(LawOptions) if (flag, options.pair) != ("--pair", "seed")]
+    fixed = options.flags_given(LawOptions)
+    if "pair" in options.given and options.pair != "seed":
+        fixed.append("--pair")
     with reading_shown():
         inputs = gather_arms(arms, settings, fixed)
     output.say_skipped(inputs.warnings, quiet=options.quiet)

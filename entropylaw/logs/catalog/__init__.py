@@ -305,10 +305,6 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     named = {column: names_in(role, column) for column in columns}
     keyed = [(column, name) for column, names in named.items() for name in filter(_any_key(), names)]
     ranked = [*getattr(trainer, role), *getattr(generic, role), *exact]
-    if role == "validation" and trainer is generic:
-        # A rate of held-out data, whatever it is called.
-        ranked += [_as_validation(Key(name, _RATE)) for name in columns if is_held_out_rate(name)]
-        keyed += [(name, name) for name in columns if is_held_out_rate(name)]
     every = [
         Match(column, key, r) for r, key in enumerate(ranked) for column, name in keyed if _matches(key, name)
     ]
@@ -322,6 +318,10 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
             for column, name in apart
             if _matches(key, name)
         ]
+    if role == "validation" and trainer is generic and not every:
+        # A rate of held-out data, whatever it is called.
+        rates = filter(is_held_out_rate, columns)
+        every = [Match(column, _as_validation(Key(column, _RATE)), len(ranked)) for column in rates]
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)
