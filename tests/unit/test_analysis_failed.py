@@ -2,7 +2,8 @@
 
 import pytest
 
-from entropylaw.pipeline import answers, pool
+from entropylaw.cli import reporting, running
+from entropylaw.pipeline import answers
 from tests.typed import assert_error, typed, write_csv
 
 CALLS = {
@@ -21,7 +22,8 @@ def broken(tmp_path, monkeypatch):
     """Four logs, and a step that raises for the second of them."""
     monkeypatch.chdir(tmp_path)
     # What is replaced here is as it was in other processes.
-    monkeypatch.setattr(pool, "cores", lambda: 1)
+    for module in (running, reporting):
+        monkeypatch.setattr(module, "cores", lambda: 1)
     (tmp_path / "logs").mkdir()
     for longer, name in enumerate("abcd"):
         write_csv(tmp_path / "logs" / f"{name}.csv", n=30 + longer)
