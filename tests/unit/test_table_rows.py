@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln, ndtr, ndtri
 
 from entropylaw import fit_law
 from entropylaw.engine.blocks import FORMS
 from entropylaw.engine.constants import LISTED, PRIOR
-from entropylaw.engine.reads import Reads
+from entropylaw.engine.reads import NORMAL, Cells, Reads
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
@@ -239,6 +239,13 @@ def test_memory_is_that_of_the_drift():
     more, fewer = reads_under(PRIOR, entropy, drifting).memory()
     assert share < 0.6 < 0.8 < more
     assert fewer < effective
+
+
+def test_quantiles_are_those_of_the_cut_distribution():
+    one = np.ones(1)
+    cells = Cells(weight=one, location=0.0 * one, scale=one, df=NORMAL * one, top=0.5)
+    chances = np.array([0.025, 0.5, 0.975])
+    np.testing.assert_allclose(cells.quantiles(chances), ndtri(chances * ndtr(0.5)), atol=1e-5)
 
 
 def test_headroom_ends_at_the_largest_reward():
