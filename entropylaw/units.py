@@ -12,6 +12,9 @@ from entropylaw.arrays import FloatArray
 MOST_NATS = 12.0
 """ln of 162,755: with the vocabularies of today's language models, mean entropies are below."""
 
+PERCENT = 100.0
+"""The largest reward that is a percentage."""
+
 LOW, FORK = 0.01, 0.672
 """Nats: 50.64 % of the tokens of Qwen3-8B are below LOW, a fifth above FORK (arXiv:2506.01939, section 3)."""
 
@@ -34,10 +37,17 @@ _NO_MEAN = r"n|num|number|count|std|max|min|total|groups|len|length"
 
 def nats_per_unit(column: str) -> tuple[float, str]:
     """Return how many nats an entropy of 1 in a column is, and the column's unit."""
+    name, named = named_unit(column)
     for unit, (nats, words) in _LOGARITHMS.items():
-        if _has_word(column, words):
+        if named == unit or (not named and _has_word(name, words)):
             return nats, unit
     return 1.0, "nats"
+
+
+def named_unit(column: str) -> tuple[str, str]:
+    """Split ``acc:percent`` into the column and the unit that the user gives it; empty for none."""
+    name, _, unit = column.rpartition(":")
+    return (name, unit) if name and unit in (*_LOGARITHMS, "nats", "percent", "rate") else (column, "")
 
 
 def is_perplexity(column: str) -> bool:
@@ -52,8 +62,7 @@ def is_share(column: str) -> bool:
 
 def is_rate(column: str) -> bool:
     """Whether a name says that a reward is a rate, such as a win rate or pass@k."""
-    words = _has_word(column, _RATE) or (is_share(column) and not _has_word(column, _NO_MEAN))
-    return words and not _has_word(column, "acc")
+    return _has_word(column, _RATE) and not _has_word(column, _NO_MEAN)
 
 
 def largest_reward(column: str, values: FloatArray) -> float | None:
@@ -66,7 +75,7 @@ def largest_reward(column: str, values: FloatArray) -> float | None:
     most, percent = float(np.max(values)), _has_word(column, _PERCENT)
     if most <= 1:
         return 1.0 if is_share(column) and not percent else None
-    return 100.0 if most <= 100 and (percent or _has_word(column, _RATE)) else None
+    return PERCENT if most <= 100 and (percent or _has_word(column, _RATE)) else None
 
 
 def _has_word(column: str, words: str) -> bool:

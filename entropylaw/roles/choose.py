@@ -15,7 +15,7 @@ import numpy as np
 from entropylaw import units
 from entropylaw.arrays import FloatArray
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import counted, listing, places, shown, shown_cell
+from entropylaw.escaping import counted, in_shell, listing, places, shown, shown_cell
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.catalog import Key
 from entropylaw.logs.runs import Run
@@ -23,15 +23,16 @@ from entropylaw.logs.runs.joining import averaged
 from entropylaw.logs.runs.step_column import folded, require_column
 from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
-from entropylaw.results.result import Finding, caution, replace
+from entropylaw.results.result import replace
 from entropylaw.roles import settings as run_settings
 from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, pair_values
 from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5
-# With fewer validation pairs, a training reward that has as many is offered.
-ANSWERING_PAIRS = 12
+# With fewer validation pairs, or entropies over less than this share of its range, a training reward with as
+# many pairs is used too.
+ANSWERING_PAIRS, NARROW = 12, 0.5
 NAMED = "named by the user"
 BY_NAME = "by its name, as the catalog has no column with a value"
 # So many evaluations that are dropped for one reason are listed.
@@ -72,21 +73,13 @@ class Paired(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenReward(Chosen):
-    """The reward column, how it is paired and with what result.
+    """A reward column, how it is paired and with what result.
 
-    ``longer`` is a training reward with many more pairs, where this column has few.
+    ``longer`` names a training reward with many more pairs, where this column has few.
     """
 
     best: Paired
-    longer: Paired | None
-
-    @property
-    def offer(self) -> Finding | None:
-        """Names the training reward with more pairs."""
-        if self.longer is None:
-            return None
-        numbers = {"evaluations": len(self.longer.pairs), "used": len(self.best.pairs)}
-        return caution("training-reward-longer", **numbers, column=self.longer.match.column)
+    longer: str = ""
 
 
 def choose_entropy(run: Run, column: str | None = None, reward: str | None = None) -> Chosen:
@@ -95,7 +88,9 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
     ``reward`` is the column that the user names for the reward, which hints repeat.
     """
     if column is not None:
-        return as_entropy(run, named_column(run, column, "--entropy"), NAMED, accept_sum=True)
+        name = named_column(run, column, "--entropy")
+        unit = "" if name == column else units.named_unit(column)[1]
+        return as_entropy(run, name, NAMED, accept_sum=True, unit=unit)
     matches = catalog.found(run, "entropy")
     usable = [match for match in matches if run.finite(match.column).size]
     if not usable:
@@ -109,11 +104,12 @@ def choose_entropy(run: Run, column: str | None = None, reward: str | None = Non
 
 
 def as_entropy(
-    run: Run, column: str, why: str, option: str = "--entropy", *, accept_sum: bool = False
+    run: Run, column: str, why: str, option: str = "--entropy", *, accept_sum: bool = False, unit: str = ""
 ) -> Chosen:
     """Take a column for an entropy: its meaning, its sign, and the errors where it is none.
 
     ``accept_sum`` accepts a column that a trainer logs as a sum, because of the user or of a class's name.
+    ``unit`` is the one that the user gives; without it, the column's name says it.
     """
     match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
@@ -132,11 +128,12 @@ def as_entropy(
     mean = run_settings.MEANS.get(aggregation.value) if aggregation else None
     if mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=mean)
-    nats, unit = units.nats_per_unit(column)
+    of_whom = "as the user says" if unit else "by its name"
+    nats, unit = units.nats_per_unit(f"{column}:{unit}" if unit else column)
     sign, notes = entropy_sign(run, column, option, meaning.sign, nats)
     if unit != "nats":
         meaning = replace(meaning, unit=f"nats, converted from {unit}")
-        notes += (f"{shown(column)} is in {unit} by its name: it was multiplied by {nats:.6f}, to nats",)
+        notes += (f"{shown(column)} is in {unit} {of_whom}: it was multiplied by {nats:.6f}, to nats",)
     values, usable = run.columns[column] * (sign * nats), run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
     return Chosen(choice=choice, values=values, notes=notes)
@@ -169,6 +166,8 @@ def entropy_sign(
         message = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
         hint = "divide it by the mean response length, or log the token mean "
         hint += "(verl: actor.loss_agg_mode=token-mean)"
+        if middle * units.nats_per_unit("bits")[0] <= MOST_NATS:
+            hint += f"; if it is in bits: {option} {in_shell(f'{column}:bits')}"
         message += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
         raise InputError("entropy-not-a-mean", message, hint)
     if sign < 0:
@@ -178,14 +177,21 @@ def entropy_sign(
     return sign, ()
 
 
-def choose_reward(
+def choose_rewards(
     run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
-) -> ChosenReward:
-    """Choose the reward column by the pairs that it gives, validation first; errors as of :func:`select`.
+) -> list[ChosenReward]:
+    """Choose the reward columns by the pairs that they give, validation first; errors as of :func:`select`.
 
-    A column without any pair is returned.
+    Without the ``column`` that the user names these are the best, those of its kind on other data sets, and
+    the training reward where that one has few pairs or entropies from a part of the range alone. Columns
+    without any pair are among them.
     """
     require_pairing(pair)
+    unit = ""
+    if column is not None and (name := named_column(run, column, "--reward")) != column:
+        unit, column = units.named_unit(column)[1], name
+    if unit == "percent":
+        run = replace(run, columns={**run.columns, name: run.columns[name] / 100})
     entropy_column = entropy.choice.column
     of_rewards = catalog.found(run, "validation", "training")
     matches = [match for match in of_rewards if match.column != entropy_column]
@@ -204,6 +210,26 @@ def choose_reward(
     else:
         named = {"entropy": entropy_column} if entropy.choice.why == NAMED else {}
         raise suggest.missing(run, matches, "reward", named)
+    chosen = [(best, reason)]
+    training = longer_reward(best, trainings)
+    if column is None:
+        kind = "" if best.training else best.match.key.kind
+        alike = [other for other in validations if kind and other.match.key.kind == kind]
+        others = [other for other in sorted(alike, key=catalog_order) if other is not best]
+        chosen += ((other, f"{other.known_as} ({counted(len(other.pairs), 'pair')})") for other in others)
+        if training is not None:
+            pairs = counted(len(training.pairs), "pair")
+            chosen.append((training, f"the training reward with {pairs}, fitted beside the validation"))
+    longer = ""
+    if training is not None:
+        evaluations = counted(len(training.pairs), "evaluation")
+        longer = f"the training reward has {evaluations}, this one {len(best.pairs)}: --reward "
+        longer += in_shell(training.match.column)
+    return [_chosen_reward(run, reward, reason, longer * (reward is best)) for reward, reason in chosen]
+
+
+def _chosen_reward(run: Run, best: Paired, reason: str, longer: str) -> ChosenReward:
+    """A reward column with what is said of it."""
     column = best.match.column
     if best.how == "next" and best.averaged:
         message = f"--pair next would pair points of run {shown(run.name)} that are means over different "
@@ -217,11 +243,12 @@ def choose_reward(
             why=reason,
             usable=usable_values,
             pair=best.how,
+            label=best.match.key.label(column),
         ),
         values=run.columns[column],
         best=best,
         notes=tuple(pairing_notes(run, best)),
-        longer=longer_reward(best, trainings),
+        longer=longer,
     )
 
 
@@ -252,11 +279,18 @@ def _by_name(column: str) -> catalog.Match:
 
 
 def longer_reward(best: Paired, trainings: Sequence[Paired]) -> Paired | None:
-    """The training reward that answers where a validation has few pairs; None where there is none."""
-    if best.training or len(best.pairs) >= ANSWERING_PAIRS:
-        return None
+    """The training reward that answers where a validation has few pairs, or a part of the entropies alone.
+
+    None where there is none.
+    """
     many = (training for training in trainings if len(training.pairs) >= ANSWERING_PAIRS)
-    return next((training for training in many if training.how == "same" or not training.averaged), None)
+    longer = next((training for training in many if training.how == "same" or not training.averaged), None)
+    if best.training or longer is None:
+        return None
+    if len(best.pairs) >= ANSWERING_PAIRS:
+        spans = (np.ptp(np.quantile(reward.pairs.entropy, (0.05, 0.95))) for reward in (best, longer))
+        return longer if next(spans) < NARROW * next(spans) else None
+    return longer
 
 
 def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
@@ -264,6 +298,8 @@ def pairing_notes(run: Run, reward: Paired) -> Iterator[str]:
     column, pairs = reward.match.column, reward.pairs
     if reward.training:
         yield f"the reward is a training reward ({shown(column)})"
+    if units.largest_reward(column, run.finite(column)) == units.PERCENT:
+        yield f"{shown(column)} is in percent; --reward {in_shell(f'{column}:percent')} makes it a rate"
     for reason, at in pairs.lost.items():
         # The last evaluation of any log has no entropy after it, and reading has a note on text.
         if 0 < at.size <= MOST_LISTED and reason not in (NO_NEXT, REWARD_IS_TEXT):
@@ -295,14 +331,14 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     return Paired(match, how, reason, average, pairs)
 
 
+def catalog_order(reward: Paired) -> tuple[int, int, str]:
+    """By the catalog's order, then by pairs, then by name."""
+    return reward.match.rank, -len(reward.pairs), reward.match.column
+
+
 def best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
-
-    # By the catalog's order, then by pairs, then by name.
-    def order(reward: Paired) -> tuple[int, int, str]:
-        return reward.match.rank, -len(reward.pairs), reward.match.column
-
-    ordered = sorted(validations, key=order)
+    ordered = sorted(validations, key=catalog_order)
     enough = next((candidate for candidate in ordered if len(candidate.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
         others = [candidate.match.column for candidate in ordered if candidate is not enough]
@@ -325,6 +361,8 @@ def named_column(run: Run, column: str, option: str) -> str:
 
     Raises ``column-not-found``, ``column-not-numeric``, or ``same-column`` where it counts the steps.
     """
+    if column not in (*run.columns, *run.texts):
+        column, _ = units.named_unit(column)
     if column not in run.columns and column in run.texts:
         first = shown_cell(run.texts[column])
         message = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"

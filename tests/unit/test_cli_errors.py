@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entropylaw.cli import running
 from entropylaw.documents.loading import load_fit
 from entropylaw.files import write_atomically
-from entropylaw.pipeline import steps
 from tests.conftest import HANGS, clean_environment
 from tests.typed import RUN, assert_error, in_shell, started, write_csv
 

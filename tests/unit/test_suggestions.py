@@ -64,18 +64,19 @@ def test_what_an_error_says_to_type_works(tmp_path, names, separator):
 
 
 def test_what_the_user_named_stays_in_the_command(tmp_path):
-    write(tmp_path / "log.csv", "it", "ent", "acc", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
+    write(tmp_path / "log.csv", "it", "ent", "perf", columns=(STEP, ENTROPY, REWARD), zork=REWARD)
     done = typed("fit", "log.csv", "--step", "it", "--reward", "zork", "-o", "-", cwd=tmp_path)
     assert "as in: entropylaw fit log.csv --step it --reward zork --entropy ent" in done.stderr
     done = typed("fit", "log.csv", "--step", "it", "--entropy", "zork", "-o", "-", cwd=tmp_path)
-    assert "as in: entropylaw fit log.csv --step it --entropy zork --reward acc" in done.stderr
+    assert "as in: entropylaw fit log.csv --step it --entropy zork --reward perf" in done.stderr
 
 
 def test_other_statistics_and_training_are_not_preferred(tmp_path):
     more = {"ent_max": 2 * ENTROPY, "acc_std": REWARD, "training_acc": REWARD, "ent_coef": 0.01 + 0 * STEP}
     write(tmp_path / "log.csv", "it", columns=(STEP,), **more, my_ent=ENTROPY, heldout_acc=REWARD)
-    command, _ = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
-    assert command[2:-2] == ["--step", "it", "--entropy", "my_ent", "--reward", "heldout_acc"]
+    command, done = typed_to_the_end(tmp_path, ["fit", "log.csv", "-o", "-"])
+    assert command[2:-2] == ["--step", "it", "--entropy", "my_ent"]
+    assert "'my_ent' × 'heldout_acc' (validation)" in " ".join(done.stdout.split())
 
 
 def test_rows_are_counted_where_there_is_no_step(tmp_path):

@@ -139,6 +139,20 @@ class Key:
     but_not: tuple[str, ...] = ()
     initial: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """What it is of any data set; empty for a key that is not of one data set."""
+        return self.template.replace("/acc/", "/<score>/") if "<data>" in self.template else ""
+
+    def label(self, column: str) -> str:
+        """A short name of a column that it matches, ``gsm8k mean@1``; the column where there is none."""
+        for separator in (re.escape("/"), "[/._]"):
+            text = re.escape(self.template).replace("<data>", "(.+)").replace("/", separator)
+            match = re.fullmatch(re.sub("<[a-z]+>", ".+", text), column, re.IGNORECASE | re.DOTALL)
+            if match is not None and match.groups():
+                return " ".join([match[1].rpartition("/")[2], *re.findall(r"[a-z]+@\d+", column)[-1:]])
+        return column
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trainer:
@@ -304,10 +318,19 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
             for column, name in apart
             if _matches(key, name)
         ]
+    if role == "validation" and trainer is generic and not every:
+        # A rate of held-out data, whatever it is called.
+        rates = filter(is_held_out_rate, columns)
+        every = [Match(column, _as_validation(Key(column, _RATE)), len(ranked)) for column in rates]
     best: dict[str, Match] = {}
     for match in every:
         best.setdefault(match.column, match)
     return list(best.values())
+
+
+def is_held_out_rate(column: str) -> bool:
+    """Whether a name is that of a rate, and of held-out data."""
+    return is_evaluation(column) and is_rate(column) and not column.endswith("]")
 
 
 def names_in(role: str, column: str) -> tuple[str, ...]:
@@ -328,7 +351,8 @@ def _as_validation(key: Key) -> Key:
 def name_and_kind(column: str) -> tuple[str, str]:
     """Split ``reward [eval]`` into the metric and the kind of record; the kind is empty for other names."""
     match = _OF_KIND.fullmatch(column)
-    return (match["name"], match["kind"]) if match else (column, "")
+    known = match and (_EVALUATES.fullmatch(match["kind"]) or _TRAINS.fullmatch(match["kind"]))
+    return (match["name"], match["kind"]) if match and known else (column, "")
 
 
 def is_evaluation(kind: str) -> bool:

@@ -26,10 +26,9 @@ _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 # A key and a text or a number, anywhere in a line that is no JSON.
 _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
-_MESSAGE = re.compile(
-    r"\"(?:message|msg|event|text)\"\s*:\s*\"[^\"\\\n]{0,400}(?:entrop|reward)[^\"\\\n]{0,400}\"",
-    re.IGNORECASE,
-)
+# A text of a logger that names a metric.
+_TEXT = r"(?:[^\"\\\n]|\\.){0,400}"
+_MESSAGE = re.compile(rf"\"(?:message|msg|event)\"\s*:\s*\"{_TEXT}(?:entrop|reward){_TEXT}\"", re.IGNORECASE)
 _ARRAY = re.compile(r"\[\s*\{")
 _GAP = re.compile(r"[ \t\r\n,\0]*")
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")

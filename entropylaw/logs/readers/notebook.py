@@ -27,7 +27,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.logs import catalog
-from entropylaw.logs.readers import delimited, jsonl
+from entropylaw.logs.readers import delimited
 from entropylaw.logs.readers.console import trl
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import JSON_DECODER, parse_number
@@ -38,7 +38,6 @@ from entropylaw.logs.sources.registry import READERS
 
 _OPENS = re.compile(rb"\s*\{\s*\"")
 _MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
-_OBJECT = re.compile(r"\s*\{\".*\}\s*")
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
 _NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
@@ -137,19 +136,16 @@ def logs_of_cell(outputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Ta
 
 
 def printed_logs(text: str) -> Iterator[tuple[str, Table]]:
-    """Read a cell's text by the first console reader that can, or its JSON lines if they have a step."""
+    """Read a cell's text by the first console reader that can, or as JSON with metrics."""
     content = _in_memory(text)
     for reader in READERS:
-        if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
+        if (".log" in reader.suffixes or reader.name == "jsonl") and reader.recognises(content):
             with suppress(InputError):
-                yield reader.name, reader.read(content)
-                return
-    lines = list(filter(_OBJECT.fullmatch, text.splitlines()))
-    with suppress(InputError):
-        table = jsonl.read(_in_memory("\n".join(lines)))
-        has_step = not {folded(name) for name in table.columns}.isdisjoint(map(folded, STEP_NAMES))
-        if len(lines) > 1 and has_step and any(map(catalog.is_metric, table.columns)):
-            yield "jsonl", table
+                table = reader.read(content)
+                stepped = not {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, table.columns))
+                if reader.name != "jsonl" or (stepped and any(map(catalog.is_metric, table.columns))):
+                    yield reader.name, table
+                    return
 
 
 def trainer_table(markup: str) -> Table | None:

@@ -8,7 +8,7 @@ after the training entry of that step. ``global_step`` and ``max_steps`` next to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -77,8 +77,7 @@ def log_table(
 ) -> Table:
     """Make a table of what a ``Trainer`` has logged, without the totals that close a training.
 
-    Neighbours of one step, a training entry and evaluations, become one row. ``bad`` counts entries that were
-    unreadable.
+    ``bad`` counts entries that were unreadable.
 
     Raises ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
     """
@@ -89,31 +88,17 @@ def log_table(
         message = f"should hold log entries of a Hugging Face Trainer, and holds {held}"
         hint = "check that the run has logged something; of several checkpoints, the last one has"
         raise content.error("no-records", message, f"{hint} the whole log")
-    merged = merged_neighbours(records)
-    names = len(set(chain.from_iterable(merged)))
-    if names * len(merged) > 50_000_000:
-        message = f"has {names} different keys in its {len(merged)} log entries; a trainer has some dozens"
+    names = len(set(chain.from_iterable(records)))
+    if names * len(records) > 50_000_000:
+        message = f"has {names} different keys in its {len(records)} log entries; a trainer has some dozens"
         raise content.error("file-corrupt", message, "check how the file was made")
     gathered = Records()
-    for record in merged:
+    for record in records:
         gathered.add(record)
     if len(records) < len(entries):
         left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
         notes += (f"{left_out} (train_runtime, train_loss and the like) left out",)
     return gathered.table(content, {BAD_ENTRY: bad}, notes, rows=len(entries) + bad)
-
-
-def merged_neighbours(entries: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Merge neighbours of the same step whose common keys, such as the epoch, have the same values."""
-    merged: list[dict[str, object]] = []
-    for entry in entries:
-        last = merged[-1] if merged else {}
-        same = last.get("step") is not None and last["step"] == entry.get("step")
-        if same and all(last[key] == value for key, value in entry.items() if key in last):
-            last.update(entry)
-        else:
-            merged.append(dict(entry))
-    return merged
 
 
 def _salvaged(text: str) -> tuple[list[object], int]:

@@ -1,9 +1,10 @@
 """Numbers as they are written in logs.
 
 A cell is a *number*, *missing* (``None``, ``""``, ``"NaN"``, ``"N/A"`` …) or *text*. Booleans are text: a
-flag averaged into a curve is a mistake. A percentage is text, too: a column that mixes ``"2.28%"`` with
-``0.0228`` has two units, and which was meant is unknown. Underscores and thousands separators are
-not part of a number. An integer beyond the range of a double is infinite, so that pairing counts it.
+flag averaged into a curve is a mistake. In a column of percentages alone, they are hundredths; ``"2.28%"``
+beside ``0.0228`` is text: the column has two units, and which was meant is unknown. Underscores and thousands
+separators are not part of a number. An integer beyond the range of a double is infinite, so that pairing
+counts it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _CALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
+_PERCENT = re.compile(r"['\"\s]*([+-]?\d{1,30}\.?\d{0,30})\s*%['\"\s]*", re.ASCII)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
 #: int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 JSON_DECODER = json.JSONDecoder(parse_int=float)
@@ -48,6 +50,7 @@ _JSON_NUMBERS = msgspec.json.Decoder(list[float])
 class Parsed:
     """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them.
 
+    ``percent`` is set where every number has a % sign: they are read as hundredths.
     ``where`` are the records that have text, ``nans`` those with a nan that was written as a value.
     """
 
@@ -55,6 +58,7 @@ class Parsed:
     texts: int = 0
     where: Sequence[int] = ()
     nans: Sequence[int] = ()
+    percent: bool = False
     example: str | None = None
 
     @property
@@ -72,6 +76,9 @@ class MixedColumn(Sequence[object]):
     def parsed(self) -> Parsed:
         """Return the column as floats."""
         where = np.flatnonzero(self._codes >= 0).tolist()
+        if where and np.isnan(self.values).all() and (shares := _hundredths(self._words)) is not None:
+            values = np.append(shares, np.nan)[np.where(self._codes >= 0, self._codes, -1)]
+            return Parsed(values=values, percent=True)
         example = self._words[self._codes[where[0]]] if where else None
         nans = np.flatnonzero(self._codes == NOT_A_NUMBER).tolist()
         return Parsed(values=self.values, texts=len(where), where=where, nans=nans, example=example)
@@ -137,9 +144,21 @@ def parse_column(cells: Column) -> Parsed:
         return Parsed(values=clean, nans=_nans(cells, clean))
     read = list(map(classify, listed))
     where = [row for row, (_, is_text) in enumerate(read) if is_text]
+    if where and all(value != value for value, _ in read):
+        shares = _hundredths([str(listed[row]) for row in where])
+        if shares is not None:
+            values = np.full(len(listed), np.nan)
+            values[where] = shares
+            return Parsed(values=values, percent=True)
     values = np.array([value for value, _ in read], dtype=np.float64)
     example = str(listed[where[0]]) if where else None
     return Parsed(values=values, texts=len(where), where=where, nans=_nans(cells, values), example=example)
+
+
+def _hundredths(cells: Sequence[str]) -> FloatArray | None:
+    """The shares that texts such as 35.2 % are; None where one of them is something else."""
+    numbers = [_PERCENT.fullmatch(cell) for cell in cells]
+    return np.array([float(number[1]) / 100 for number in numbers if number]) if all(numbers) else None
 
 
 def is_nan(cell: object) -> bool:

@@ -41,7 +41,7 @@ BY_THE_USER = "named by the user"
 
 # Words of a name that counts steps, and words with which it is something else.
 _STEP_WORDS = frozenset(("step", "steps", "iteration", "iterations", "iter", "update", "batch", "episode"))
-_LAST_STEP_WORDS = frozenset(("epoch", "epochs", "round", "rounds"))
+_LAST_STEP_WORDS = frozenset(("epoch", "epochs", "round", "rounds", "rollout"))
 _NO_STEP_WORDS = frozenset(
     (
         *("time", "per", "size", "length", "len", "reward", "entropy", "score", "acc", "loss", "sec", "max"),

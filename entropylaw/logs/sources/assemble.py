@@ -41,6 +41,7 @@ from entropylaw.logs.source import Source
 from entropylaw.logs.sources.content import plain_name
 from entropylaw.logs.sources.kinds import (
     by_kind,
+    coded,
     entropies_and_rewards,
     one_column_per_metric,
     with_log_calls,
@@ -273,13 +274,6 @@ def doubled_columns(whole: Run) -> Iterator[str]:
                 yield f"column {shown(name)} occurs twice in {where}, with other values"
 
 
-def coded(cells: Column) -> tuple[list[str], FloatArray]:
-    """The texts of a column, each once, and the place of each cell's among them; nan for an empty cell."""
-    texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
-    codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
-
-
 def texts_of(
     words: Mapping[str, tuple[list[str], FloatArray]], rows: IntArray, life: Life, step: FloatArray
 ) -> dict[str, tuple[str, ...]]:
@@ -341,7 +335,7 @@ def require_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) 
     message = f"{where} has several rows per step with different values of the same columns "
     message += f"({counted(len(rows), 'row')} for {counted(steps, 'step')})"
     if steps < _FEWEST_STEPS:
-        hint = f"count the rows with --step {ROW}, or name another step column"
+        hint = f"add --step {ROW} ({ROW}: the rows are counted)"
         raise InputError("several-rows-a-step", message, hint)
     for column, cells in table.columns.items():
         if _PARTS_OF_A_STEP.intersection(re.findall("[a-z]+", column.casefold())):
@@ -373,6 +367,8 @@ def _notes(table: Table, step: StepColumn, split: Split, parsed: Mapping[str, Pa
         yield f"steps are {shown(step.name)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
     for column, cells in parsed.items():
+        if cells.percent:
+            yield f"column {shown(column)}: numbers with a % sign, read as hundredths"
         if cells.numeric and cells.texts:
             at = step.values[list(cells.where)]
             where = [f"first {shown_cell(cells.example)}", places("step", at[np.isfinite(at)].tolist())]

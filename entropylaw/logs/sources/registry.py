@@ -233,8 +233,8 @@ READERS: tuple[Format, ...] = (
     Format(
         "text",
         "what people print by hand: `step=12 entropy=0.35 reward=0.4`, `name: value`, `| name value |`, "
-        "tables, JSON and dicts in a line, behind any prefix; a step may have several lines; so the "
-        "consoles of prime-rl, OpenRLHF, ROLL, AReaL, EasyR1, SkyRL, tinker-cookbook, rLLM and open-instruct",
+        "tables, JSON and dicts in a line, behind any prefix; a step may have several lines; so "
+        "consoles of prime-rl, OpenRLHF, ROLL, AReaL, EasyR1, SkyRL, tinker-cookbook, rLLM, open-instruct",
         module="console.text",
     ),
     Format(
