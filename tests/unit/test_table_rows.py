@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, ndtr, ndtri
+from scipy.special import gammaln, ndtr, ndtri, stdtr
 
 from entropylaw import fit_law
 from entropylaw.engine.blocks import FORMS
 from entropylaw.engine.constants import LISTED, PRIOR
-from entropylaw.engine.reads import NORMAL, Cells, Reads
+from entropylaw.engine.reads import NORMAL, Cells, Reads, ceiling_of, reward_at, reward_now
 from entropylaw.engine.residuals import covariances, narrowed, spacings
 from entropylaw.engine.table import table_of
 from entropylaw.results.result import replace
@@ -265,6 +265,22 @@ def test_share_reached_is_that_of_the_curve_and_at_most_all():
     beyond = fit_law(*white_run(sd=0.02, seed=4)).used
     assert beyond.high == 1.0
     assert beyond.value <= 1.0
+
+
+def test_ends_of_the_share_reached_have_their_probabilities():
+    entropy = np.linspace(1.0, 0.3, 60)
+    reward = 0.6 - 0.2 * np.expm1(entropy) + 0.01 * np.random.default_rng(3).standard_normal(60)
+    fit = fit_law(entropy, reward)
+    reads, table = fit.law.reads, fit.law.reads.table
+    now, first, ceiling = reward_now(table), reward_at(table, table.entropy[:1]), ceiling_of(table)
+
+    def below(share):
+        location, scale = table.numbers(now - (1.0 - share) * first - share * ceiling)
+        return reads.averaged @ stdtr(table.df, -location[0] / np.maximum(scale[0], 1e-300))
+
+    # Without drift the curve alone says the share: the distribution has jumps.
+    for share, chance in ((fit.used.low, 0.025), (fit.used.value, 0.5), (fit.used.high, 0.975)):
+        assert below(share - 0.001) - 0.004 < chance < below(share + 0.001) + 0.004
 
 
 def test_known_noise_of_a_mean_of_neighbours_is_smaller():
