@@ -248,6 +248,16 @@ def test_quantiles_are_those_of_the_cut_distribution():
     np.testing.assert_allclose(cells.quantiles(chances), ndtri(chances * ndtr(0.5)), atol=1e-5)
 
 
+def test_a_free_curve_is_found_by_short_memory_where_a_long_drift_would_follow_the_misfit():
+    n = 120
+    entropy = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / (n - 1))
+    curve = 0.1 / (1.0 + np.exp((entropy / entropy.max() - 0.45) * 12.0))
+    slow = np.exp(-np.abs(np.arange(n)[:, None] - np.arange(n)[None, :]) / 3.0) + 1e-9 * np.eye(n)
+    drift = 0.012 * np.linalg.cholesky(slow) @ np.random.default_rng(0).standard_normal(n)
+    whole, short = reads_under(PRIOR, entropy, 0.4 + curve + drift).p_no_curve()
+    assert short > 1.2 * whole
+
+
 def test_headroom_ends_at_the_largest_reward():
     entropy, reward = white_run(sd=0.03)
     fit = fit_law(entropy, reward, max_reward=float(reward.max()) + 0.001)
