@@ -179,8 +179,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "stated without",
     # Phases.
     "entropy-exploded": lambda values: (
-        "the entropy of {curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at step "
-        "{at:g}".format_map(values)
+        "the entropy of {curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at "
+        "step {at:g}".format_map(values)
         + ("" if values["ratio"] is None else f" ({values['ratio']:.2g} times it)")
         + f", since step {values['since']:g}"
         + ("" if values["stays"] else ", and was far higher before")
