@@ -89,7 +89,7 @@ def describe(result: Result) -> list[b.Block]:
 def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     """A run: its curves, and the columns that they were read from."""
     if run.result is None:
-        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *_sections(run)]
+        return [b.Heading(run.name, 2, "" if run.run == run.path else run.path), *_sections(run)]
     curves = run.result.curves
     points = " and ".join(dict.fromkeys(str(curve.n) for curve in curves))
     # Blocks of points begin later and end earlier than the curves themselves.
@@ -97,9 +97,9 @@ def _of_run(run: Entry[PhaseFit]) -> list[b.Block]:
     first, last = format_step(min(curve.first_step for curve in curves)), format_step(last_step(run.result))
     about = f"{points} {'block averages' if blocked else 'points'}, steps {first}–{last}"
     if not run.path:
-        return [b.Heading(run.run, 2, about), *_sections(run)]
+        return [b.Heading(run.name, 2, about), *_sections(run)]
     return [
-        b.Heading(run.run, 2, f"{about} · {run.path}"),
+        b.Heading(run.name, 2, f"{about} · {run.path}"),
         *_sections(run),
         b.Heading("Read and dropped", name="read"),
         b.Notes(_read(run)),
@@ -299,7 +299,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
 
 def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     """A row per curve, or one with the refusal."""
-    base: b.Row = {"run": run.run, "path": run.path}
+    base: b.Row = {"run": run.name, "path": run.path}
     phases = run.result
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
